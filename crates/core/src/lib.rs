@@ -1,0 +1,20 @@
+//! The decisions of Switchhook.
+//!
+//! Everything here is a function of its arguments: `(state, now, input) -> effects`. There is no clock, no dice, no
+//! socket and no SQL; time arrives as [`Timestamp`] and randomness as bytes. The `switchhook` package acts on what
+//! is decided here.
+
+pub mod agent;
+pub mod api_key;
+pub mod call;
+pub mod conversation;
+pub mod event;
+pub mod id;
+pub mod idempotency;
+pub mod phone_number;
+pub mod private;
+pub mod quota;
+pub mod time;
+pub mod webhook;
+
+pub use time::Timestamp;

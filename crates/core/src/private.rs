@@ -1,0 +1,39 @@
+//! Things that must never reach a log: their `Debug` says nothing, and they have no `Display`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Personal or secret text: a spoken word, a credential. Prints as `[private]`; [`Private::reveal`] is how to read it.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Private<T>(T);
+
+impl<T> Private<T> {
+    /// Wraps `value`.
+    pub const fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// The value, for the one place that needs it.
+    pub const fn reveal(&self) -> &T {
+        &self.0
+    }
+
+    /// The value itself.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for Private<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[private]")
+    }
+}
+
+impl<T> From<T> for Private<T> {
+    fn from(value: T) -> Self {
+        Self(value)
+    }
+}

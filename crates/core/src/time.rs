@@ -1,0 +1,133 @@
+//! Points in time, as the database and the API know them.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use time::format_description::well_known::Rfc3339;
+use time::{OffsetDateTime, UtcOffset};
+
+/// A point in time: whole microseconds since 1970-01-01T00:00:00Z.
+///
+/// It is stored as a 64-bit integer on both database engines and printed as RFC 3339 in UTC, ending in `Z`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// The earliest and latest instants RFC 3339 can write: years 0000 to 9999.
+const MIN_MICROS: i64 = -62_167_219_200_000_000;
+const MAX_MICROS: i64 = 253_402_300_799_999_999;
+
+impl Timestamp {
+    /// The instant that many microseconds after the Unix epoch, clamped to the years 0000 to 9999.
+    #[must_use]
+    pub fn from_micros(micros: i64) -> Self {
+        Self(micros.clamp(MIN_MICROS, MAX_MICROS))
+    }
+
+    /// The instant that many milliseconds after the Unix epoch.
+    #[must_use]
+    pub fn from_millis(millis: i64) -> Self {
+        Self::from_micros(millis.saturating_mul(1_000))
+    }
+
+    /// Microseconds since the Unix epoch.
+    #[must_use]
+    pub fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// Whole milliseconds since the Unix epoch, rounded down.
+    #[must_use]
+    pub fn as_millis(self) -> i64 {
+        self.0.div_euclid(1_000)
+    }
+
+    /// Whole seconds since the Unix epoch, rounded down.
+    #[must_use]
+    pub fn as_seconds(self) -> i64 {
+        self.0.div_euclid(1_000_000)
+    }
+
+    /// How long after `earlier` this is; zero when it is not after it.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        u64::try_from(self.0.saturating_sub(earlier.0)).map_or(Duration::ZERO, Duration::from_micros)
+    }
+
+    /// Reads RFC 3339 with any offset; finer than a microsecond is cut off.
+    ///
+    /// # Errors
+    /// A sentence for people when `text` is not RFC 3339.
+    pub fn parse(text: &str) -> Result<Self, ParseTimestampError> {
+        let at = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| ParseTimestampError)?;
+        Ok(Self::from_micros(i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000)).map_err(|_| ParseTimestampError)?))
+    }
+
+    /// This instant as a calendar date and time in UTC.
+    #[must_use]
+    pub fn to_utc(self) -> OffsetDateTime {
+        OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000)
+            .expect("from_micros keeps every timestamp within the years that OffsetDateTime knows")
+            .to_offset(UtcOffset::UTC)
+    }
+}
+
+/// The text was not a date and time of RFC 3339.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a date and time in RFC 3339 form, such as 2026-01-31T09:30:00Z")]
+pub struct ParseTimestampError;
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.to_utc().format(&Rfc3339).map_err(|_| fmt::Error)?;
+        f.write_str(&text)
+    }
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+    fn add(self, by: Duration) -> Self {
+        Self::from_micros(self.0.saturating_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl Sub<Duration> for Timestamp {
+    type Output = Self;
+    fn sub(self, by: Duration) -> Self {
+        Self::from_micros(self.0.saturating_sub(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_utc_ending_in_z_and_reads_itself_back() {
+        let at = Timestamp::parse("2026-01-31T10:30:00.123456+01:00").expect("a valid date");
+        assert_eq!(at.to_string(), "2026-01-31T09:30:00.123456Z");
+        assert_eq!(Timestamp::parse(&at.to_string()), Ok(at));
+    }
+
+    #[test]
+    fn arithmetic_saturates_and_never_goes_negative() {
+        let at = Timestamp::from_millis(5);
+        assert_eq!(at.since(at + Duration::from_secs(1)), Duration::ZERO);
+        assert_eq!((at + Duration::from_secs(1)).since(at), Duration::from_secs(1));
+        let _still_printable = (at + Duration::MAX).to_string();
+    }
+}
