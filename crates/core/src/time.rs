@@ -61,7 +61,9 @@ impl Timestamp {
     /// A sentence for people when `text` is not RFC 3339.
     pub fn parse(text: &str) -> Result<Self, ParseTimestampError> {
         let at = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| ParseTimestampError)?;
-        Ok(Self::from_micros(i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000)).map_err(|_| ParseTimestampError)?))
+        Ok(Self::from_micros(
+            i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000)).map_err(|_| ParseTimestampError)?,
+        ))
     }
 
     /// This instant as a calendar date and time in UTC.

@@ -1,0 +1,404 @@
+//! What an agent is: how it greets, listens, thinks, speaks, waits and ends.
+//!
+//! Everything but the name and the instructions has a default, so `{"name": "…", "instructions": "…"}` is a whole agent.
+//! Field names are those of the API.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::ConnectionId;
+
+mod validate;
+pub use validate::FieldError;
+
+/// The configuration of an agent, one version of it. A call keeps the version it started with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentConfig {
+    /// What the language model is told about its job; `{{variable}}` is replaced by the call's variables.
+    pub instructions: String,
+    /// BCP 47 tag of the language spoken.
+    #[serde(default = "default_language")]
+    pub language: String,
+    /// How the conversation is opened.
+    #[serde(default)]
+    pub greeting: Greeting,
+    /// Speech to text; local when absent.
+    #[serde(default)]
+    pub stt: Option<SttChoice>,
+    /// Language model; the scripted dialogue when absent.
+    #[serde(default)]
+    pub llm: Option<LlmChoice>,
+    /// Text to speech; local when absent.
+    #[serde(default)]
+    pub tts: Option<TtsChoice>,
+    /// When the caller has finished a turn.
+    #[serde(default)]
+    pub turn_taking: TurnTaking,
+    /// What happens when the caller talks over the agent.
+    #[serde(default)]
+    pub interruption: Interruption,
+    /// What happens when the caller says nothing.
+    #[serde(default)]
+    pub silence: Silence,
+    /// How long a call may ring and last.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What to do about voicemail.
+    #[serde(default)]
+    pub answering_machine: AnsweringMachine,
+    /// Tools the model may call.
+    #[serde(default)]
+    pub tools: Vec<Tool>,
+    /// What is written down after the call.
+    #[serde(default)]
+    pub analysis: AnalysisSettings,
+    /// Whether calls are recorded.
+    #[serde(default)]
+    pub recording: Recording,
+    /// Variables that calls may or must give.
+    #[serde(default)]
+    pub variables: BTreeMap<String, Variable>,
+}
+
+fn default_language() -> String {
+    "en-US".to_owned()
+}
+
+/// The opening of the conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Greeting {
+    /// Who speaks first.
+    pub mode: GreetingMode,
+    /// What is said in mode `speak`.
+    pub text: String,
+    /// Whether the caller may talk over it.
+    pub interruptible: bool,
+}
+
+impl Default for Greeting {
+    fn default() -> Self {
+        Self { mode: GreetingMode::Speak, text: "Hello, how can I help you?".to_owned(), interruptible: true }
+    }
+}
+
+/// Who speaks first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GreetingMode {
+    /// The agent says the greeting's text as soon as there is media.
+    Speak,
+    /// The agent waits for the caller; it greets by itself after two seconds of silence.
+    Wait,
+    /// The language model writes the greeting.
+    Generate,
+}
+
+/// A speech-to-text provider and its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SttChoice {
+    /// The connection used; `null` is the local recogniser.
+    pub connection_id: Option<ConnectionId>,
+    /// The provider's model name.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Words the recogniser should expect.
+    #[serde(default)]
+    pub keyterms: Vec<String>,
+    /// Tried in order when this one fails.
+    #[serde(default)]
+    pub fallbacks: Vec<Fallback>,
+}
+
+/// A language model and its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LlmChoice {
+    /// The connection used; `null` is the scripted dialogue.
+    pub connection_id: Option<ConnectionId>,
+    /// The provider's model name.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Sampling temperature, 0 to 2.
+    #[serde(default)]
+    pub temperature: Option<f32>,
+    /// The longest answer, in tokens.
+    #[serde(default)]
+    pub max_tokens: Option<u32>,
+    /// Tried in order when this one fails.
+    #[serde(default)]
+    pub fallbacks: Vec<Fallback>,
+}
+
+/// A text-to-speech provider and its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TtsChoice {
+    /// The connection used; `null` is the local voice.
+    pub connection_id: Option<ConnectionId>,
+    /// The provider's voice name.
+    #[serde(default)]
+    pub voice: Option<String>,
+    /// The provider's model name.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Speaking rate, 0.5 to 2; 1 is the voice's own.
+    #[serde(default)]
+    pub speed: Option<f32>,
+    /// Tried in order when this one fails.
+    #[serde(default)]
+    pub fallbacks: Vec<Fallback>,
+}
+
+/// A provider to try when the first one fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// The connection used.
+    pub connection_id: ConnectionId,
+    /// The provider's model name.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The provider's voice name, for text to speech.
+    #[serde(default)]
+    pub voice: Option<String>,
+}
+
+/// When the caller has finished a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnTaking {
+    /// Silence after a sentence that sounds finished, in milliseconds, 100 to 5000.
+    pub min_silence_ms: u32,
+    /// Silence after which a turn ends whatever was said, in milliseconds, 200 to 10000.
+    pub max_silence_ms: u32,
+    /// Whether the model is asked on a likely end of turn already, its answer thrown away if the caller goes on.
+    pub speculative: bool,
+}
+
+impl Default for TurnTaking {
+    fn default() -> Self {
+        Self { min_silence_ms: 400, max_silence_ms: 2_000, speculative: true }
+    }
+}
+
+/// What happens when the caller talks over the agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Interruption {
+    /// Whether the caller can interrupt at all.
+    pub enabled: bool,
+    /// Speech needed to interrupt, in milliseconds, 50 to 5000; shorter noises only pause the agent.
+    pub min_speech_ms: u32,
+    /// Recognised words needed to interrupt before `min_speech_ms` has passed; 0 does not look at words.
+    pub min_words: u32,
+    /// Words that never interrupt by themselves.
+    pub backchannels: Vec<String>,
+}
+
+impl Default for Interruption {
+    fn default() -> Self {
+        let words = ["mm-hmm", "mhm", "uh-huh", "mm", "hmm", "okay", "ok", "right", "yeah", "yes", "sure", "i see"];
+        Self { enabled: true, min_speech_ms: 500, min_words: 2, backchannels: words.map(str::to_owned).to_vec() }
+    }
+}
+
+/// What happens when the caller says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Silence {
+    /// Silence after which the agent asks again, in seconds, 2 to 600.
+    pub reprompt_after_seconds: u32,
+    /// How often it asks, 0 to 10.
+    pub max_reprompts: u32,
+    /// Silence of the caller after which the agent hangs up, in seconds, 5 to 3600; `null` never.
+    pub hangup_after_seconds: Option<u32>,
+}
+
+impl Default for Silence {
+    fn default() -> Self {
+        Self { reprompt_after_seconds: 8, max_reprompts: 2, hangup_after_seconds: Some(30) }
+    }
+}
+
+/// How long a call may ring and last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// The longest conversation, in seconds, 10 to 14400.
+    pub max_duration_seconds: u32,
+    /// How long the phone rings before the call counts as not answered, in seconds, 5 to 120.
+    pub ring_timeout_seconds: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_duration_seconds: 1_800, ring_timeout_seconds: 30 }
+    }
+}
+
+/// What to do about voicemail.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AnsweringMachine {
+    /// Whether machines are looked for.
+    pub mode: MachineDetection,
+    /// What happens when one answers.
+    pub on_machine: OnMachine,
+    /// What is said after the beep when `on_machine` is `leave_message`.
+    pub message: Option<String>,
+}
+
+/// Whether answering machines are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MachineDetection {
+    /// The agent talks to a machine like to anybody.
+    #[default]
+    Off,
+    /// A machine is recognised by its greeting and beep.
+    Detect,
+}
+
+/// What happens when a machine answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnMachine {
+    /// The agent hangs up; the call is completed with `end_reason` `voicemail`.
+    #[default]
+    Hangup,
+    /// The agent speaks `message` after the beep, then hangs up.
+    LeaveMessage,
+}
+
+/// A tool the model may call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Tool {
+    /// Ends the call once the goodbye has been heard. Every agent has it; listing it changes its description.
+    EndCall {
+        /// When the model should use it.
+        #[serde(default)]
+        description: Option<String>,
+    },
+}
+
+/// What is written down after the call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AnalysisSettings {
+    /// Whether a summary is written.
+    pub summary: bool,
+    /// JSON Schema of `outcome`; without one the provider decides what it found worth keeping.
+    pub schema: Option<Value>,
+}
+
+impl Default for AnalysisSettings {
+    fn default() -> Self {
+        Self { summary: true, schema: None }
+    }
+}
+
+/// Whether calls are recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Recording {
+    /// A stereo WAV is kept: caller left, agent right.
+    pub enabled: bool,
+}
+
+/// A variable of a call, used as `{{name}}` in texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Variable {
+    /// Whether a call must give it.
+    pub required: bool,
+    /// Used when a call does not give it.
+    pub default: Option<String>,
+}
+
+impl AgentConfig {
+    /// An agent with these instructions and every default.
+    #[must_use]
+    pub fn new(instructions: impl Into<String>) -> Self {
+        Self {
+            instructions: instructions.into(),
+            language: default_language(),
+            greeting: Greeting::default(),
+            stt: None,
+            llm: None,
+            tts: None,
+            turn_taking: TurnTaking::default(),
+            interruption: Interruption::default(),
+            silence: Silence::default(),
+            limits: Limits::default(),
+            answering_machine: AnsweringMachine::default(),
+            tools: Vec::new(),
+            analysis: AnalysisSettings::default(),
+            recording: Recording::default(),
+            variables: BTreeMap::new(),
+        }
+    }
+
+    /// Every connection this agent names, with the path of the field that names it.
+    #[must_use]
+    pub fn connections(&self) -> Vec<(String, ConnectionId)> {
+        let mut found = Vec::new();
+        let mut part = |name: &str, main: Option<ConnectionId>, fallbacks: &[Fallback]| {
+            found.extend(main.map(|id| (format!("{name}.connection_id"), id)));
+            found.extend(
+                fallbacks
+                    .iter()
+                    .enumerate()
+                    .map(|(i, fallback)| (format!("{name}.fallbacks[{i}].connection_id"), fallback.connection_id)),
+            );
+        };
+        if let Some(stt) = &self.stt {
+            part("stt", stt.connection_id, &stt.fallbacks);
+        }
+        if let Some(llm) = &self.llm {
+            part("llm", llm.connection_id, &llm.fallbacks);
+        }
+        if let Some(tts) = &self.tts {
+            part("tts", tts.connection_id, &tts.fallbacks);
+        }
+        found
+    }
+}
+
+/// Replaces every `{{name}}` in `text` by its value; an unknown name becomes nothing.
+#[must_use]
+pub fn fill_in(text: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let Some((name, tail)) = after.split_once("}}") else {
+            out.push_str("{{");
+            rest = after;
+            continue;
+        };
+        out.push_str(variables.get(name.trim()).map_or("", String::as_str));
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_fields_are_a_whole_agent() {
+        let agent: AgentConfig =
+            serde_json::from_str(r#"{"instructions":"Book tables."}"#).expect("defaults fill the rest");
+        assert_eq!(agent, AgentConfig::new("Book tables."));
+        assert!(agent.validate().is_empty());
+    }
+
+    #[test]
+    fn variables_are_filled_in_and_braces_survive() {
+        let variables = BTreeMap::from([("name".to_owned(), "Ana {{x}}".to_owned())]);
+        assert_eq!(fill_in("Hi {{ name }}, {{gone}}bye {{", &variables), "Hi Ana {{x}}, bye {{");
+    }
+}
