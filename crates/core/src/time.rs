@@ -87,6 +87,13 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// From microseconds, as the database keeps them.
+impl From<i64> for Timestamp {
+    fn from(micros: i64) -> Self {
+        Self::from_micros(micros)
+    }
+}
+
 impl Add<Duration> for Timestamp {
     type Output = Self;
     fn add(self, by: Duration) -> Self {

@@ -1,1 +1,1 @@
-
+//! Sound for Switchhook.

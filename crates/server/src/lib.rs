@@ -1,1 +1,7 @@
+//! Switchhook: a self-hosted voice calling service in one binary.
+//!
+//! `ARCHITECTURE.md` has the map. `app` puts the parts together; nobody below knows it.
 
+pub mod clock;
+pub mod http;
+pub mod store;

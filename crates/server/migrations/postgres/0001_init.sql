@@ -1,0 +1,217 @@
+-- The same numbers and the same meaning on both engines; a test compares tables and columns.
+-- Times are microseconds since 1970 in UTC. Ids are UUIDv7. `tenant_id` leads every key that customers can reach.
+
+CREATE TABLE tenants (
+    id                  UUID PRIMARY KEY,
+    name                TEXT NOT NULL,
+    active              BOOLEAN NOT NULL,
+    rate_per_minute     BIGINT,            -- NULL: the configured default
+    concurrent_calls    BIGINT,            -- NULL: the configured default
+    monthly_calls       BIGINT,            -- NULL: the configured default; negative: no cap
+    created_at          BIGINT NOT NULL,
+    updated_at          BIGINT NOT NULL
+);
+
+CREATE TABLE api_keys (
+    id                  UUID PRIMARY KEY,
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    prefix              TEXT NOT NULL UNIQUE,
+    hash                BYTEA NOT NULL,    -- SHA-256 of the whole key
+    name                TEXT,
+    created_at          BIGINT NOT NULL,
+    expires_at          BIGINT,
+    last_used_at        BIGINT,
+    revoked_at          BIGINT
+);
+CREATE INDEX api_keys_by_tenant ON api_keys (tenant_id, id);
+
+CREATE TABLE connections (
+    id                  UUID PRIMARY KEY,
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    name                TEXT NOT NULL,
+    provider            TEXT NOT NULL,
+    settings            JSONB NOT NULL,
+    credentials         BYTEA,             -- sealed; NULL: none
+    hints               JSONB NOT NULL,     -- the last characters of each credential, for reading
+    max_concurrent      BIGINT,
+    created_at          BIGINT NOT NULL,
+    updated_at          BIGINT NOT NULL,
+    UNIQUE (tenant_id, name)
+);
+
+CREATE TABLE agents (
+    id                  UUID PRIMARY KEY,
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    name                TEXT NOT NULL,
+    version             BIGINT NOT NULL,   -- the newest row of agent_versions
+    created_at          BIGINT NOT NULL,
+    updated_at          BIGINT NOT NULL,
+    UNIQUE (tenant_id, name)
+);
+
+-- A call keeps the version it started with, so versions outlive their agent.
+CREATE TABLE agent_versions (
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    agent_id            UUID NOT NULL,
+    version             BIGINT NOT NULL,
+    config              JSONB NOT NULL,
+    created_at          BIGINT NOT NULL,
+    PRIMARY KEY (agent_id, version)
+);
+
+-- Which agent uses which connection, so that one in use cannot be deleted.
+CREATE TABLE agent_connections (
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    agent_id            UUID NOT NULL REFERENCES agents (id) ON DELETE CASCADE,
+    connection_id       UUID NOT NULL REFERENCES connections (id),
+    PRIMARY KEY (agent_id, connection_id)
+);
+CREATE INDEX agent_connections_by_connection ON agent_connections (connection_id);
+
+CREATE TABLE numbers (
+    id                  UUID PRIMARY KEY,
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    number              TEXT NOT NULL,
+    label               TEXT,
+    connection_id       UUID NOT NULL REFERENCES connections (id),
+    inbound_agent_id    UUID REFERENCES agents (id),
+    created_at          BIGINT NOT NULL,
+    updated_at          BIGINT NOT NULL,
+    UNIQUE (connection_id, number)
+);
+CREATE INDEX numbers_by_tenant ON numbers (tenant_id, id);
+
+CREATE TABLE calls (
+    id                  UUID PRIMARY KEY,
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    status              TEXT NOT NULL,
+    direction           TEXT NOT NULL,
+    agent_id            UUID NOT NULL,
+    agent_version       BIGINT NOT NULL,
+    number_id           UUID,
+    connection_id       UUID NOT NULL,
+    provider            TEXT NOT NULL,
+    from_number         TEXT NOT NULL,
+    to_number           TEXT NOT NULL,
+    request             JSONB NOT NULL,     -- variables, metadata, overrides, answering machine, ring timeout
+    created_at          BIGINT NOT NULL,
+    due_at              BIGINT NOT NULL,     -- when to dial: creation, or schedule_at
+    dialing_at          BIGINT,
+    ringing_at          BIGINT,
+    answered_at         BIGINT,
+    media_at            BIGINT,              -- when the conversation began
+    ended_at            BIGINT,
+    end_reason          TEXT,
+    ended_by            TEXT,
+    answered_by         TEXT,
+    error_code          TEXT,
+    error               TEXT,
+    carrier_call_id     TEXT,
+    carrier_cause       TEXT,
+    carrier_code        TEXT,
+    sip_code            BIGINT,
+    hangup_reported     BOOLEAN NOT NULL,  -- carrier.hangup has been sent
+    hangup_requested_at BIGINT,              -- somebody asked through the API
+    duration_seconds    BIGINT NOT NULL,
+    turns               BIGINT NOT NULL,
+    summary             TEXT,
+    outcome             JSONB,
+    latency             JSONB,
+    usage               JSONB,
+    recording           TEXT,              -- file below the data directory
+    event_count         BIGINT NOT NULL,   -- the newest sequence number
+    lease_owner         UUID,              -- the node that runs this call
+    lease_token         BIGINT NOT NULL,   -- fencing token: goes up with every claim
+    lease_until         BIGINT
+);
+CREATE INDEX calls_by_tenant ON calls (tenant_id, id);
+CREATE INDEX calls_live_by_tenant ON calls (tenant_id) WHERE status IN ('queued', 'dialing', 'in_progress');
+CREATE INDEX calls_live ON calls (due_at) WHERE status IN ('queued', 'dialing', 'in_progress');
+
+CREATE TABLE transcript_entries (
+    tenant_id           UUID NOT NULL,
+    call_id             UUID NOT NULL REFERENCES calls (id),
+    position            BIGINT NOT NULL,
+    role                TEXT NOT NULL,     -- caller or agent
+    text                TEXT NOT NULL,
+    start_ms            BIGINT NOT NULL,   -- since the conversation began
+    end_ms              BIGINT NOT NULL,
+    interrupted         BOOLEAN NOT NULL,
+    PRIMARY KEY (call_id, position)
+);
+
+CREATE TABLE events (
+    id                  UUID PRIMARY KEY,
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    call_id             UUID NOT NULL REFERENCES calls (id),
+    sequence            BIGINT NOT NULL,
+    event               TEXT NOT NULL,
+    data                JSONB NOT NULL,
+    created_at          BIGINT NOT NULL,
+    UNIQUE (call_id, sequence)
+);
+
+CREATE TABLE webhooks (
+    id                  UUID PRIMARY KEY,
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    url                 TEXT NOT NULL,
+    events              JSONB NOT NULL,
+    enabled             BOOLEAN NOT NULL,
+    disabled_reason     TEXT,
+    secret              BYTEA NOT NULL,    -- sealed
+    previous_secret     BYTEA,             -- sealed; signs too until previous_until
+    previous_until      BIGINT,
+    failing_since       BIGINT,              -- first failure since the last success
+    created_at          BIGINT NOT NULL,
+    updated_at          BIGINT NOT NULL
+);
+CREATE INDEX webhooks_by_tenant ON webhooks (tenant_id, id);
+
+CREATE TABLE deliveries (
+    id                  UUID PRIMARY KEY,
+    tenant_id           UUID NOT NULL,
+    webhook_id          UUID NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+    call_id             UUID,
+    event               TEXT NOT NULL,
+    body                BYTEA NOT NULL,    -- frozen: every attempt sends the same bytes
+    state               TEXT NOT NULL,     -- pending, sending, succeeded, failed, canceled
+    attempts            BIGINT NOT NULL,
+    next_attempt_at     BIGINT,
+    lease_token         BIGINT NOT NULL,
+    lease_until         BIGINT,
+    created_at          BIGINT NOT NULL
+);
+CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, id);
+CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE state IN ('pending', 'sending');
+CREATE INDEX deliveries_waiting ON deliveries (webhook_id, next_attempt_at) WHERE state IN ('pending', 'sending');
+
+CREATE TABLE delivery_attempts (
+    delivery_id         UUID NOT NULL REFERENCES deliveries (id) ON DELETE CASCADE,
+    number              BIGINT NOT NULL,
+    started_at          BIGINT NOT NULL,
+    duration_ms         BIGINT,
+    status              BIGINT,
+    error               TEXT,
+    response_excerpt    TEXT,
+    PRIMARY KEY (delivery_id, number)
+);
+
+CREATE TABLE idempotency_keys (
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    key                 TEXT NOT NULL,
+    fingerprint         BYTEA NOT NULL,
+    status              BIGINT NOT NULL,
+    location            TEXT NOT NULL,
+    body                BYTEA NOT NULL,
+    created_at          BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, key)
+);
+CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
+
+-- One row for each request admitted in the last minute: the sliding window is exact because it is the requests themselves.
+CREATE TABLE admitted_requests (
+    tenant_id           UUID NOT NULL REFERENCES tenants (id),
+    number              BIGINT NOT NULL,   -- slot in a ring as long as the limit
+    admitted_at         BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, number)
+);

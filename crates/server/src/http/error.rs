@@ -1,0 +1,175 @@
+//! One shape for every error (R10 of the contract): `detail` is always one plain sentence.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use switchhook_core::agent::FieldError;
+use utoipa::ToSchema;
+
+/// An error answer. Middleware adds the request's id to its body and headers.
+#[derive(Clone, Debug)]
+pub struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    detail: String,
+    errors: Vec<FieldError>,
+    retry_after_seconds: Option<u64>,
+    allow: Option<&'static str>,
+}
+
+/// The body of an error answer.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ErrorBody {
+    /// A link to what this kind of error means.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The status in words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What is wrong, in one sentence.
+    pub detail: String,
+    /// A stable word for programs.
+    pub code: String,
+    /// The id of this request; it is in the service's logs too.
+    pub request_id: Option<String>,
+    /// Which fields are wrong, for status 422.
+    pub errors: Vec<ErrorField>,
+}
+
+/// One wrong field.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ErrorField {
+    /// Where in the body, for example `limits.max_duration_seconds`.
+    pub path: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl ApiError {
+    /// An error with a status, a stable word and a sentence.
+    #[must_use]
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, code, detail: detail.into(), errors: Vec::new(), retry_after_seconds: None, allow: None }
+    }
+
+    /// 401: no usable key. The same for every reason, so that nothing can be learnt from it.
+    #[must_use]
+    pub fn unauthorized() -> Self {
+        let detail = "A valid API key is required: send it as \"Authorization: Bearer <key>\".";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+    }
+
+    /// 404: there is no such thing in this tenant.
+    #[must_use]
+    pub fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("There is no such {what}."))
+    }
+
+    /// 409.
+    #[must_use]
+    pub fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, detail)
+    }
+
+    /// 422 without a field to blame.
+    #[must_use]
+    pub fn invalid(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", detail)
+    }
+
+    /// 422 with the fields to blame; the first one is the sentence.
+    #[must_use]
+    pub fn invalid_fields(errors: Vec<FieldError>) -> Self {
+        let detail = match errors.first() {
+            Some(first) => format!("{}: {}.", first.path, first.message),
+            None => "The request is invalid.".to_owned(),
+        };
+        Self { errors, ..Self::invalid(detail) }
+    }
+
+    /// 422 for one field.
+    #[must_use]
+    pub fn invalid_field(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::invalid_fields(vec![FieldError::new(path, message)])
+    }
+
+    /// 429 with the seconds to wait, at least one.
+    #[must_use]
+    pub fn too_many(code: &'static str, detail: impl Into<String>, retry_after_seconds: u64) -> Self {
+        let retry_after_seconds = Some(retry_after_seconds.max(1));
+        Self { retry_after_seconds, ..Self::new(StatusCode::TOO_MANY_REQUESTS, code, detail) }
+    }
+
+    /// 500. What happened is for the log, not for the caller.
+    #[must_use]
+    pub fn internal() -> Self {
+        let detail = "The service failed to handle this request. Its log has the reason under this request id.";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail)
+    }
+
+    /// The same error with `Retry-After`.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after_seconds = Some(seconds.max(1));
+        self
+    }
+
+    /// The same error with `Allow`, for status 405.
+    #[must_use]
+    pub fn allow(mut self, methods: &'static str) -> Self {
+        self.allow = Some(methods);
+        self
+    }
+
+    /// The answer's body, for this request.
+    #[must_use]
+    pub fn body(&self, request_id: Option<String>) -> ErrorBody {
+        ErrorBody {
+            kind: format!("https://switchhook.dev/errors/{}", self.code),
+            title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: self.status.as_u16(),
+            detail: self.detail.clone(),
+            code: self.code.to_owned(),
+            request_id,
+            errors: self
+                .errors
+                .iter()
+                .map(|error| ErrorField { path: error.path.clone(), message: error.message.clone() })
+                .collect(),
+        }
+    }
+}
+
+/// Anything unexpected from the database is a 500 whose reason goes to the log.
+impl From<sqlx::Error> for ApiError {
+    fn from(error: sqlx::Error) -> Self {
+        tracing::error!(error = %error, "the database failed a request");
+        Self::internal()
+    }
+}
+
+impl From<anyhow::Error> for ApiError {
+    fn from(error: anyhow::Error) -> Self {
+        tracing::error!(error = format!("{error:#}"), "a request failed");
+        Self::internal()
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let request_id = super::request_id::current();
+        let mut response = (self.status, axum::Json(self.body(request_id))).into_response();
+        let headers = response.headers_mut();
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after_seconds {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(methods) = self.allow {
+            headers.insert(header::ALLOW, HeaderValue::from_static(methods));
+        }
+        response
+    }
+}

@@ -1,0 +1,34 @@
+//! Every request has an id: in the answer, in error bodies and in every log line that it causes.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use switchhook_core::id::RequestId;
+use tracing::Instrument as _;
+
+use crate::clock::{self, Clock};
+
+/// The header that carries it.
+pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+tokio::task_local! {
+    static CURRENT: RequestId;
+}
+
+/// The id of the request being handled by this task.
+#[must_use]
+pub fn current() -> Option<String> {
+    CURRENT.try_with(ToString::to_string).ok()
+}
+
+/// Middleware: makes the id and hands it on. It is always our own: one sent by a client would be theirs to forge.
+pub async fn assign(State(clock): State<Clock>, request: Request, next: Next) -> Response {
+    let id = RequestId::new(clock.now(), clock::random());
+    let span = tracing::info_span!("request", id = %id, method = %request.method(), path = request.uri().path());
+    let mut response = CURRENT.scope(id, next.run(request).instrument(span)).await;
+    if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
+        response.headers_mut().insert(HEADER, value);
+    }
+    response
+}

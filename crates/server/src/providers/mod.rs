@@ -1,0 +1,239 @@
+//! Speech and language: the three traits that every provider fits.
+//!
+//! A provider is made once per connection and shared by all calls. What belongs to one call is a session or a future:
+//! **dropping it cancels the work** and frees what it holds, so there is no cancel method to forget. Results arrive in
+//! channels that the call's driver reads; a full channel is back pressure, a closed one means that nobody listens any more.
+//!
+//! Sound is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use switchhook_core::call::ErrorCode;
+use switchhook_core::conversation::{Message, SpokenWord};
+use switchhook_media::frame::CallerAudio;
+use tokio::sync::mpsc;
+
+/// Why a provider could not do what was asked.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ProviderError {
+    /// It did not answer in time; `provider_timeout`.
+    #[error("{provider} did not answer within {waited_ms} ms")]
+    Timeout {
+        /// The provider's name.
+        provider: &'static str,
+        /// How long we waited, in milliseconds.
+        waited_ms: u64,
+    },
+    /// It refuses our credentials or settings, or cannot be used at all; `config_error`.
+    #[error("{provider}: {words}")]
+    Config {
+        /// The provider's name.
+        provider: &'static str,
+        /// In its own words where it had any.
+        words: String,
+    },
+    /// It failed; `pipeline_error`.
+    #[error("{provider}: {words}")]
+    Failed {
+        /// The provider's name.
+        provider: &'static str,
+        /// In its own words where it had any.
+        words: String,
+    },
+}
+
+impl ProviderError {
+    /// The error code of a call that ends by this.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Timeout { .. } => ErrorCode::ProviderTimeout,
+            Self::Config { .. } => ErrorCode::ConfigError,
+            Self::Failed { .. } => ErrorCode::PipelineError,
+        }
+    }
+}
+
+/// What was used, by the units that providers charge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Audio heard by speech to text, in milliseconds.
+    pub stt_audio_ms: u64,
+    /// Tokens read by the model.
+    pub llm_input_tokens: u64,
+    /// Tokens written by the model.
+    pub llm_output_tokens: u64,
+    /// Characters spoken.
+    pub tts_characters: u64,
+}
+
+/// Speech to text.
+#[async_trait]
+pub trait Stt: Send + Sync {
+    /// Opens a recogniser for one call. Its words arrive in `events` until the session is dropped.
+    ///
+    /// # Errors
+    /// When the provider cannot be reached or refuses.
+    async fn open(&self, options: SttOptions, events: mpsc::Sender<SttEvent>) -> Result<Box<dyn SttSession>, ProviderError>;
+}
+
+/// What a recogniser should know.
+#[derive(Clone, Debug, Default)]
+pub struct SttOptions {
+    /// BCP 47 tag.
+    pub language: String,
+    /// The provider's model name.
+    pub model: Option<String>,
+    /// Words to expect.
+    pub keyterms: Vec<String>,
+}
+
+/// One call's recogniser. Nothing here may block: sound is due every 20 ms.
+pub trait SttSession: Send {
+    /// The next 20 ms of the caller, silence included.
+    fn audio(&mut self, frame: &CallerAudio);
+    /// Voice activity began, some 60 to 120 ms before this frame: keep 300 ms of pre-roll.
+    fn speech_started(&mut self) {}
+    /// Voice activity ended about 200 ms ago. Answer with [`SttEvent::Final`] for this segment, also when no words were heard.
+    fn speech_stopped(&mut self, segment: u32);
+}
+
+/// What a recogniser heard. `Debug` would print spoken words, so there is none.
+#[derive(Clone, PartialEq, Eq)]
+pub enum SttEvent {
+    /// The running segment so far; may change.
+    Partial {
+        /// The words so far.
+        text: String,
+    },
+    /// A segment's words; will not change.
+    Final {
+        /// The number given to [`SttSession::speech_stopped`].
+        segment: u32,
+        /// The words; empty when there were none.
+        text: String,
+    },
+    /// The provider judges turns itself and says that this one is over.
+    TurnJudged,
+    /// The recogniser is gone.
+    Failed {
+        /// The code the call fails with.
+        code: ErrorCode,
+        /// What happened.
+        words: String,
+    },
+}
+
+/// A language model.
+#[async_trait]
+pub trait Llm: Send + Sync {
+    /// Streams an answer into `events` and returns what it cost. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    /// When the provider cannot be reached, refuses, or breaks off.
+    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
+
+    /// Looks back on a finished conversation.
+    ///
+    /// # Errors
+    /// As [`Llm::answer`].
+    async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError>;
+}
+
+/// A question to the model.
+#[derive(Clone, Debug)]
+pub struct LlmRequest {
+    /// The provider's model name; its default when absent.
+    pub model: Option<String>,
+    /// The conversation, oldest first, the instructions in front.
+    pub messages: Vec<Message>,
+    /// The tools it may call.
+    pub tools: Vec<ToolSpec>,
+    /// Sampling temperature.
+    pub temperature: Option<f32>,
+    /// The longest answer, in tokens.
+    pub max_tokens: Option<u32>,
+}
+
+/// A tool as the model sees it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// When to use it.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// A piece of the model's answer. `Debug` would print spoken words, so there is none.
+#[derive(Clone, PartialEq)]
+pub enum LlmEvent {
+    /// The next piece of text.
+    Delta(String),
+    /// A whole tool call.
+    ToolCall {
+        /// The provider's id of this call.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// Its arguments.
+        arguments: Value,
+    },
+}
+
+/// What to look back on.
+#[derive(Clone, Debug)]
+pub struct AnalysisRequest {
+    /// The provider's model name; its default when absent.
+    pub model: Option<String>,
+    /// The conversation as it was heard, oldest first, the instructions in front.
+    pub messages: Vec<Message>,
+    /// JSON Schema of the outcome, if the agent has one.
+    pub schema: Option<Value>,
+}
+
+/// What the call came to.
+#[derive(Clone, PartialEq)]
+pub struct Analysis {
+    /// One or two sentences.
+    pub summary: String,
+    /// The facts found, by name; `null` when there are none.
+    pub outcome: Value,
+}
+
+/// Text to speech.
+#[async_trait]
+pub trait Tts: Send + Sync {
+    /// Speaks `request` into `audio` and returns what it cost. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    /// When the provider cannot be reached, refuses, or breaks off.
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError>;
+}
+
+/// A sentence to speak. `Debug` would print spoken words, so there is none.
+#[derive(Clone)]
+pub struct TtsRequest {
+    /// The words.
+    pub text: String,
+    /// The provider's voice name.
+    pub voice: Option<String>,
+    /// The provider's model name.
+    pub model: Option<String>,
+    /// Speaking rate; 1 is the voice's own.
+    pub speed: f32,
+    /// BCP 47 tag.
+    pub language: String,
+}
+
+/// The next piece of speech.
+#[derive(Clone)]
+pub struct TtsAudio {
+    /// 8 kHz, 16 bit, mono; any length.
+    pub samples: Vec<i16>,
+    /// When words are spoken, counted from the start of the request; empty when the provider does not say.
+    pub words: Vec<SpokenWord>,
+}

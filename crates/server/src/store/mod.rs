@@ -1,0 +1,218 @@
+//! The database: one file per table, one query text for both engines.
+//!
+//! A query is written once in the SQL that SQLite (3.35 and later) and PostgreSQL share, and run through [`on!`], which
+//! expands it for either driver. Reads take a [`Conn`]; writes take a [`Tx`], which derefs to a `Conn`:
+//!
+//! ```ignore
+//! let mut tx = store.begin().await?;
+//! calls::insert(&mut tx, &call).await?;
+//! events::record(&mut tx, …).await?;
+//! tx.commit().await?;
+//! ```
+//!
+//! Every function that serves a customer takes a tenant; those that work for the service itself say so in their names.
+
+mod sqlite;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool};
+
+/// Runs one expression with `$c` bound to the connection of whichever engine is in use.
+macro_rules! on {
+    ($conn:expr, |$c:ident| $body:expr) => {
+        match $conn.engine() {
+            $crate::store::Engine::Sqlite($c) => $body,
+            $crate::store::Engine::Postgres($c) => $body,
+        }
+    };
+}
+pub(crate) use on;
+
+/// The database. Clones share their connections.
+#[derive(Clone, Debug)]
+pub struct Store(Backend);
+
+#[derive(Clone, Debug)]
+enum Backend {
+    Sqlite { readers: SqlitePool, writer: sqlite::Writer },
+    Postgres(PgPool),
+}
+
+/// Which of the two engines, for the few statements that differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite 3.35 or later.
+    Sqlite,
+    /// PostgreSQL 13 or later.
+    Postgres,
+}
+
+/// The connection behind a [`Conn`], as [`on!`] sees it.
+pub enum Engine<'c> {
+    /// A connection to SQLite.
+    Sqlite(&'c mut SqliteConnection),
+    /// A connection to PostgreSQL.
+    Postgres(&'c mut PgConnection),
+}
+
+/// A connection to read from.
+#[derive(Debug)]
+pub struct Conn(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    SqliteReader(PoolConnection<Sqlite>),
+    SqliteWriter(sqlite::Turn),
+    PostgresReader(PoolConnection<Postgres>),
+    PostgresWriter(sqlx::Transaction<'static, Postgres>),
+}
+
+/// A transaction. Dropped without [`Tx::commit`], it never happened.
+#[derive(Debug)]
+pub struct Tx(Conn);
+
+impl Store {
+    /// Opens the database at `url` (`sqlite://path`, `sqlite::memory:` is not supported, or `postgres://…`) and brings
+    /// its schema up to date.
+    ///
+    /// # Errors
+    /// When the address is not understood, the database cannot be reached, or its schema is newer than this program.
+    pub async fn open(url: &str) -> anyhow::Result<Self> {
+        let store = Self::connect(url).await?;
+        store.migrate().await.context("the database's schema could not be brought up to date")?;
+        Ok(store)
+    }
+
+    async fn connect(url: &str) -> anyhow::Result<Self> {
+        if let Some(path) = url.strip_prefix("sqlite://") {
+            let (readers, writer) = sqlite::open(Path::new(path)).await?;
+            Ok(Self(Backend::Sqlite { readers, writer }))
+        } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            let options: PgConnectOptions =
+                url.parse().context("the database URL is not a valid postgres:// address")?;
+            let pool = PgPoolOptions::new()
+                .max_connections(32)
+                .acquire_timeout(Duration::from_secs(10))
+                .connect_with(options)
+                .await
+                .context("PostgreSQL could not be reached")?;
+            Ok(Self(Backend::Postgres(pool)))
+        } else {
+            anyhow::bail!("the database URL must start with sqlite:// or postgres://")
+        }
+    }
+
+    async fn migrate(&self) -> anyhow::Result<()> {
+        match &self.0 {
+            Backend::Sqlite { writer, .. } => writer.migrate(&sqlx::migrate!("migrations/sqlite")).await,
+            Backend::Postgres(pool) => Ok(sqlx::migrate!("migrations/postgres").run(pool).await?),
+        }
+    }
+
+    /// Which engine this is.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        match &self.0 {
+            Backend::Sqlite { .. } => Dialect::Sqlite,
+            Backend::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// A connection that sees what has been committed.
+    ///
+    /// # Errors
+    /// When the database cannot be reached or every connection stays busy.
+    pub async fn read(&self) -> Result<Conn, sqlx::Error> {
+        Ok(Conn(match &self.0 {
+            Backend::Sqlite { readers, .. } => Inner::SqliteReader(readers.acquire().await?),
+            Backend::Postgres(pool) => Inner::PostgresReader(pool.acquire().await?),
+        }))
+    }
+
+    /// Begins a transaction. On SQLite there is one writer at a time: do nothing slow before [`Tx::commit`].
+    ///
+    /// # Errors
+    /// When the database cannot be reached or every connection stays busy.
+    pub async fn begin(&self) -> Result<Tx, sqlx::Error> {
+        Ok(Tx(Conn(match &self.0 {
+            Backend::Sqlite { writer, .. } => Inner::SqliteWriter(writer.begin().await?),
+            Backend::Postgres(pool) => Inner::PostgresWriter(pool.begin().await?),
+        })))
+    }
+
+    /// Closes every connection after what is under way.
+    pub async fn close(&self) {
+        match &self.0 {
+            Backend::Sqlite { readers, writer } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Backend::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+impl Conn {
+    /// The connection itself, for [`on!`].
+    pub fn engine(&mut self) -> Engine<'_> {
+        match &mut self.0 {
+            Inner::SqliteReader(c) => Engine::Sqlite(c),
+            Inner::SqliteWriter(turn) => Engine::Sqlite(turn.connection()),
+            Inner::PostgresReader(c) => Engine::Postgres(c),
+            Inner::PostgresWriter(c) => Engine::Postgres(c),
+        }
+    }
+
+    /// Which engine this is.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        match &self.0 {
+            Inner::SqliteReader(_) | Inner::SqliteWriter(_) => Dialect::Sqlite,
+            Inner::PostgresReader(_) | Inner::PostgresWriter(_) => Dialect::Postgres,
+        }
+    }
+}
+
+impl Tx {
+    /// Makes everything done in this transaction durable, all of it or nothing.
+    ///
+    /// # Errors
+    /// When the database could not promise that; then nothing happened, unless the connection was lost in between.
+    pub async fn commit(self) -> Result<(), sqlx::Error> {
+        match self.0.0 {
+            Inner::SqliteWriter(turn) => turn.commit().await,
+            Inner::PostgresWriter(transaction) => transaction.commit().await,
+            Inner::SqliteReader(_) | Inner::PostgresReader(_) => unreachable!("begin only makes writers"),
+        }
+    }
+}
+
+impl std::ops::Deref for Tx {
+    type Target = Conn;
+    fn deref(&self) -> &Conn {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut Conn {
+        &mut self.0
+    }
+}
+
+/// Whether `error` says that a unique index already holds this value.
+#[must_use]
+pub fn is_duplicate(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+}
+
+/// Whether `error` says that a row is still referred to, or refers to nothing.
+#[must_use]
+pub fn is_foreign_key(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_foreign_key_violation)
+}

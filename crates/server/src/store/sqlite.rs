@@ -1,0 +1,235 @@
+//! SQLite: many readers, one writer, group commit.
+//!
+//! A commit that survives a power cut waits for the disk (`synchronous=FULL`), which takes milliseconds; a statement
+//! takes microseconds. So transactions take turns on the one writing connection, each in a savepoint of its own, inside
+//! one open SQLite transaction. Who has finished goes to the end of the queue; the first to come up again commits for
+//! everybody who has finished by then. Alone, a transaction commits at once; under load, one wait for the disk serves
+//! all that arrived during the last one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+
+/// Connections that read at the same time.
+const READERS: u32 = 8;
+
+pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
+    let named = || format!("the database file {} could not be opened", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(named)?;
+    }
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(10));
+    let writer = Writer::open(&options).await.with_context(named)?;
+    let readers = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(Duration::from_secs(10))
+        .connect_with(options.read_only(true).create_if_missing(false))
+        .await
+        .with_context(named)?;
+    Ok((readers, writer))
+}
+
+/// The one connection that writes.
+#[derive(Clone, Debug)]
+pub(super) struct Writer(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// `None` once closed, or when the connection broke and could not be opened again.
+    connection: Option<SqliteConnection>,
+    options: SqliteConnectOptions,
+    /// Whether an outer transaction is open.
+    open: bool,
+    /// A savepoint whose owner went away: to be undone before anything else.
+    abandoned: bool,
+    /// Those whose savepoint is released and who wait for the commit.
+    finished: Vec<oneshot::Sender<Result<(), Arc<sqlx::Error>>>>,
+}
+
+/// One transaction's turn on the writing connection.
+#[derive(Debug)]
+pub(super) struct Turn {
+    state: Option<OwnedMutexGuard<State>>,
+    writer: Writer,
+}
+
+impl Writer {
+    async fn open(options: &SqliteConnectOptions) -> Result<Self, sqlx::Error> {
+        let state = State {
+            connection: Some(options.connect().await?),
+            options: options.clone(),
+            open: false,
+            abandoned: false,
+            finished: Vec::new(),
+        };
+        Ok(Self(Arc::new(Mutex::new(state))))
+    }
+
+    pub(super) async fn migrate(&self, migrator: &Migrator) -> anyhow::Result<()> {
+        let mut state = self.0.lock().await;
+        let connection = state.connection.as_mut().context("the database is closed")?;
+        Ok(migrator.run(connection).await?)
+    }
+
+    pub(super) async fn begin(&self) -> Result<Turn, sqlx::Error> {
+        let state = self.0.clone().lock_owned().await;
+        let mut turn = Turn { state: Some(state), writer: self.clone() };
+        uncancelled(async move { turn.prepare().await.map(|()| turn) }).await
+    }
+
+    pub(super) async fn close(&self) {
+        let mut state = self.0.lock().await;
+        state.commit_finished().await;
+        if let Some(connection) = state.connection.take() {
+            // A database that cannot be closed tidily is recovered from its log when it is next opened.
+            let _ = connection.close().await;
+        }
+    }
+}
+
+impl State {
+    async fn execute(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
+        let connection = self.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        sqlx::query(sql).execute(connection).await.map(drop)
+    }
+
+    /// Undoes what was abandoned and opens a savepoint, in an outer transaction that is begun when there is none.
+    async fn prepare(&mut self) -> Result<(), sqlx::Error> {
+        let prepared = self.try_prepare().await;
+        if prepared.is_err() {
+            self.start_over().await;
+        }
+        prepared
+    }
+
+    async fn try_prepare(&mut self) -> Result<(), sqlx::Error> {
+        self.undo_abandoned().await?;
+        if !self.open {
+            self.open = true;
+            self.execute("BEGIN IMMEDIATE").await?;
+        }
+        self.abandoned = true; // Until its owner says otherwise.
+        self.execute("SAVEPOINT turn").await
+    }
+
+    async fn undo_abandoned(&mut self) -> Result<(), sqlx::Error> {
+        if std::mem::take(&mut self.abandoned) {
+            self.execute("ROLLBACK TO turn").await?;
+            self.execute("RELEASE turn").await?;
+        }
+        Ok(())
+    }
+
+    /// Commits for everybody who has finished, and tells them.
+    async fn commit_finished(&mut self) {
+        let mut result = self.undo_abandoned().await;
+        if result.is_ok() && self.open {
+            result = self.execute(if self.finished.is_empty() { "ROLLBACK" } else { "COMMIT" }).await;
+        }
+        match result {
+            Ok(()) => {
+                self.open = false;
+                self.tell_finished(&Ok(()));
+            }
+            Err(error) => {
+                self.tell_finished(&Err(Arc::new(error)));
+                self.start_over().await;
+            }
+        }
+    }
+
+    fn tell_finished(&mut self, result: &Result<(), Arc<sqlx::Error>>) {
+        for waiting in self.finished.drain(..) {
+            // Who stopped waiting will look at the rows.
+            let _ = waiting.send(result.clone());
+        }
+    }
+
+    /// After an error nobody knows what the connection holds: everything not committed is undone.
+    async fn start_over(&mut self) {
+        if let Some(broken) = self.connection.take() {
+            let _ = broken.close().await;
+        }
+        self.open = false;
+        self.abandoned = false;
+        self.tell_finished(&Err(Arc::new(sqlx::Error::WorkerCrashed)));
+        self.connection = self.options.connect().await.ok();
+    }
+}
+
+impl Turn {
+    /// The connection, inside this transaction's savepoint.
+    pub(super) fn connection(&mut self) -> &mut SqliteConnection {
+        self.state
+            .as_mut()
+            .and_then(|state| state.connection.as_mut())
+            .expect("a turn holds the state until it is committed or dropped, and the state a connection since begin")
+    }
+
+    async fn prepare(&mut self) -> Result<(), sqlx::Error> {
+        self.state.as_mut().expect("a new turn holds the state").prepare().await
+    }
+
+    pub(super) async fn commit(mut self) -> Result<(), sqlx::Error> {
+        let state = self.state.take().expect("only commit takes the state, and it takes the turn with it");
+        let writer = self.writer.clone();
+        uncancelled(finish(state, writer)).await
+    }
+}
+
+/// Releases the savepoint, goes to the end of the queue, and commits for all who have finished unless somebody else has.
+async fn finish(mut state: OwnedMutexGuard<State>, writer: Writer) -> Result<(), sqlx::Error> {
+    if let Err(error) = state.execute("RELEASE turn").await {
+        state.start_over().await;
+        return Err(error);
+    }
+    state.abandoned = false;
+    let (finished, mut committed) = oneshot::channel();
+    state.finished.push(finished);
+    drop(state);
+
+    let answer = tokio::select! {
+        biased;
+        answer = &mut committed => answer,
+        mut state = writer.0.lock() => {
+            state.commit_finished().await;
+            committed.await
+        }
+    };
+    match answer {
+        Ok(result) => result.map_err(|error| sqlx::Error::Io(std::io::Error::other(error))),
+        Err(_) => Err(sqlx::Error::WorkerCrashed),
+    }
+}
+
+/// Runs `work` to its end even when the caller goes away, as a request does whose client hangs up: half a step would
+/// leave the shared connection in a state that nobody knows.
+async fn uncancelled<T: Send + 'static>(
+    work: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
+) -> Result<T, sqlx::Error> {
+    tokio::spawn(work).await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // `abandoned` is still set, so whoever comes next undoes this turn. If nobody is waiting, somebody must come.
+        if self.state.take().is_some() {
+            let writer = self.writer.clone();
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(async move { writer.0.lock().await.commit_finished().await });
+            }
+        }
+    }
+}
