@@ -282,6 +282,15 @@ fn our_hang_up_waits_for_the_carriers_word_so_that_it_comes_before_the_end() {
     assert_eq!(story.events[3..], [EventKind::CarrierHangup, EventKind::CallCompleted]);
     assert_eq!(story.row.hangup.and_then(|hangup| hangup.hung_up_by), Some(EndedBy::Api));
     assert_eq!(story.row.ended_at, Some(at(9_800)));
+    assert_eq!(story.row.duration_seconds, Some(5), "4.8 s, to the moment the line ended");
+}
+
+#[test]
+fn a_repeated_acceptance_changes_nothing() {
+    let story = Story::ringing().then(2_500, accepted());
+    assert!(story.last.is_empty());
+    let story = story.then(3_000, hangup(CarrierCause::Busy)).then(3_100, accepted());
+    assert!(story.last.is_empty(), "the carrier already told the end of this line");
 }
 
 #[test]
@@ -381,7 +390,9 @@ fn a_dead_nodes_dial_is_looked_up_and_never_repeated() {
     let busy = story().then(16_200, hangup(CarrierCause::Busy));
     assert_eq!(busy.code(), Some(ErrorCode::Busy), "the carrier knew");
 
-    let unknown = story().then(22_000, CallInput::Tick).then(26_000, CallInput::Tick);
+    let unknown = story().then(22_000, CallInput::Tick);
+    assert_eq!(unknown.acts(), [&CallEffect::HangUp], "it may be ringing somewhere");
+    let unknown = unknown.then(26_000, CallInput::Tick);
     assert_eq!(unknown.code(), Some(ErrorCode::CarrierError));
     assert!(unknown.call.status().is_terminal(), "within 30 s of a death at 1 s");
 }
