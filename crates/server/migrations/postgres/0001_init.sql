@@ -110,6 +110,7 @@ CREATE TABLE calls (
     carrier_cause       TEXT,
     carrier_code        TEXT,
     sip_code            BIGINT,
+    hung_up_by          TEXT,              -- by the carrier's report
     hangup_reported     BOOLEAN NOT NULL,  -- carrier.hangup has been sent
     hangup_requested_at BIGINT,              -- somebody asked through the API
     duration_seconds    BIGINT NOT NULL,

@@ -110,6 +110,7 @@ CREATE TABLE calls (
     carrier_cause       TEXT,
     carrier_code        TEXT,
     sip_code            INTEGER,
+    hung_up_by          TEXT,              -- by the carrier's report
     hangup_reported     BOOLEAN NOT NULL,  -- carrier.hangup has been sent
     hangup_requested_at INTEGER,              -- somebody asked through the API
     duration_seconds    INTEGER NOT NULL,

@@ -46,6 +46,7 @@ pub struct CallRow {
     pub carrier_cause: Option<String>,
     pub carrier_code: Option<String>,
     pub sip_code: Option<i64>,
+    pub hung_up_by: Option<String>,
     pub hangup_reported: bool,
     pub hangup_requested_at: Option<i64>,
     pub duration_seconds: i64,
@@ -55,6 +56,7 @@ pub struct CallRow {
     pub latency: Option<Json<Value>>,
     pub usage: Option<Json<Value>>,
     pub recording: Option<String>,
+    pub event_count: i64,
     pub lease_token: i64,
 }
 
@@ -136,6 +138,8 @@ pub struct WrapUp {
     pub usage: Option<Value>,
     /// The recording's file below the data directory.
     pub recording: Option<String>,
+    /// `human` or `voicemail`, where that is known.
+    pub answered_by: Option<&'static str>,
 }
 
 /// A row of `transcript_entries`.
@@ -483,14 +487,14 @@ pub async fn hangup_requests_for_node(conn: &mut Conn, node: NodeId) -> Result<V
     on!(conn, |c| sqlx::query_scalar(SQL).bind(node.uuid()).fetch_all(c).await)
 }
 
-/// Writes a change under the lease. `None` means that the lease is lost: stop at once.
+/// Writes a change under the lease of `row`, as it was last read or written. `None` means that the lease is lost, or that
+/// this change was written before: see [`applied_for_runner`].
 ///
 /// # Errors
 /// When the database fails.
 pub async fn apply_for_runner(
     tx: &mut Tx,
-    id: CallId,
-    token: i64,
+    row: &CallRow,
     change: &Change,
     wrap_up: Option<&WrapUp>,
 ) -> Result<Option<CallRow>, sqlx::Error> {
@@ -503,13 +507,14 @@ pub async fn apply_for_runner(
         carrier_cause = COALESCE($15, carrier_cause), carrier_code = COALESCE($16, carrier_code), \
         sip_code = COALESCE($17, sip_code), hangup_reported = (hangup_reported OR $18), \
         turns = COALESCE($19, turns), summary = COALESCE($20, summary), outcome = COALESCE($21, outcome), \
-        latency = COALESCE($22, latency), usage = COALESCE($23, usage), recording = COALESCE($24, recording) \
-        WHERE id = $1 AND lease_token = $2 AND status IN ('queued', 'dialing', 'in_progress') RETURNING *";
+        latency = COALESCE($22, latency), usage = COALESCE($23, usage), recording = COALESCE($24, recording), \
+        answered_by = COALESCE($25, answered_by), hung_up_by = COALESCE($26, hung_up_by) \
+        WHERE id = $1 AND lease_token = $2 AND event_count = $27 AND status IN ('queued', 'dialing', 'in_progress') RETURNING *";
     let error = change.ending.as_ref().and_then(Ending::error);
     let hangup = change.hangup.as_ref();
     on!(tx, |c| sqlx::query_as(SQL)
-        .bind(id.uuid())
-        .bind(token)
+        .bind(row.id)
+        .bind(row.lease_token)
         .bind(change.status.as_str())
         .bind(change.deadline.map(Timestamp::as_micros))
         .bind(change.dialing_at.map(Timestamp::as_micros))
@@ -532,6 +537,26 @@ pub async fn apply_for_runner(
         .bind(wrap_up.and_then(|w| w.latency.clone()).map(Json))
         .bind(wrap_up.and_then(|w| w.usage.clone()).map(Json))
         .bind(wrap_up.and_then(|w| w.recording.clone()))
+        .bind(wrap_up.and_then(|w| w.answered_by))
+        .bind(hangup.and_then(|hangup| hangup.hung_up_by).map(EndedBy::as_str))
+        .bind(row.event_count)
+        .fetch_optional(c)
+        .await)
+}
+
+/// Whether `change` has been written under the lease of `row` after all: the answer to a commit can be lost on its way. Then
+/// the row as it is now.
+///
+/// # Errors
+/// When the database fails.
+pub async fn applied_for_runner(conn: &mut Conn, row: &CallRow, change: &Change) -> Result<Option<CallRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM calls WHERE id = $1 AND lease_token = $2 AND event_count = $3 AND status = $4";
+    let events = i64::try_from(change.events.len()).unwrap_or(0);
+    on!(conn, |c| sqlx::query_as(SQL)
+        .bind(row.id)
+        .bind(row.lease_token)
+        .bind(row.event_count + events)
+        .bind(change.status.as_str())
         .fetch_optional(c)
         .await)
 }
