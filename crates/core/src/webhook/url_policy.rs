@@ -117,7 +117,7 @@ mod tests {
             "https://example.com./",
             "https://does-not-exist.invalid/hook",
             "https://notlocalhost.com/",
-            "https://mylocal.example/",
+            "https://example.notlocal/",
             "https://bücher.example/",
             "https://8.8.8.8/hook",
             "https://[2606:4700:4700::1111]/hook",
