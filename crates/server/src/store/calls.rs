@@ -360,14 +360,15 @@ pub async fn list(
 ///
 /// # Errors
 /// When the database fails.
-pub async fn count_for_quota(tx: &mut Tx, tenant: TenantId, month: Timestamp) -> Result<(i64, i64), sqlx::Error> {
+pub async fn count_for_quota(tx: &mut Tx, tenant: TenantId, month: Timestamp) -> Result<(u32, u32), sqlx::Error> {
     const LIVE: &str =
         "SELECT COUNT(*) FROM calls WHERE tenant_id = $1 AND status IN ('queued', 'dialing', 'in_progress')";
     const MONTH: &str = "SELECT COUNT(*) FROM calls WHERE tenant_id = $1 AND direction = 'outbound' AND created_at >= $2";
-    let live = on!(tx, |c| sqlx::query_scalar(LIVE).bind(tenant.uuid()).fetch_one(c).await)?;
-    let month =
+    let live: i64 = on!(tx, |c| sqlx::query_scalar(LIVE).bind(tenant.uuid()).fetch_one(c).await)?;
+    let month: i64 =
         on!(tx, |c| sqlx::query_scalar(MONTH).bind(tenant.uuid()).bind(month.as_micros()).fetch_one(c).await)?;
-    Ok((live, month))
+    let count = |rows: i64| u32::try_from(rows).unwrap_or(u32::MAX);
+    Ok((count(live), count(month)))
 }
 
 /// Notes that somebody asked for the end of a call; its runner looks for this.
