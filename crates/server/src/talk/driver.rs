@@ -3,12 +3,11 @@
 //! Outgoing sound runs on absolute deadlines of 20 ms: a tick that comes late does not make the next one late. Nothing here
 //! waits for anything but the next thing to happen, so sound is never late because of a provider, a tool or a disk.
 
-use std::collections::HashMap;
-use std::time::Duration;
+use std::collections::{HashMap, VecDeque};
 
 use switchhook_core::Timestamp;
-use switchhook_core::conversation::{Conversation, Effect, End, Failure, FailureKind, Input, Role, ToolCall, TurnTimes};
 use switchhook_core::call::ErrorCode;
+use switchhook_core::conversation::{Conversation, Effect, End, Failure, FailureCode, Input, Speaker, ToolCall, TurnTimes};
 use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use tokio::sync::mpsc;
@@ -19,7 +18,7 @@ use super::latency::Latencies;
 use super::pipeline::{Pipeline, Rendered, Running, Signal};
 use super::playback::Playback;
 use super::recorder::Recorder;
-use super::{Command, Line, Note, Report, Settings};
+use super::{Command, Ended, Line, Note, Report, Settings};
 use crate::carrier::{FromCarrier, Media, ToCarrier};
 use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, Usage};
 
@@ -72,7 +71,7 @@ impl Prepared {
 fn stillborn(settings: &Settings, error: &ProviderError) -> Report {
     let conversation = Conversation::new(&settings.agent, Timestamp::from_micros(0));
     Report {
-        end: End::Failed(failure(error)),
+        end: Ended::By(End::Failed(failure(error))),
         turns: 0,
         history: conversation.history(),
         latency: Latencies::default().summary(),
@@ -83,11 +82,11 @@ fn stillborn(settings: &Settings, error: &ProviderError) -> Report {
 
 fn failure(error: &ProviderError) -> Failure {
     let kind = match error.code() {
-        ErrorCode::ProviderTimeout => FailureKind::ProviderTimeout,
-        ErrorCode::ConfigError => FailureKind::Config,
-        _ => FailureKind::Pipeline,
+        ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
+        ErrorCode::ConfigError => FailureCode::Config,
+        _ => FailureCode::Pipeline,
     };
-    Failure { kind, words: error.to_string().into() }
+    Failure::new(kind, error.to_string())
 }
 
 struct Driver {
@@ -100,9 +99,11 @@ struct Driver {
     segment: u32,
     playback: Playback,
     recorder: Option<Recorder>,
-    unrecorded: std::collections::VecDeque<CallerAudio>,
+    unrecorded: VecDeque<CallerAudio>,
     /// Virtual time zero of the engine: it only ever sees time since then.
     began: Instant,
+    /// Whether the agent has made any sound yet.
+    greeted: bool,
     asks: HashMap<u32, Running>,
     speaking: HashMap<u32, Running>,
     answers: (mpsc::Sender<(u32, Signal<LlmEvent>)>, mpsc::Receiver<(u32, Signal<LlmEvent>)>),
@@ -111,7 +112,7 @@ struct Driver {
     last_response: Option<i64>,
     usage: Usage,
     notes: mpsc::Sender<Note>,
-    end: Option<End>,
+    end: Option<Ended>,
 }
 
 /// Something to tell the engine, or what ends the loop.
@@ -140,8 +141,9 @@ impl Driver {
             segment: 0,
             playback: Playback::default(),
             recorder: settings.recording.map(Recorder::start),
-            unrecorded: std::collections::VecDeque::new(),
+            unrecorded: VecDeque::new(),
             began: Instant::now(),
+            greeted: false,
             asks: HashMap::new(),
             speaking: HashMap::new(),
             answers: mpsc::channel(64),
@@ -174,14 +176,14 @@ impl Driver {
                 Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
                 Some(command) = commands.recv() => Event::Input(match command {
                     Command::HangUp => Input::HangUpRequested,
-                    Command::Say(text) => Input::Say { text: text.into() },
+                    Command::Say(text) => Input::Say { text },
                 }),
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => Event::Input(Input::Tick),
             };
             match event {
                 Event::Input(input) => self.handle(input).await,
                 Event::Nothing => {}
-                Event::MediaLost => self.end = Some(End::MediaLost),
+                Event::MediaLost => self.end = Some(Ended::MediaLost),
             }
         }
     }
@@ -200,7 +202,7 @@ impl Driver {
                 self.asks.insert(turn, running);
             }
             Effect::CancelModel { turn } => drop(self.asks.remove(&turn)),
-            Effect::Speak { utterance, text, .. } => self.speak(utterance, text.into_inner()),
+            Effect::Speak { utterance, text, .. } => self.speak(utterance, text),
             Effect::ClearPlayback => {
                 self.playback.clear();
                 self.speaking.clear();
@@ -209,10 +211,10 @@ impl Driver {
             Effect::Pause => self.playback.pause(),
             Effect::Resume => self.playback.resume(),
             Effect::Transcript(entry) => {
-                let by_agent = entry.role == Role::Assistant;
+                let by_agent = entry.speaker == Speaker::Agent;
                 let line = Line {
                     by_agent,
-                    text: entry.text.into_inner(),
+                    text: entry.text,
                     start_ms: entry.start.as_millis(),
                     end_ms: entry.end.as_millis(),
                     interrupted: entry.interrupted,
@@ -222,20 +224,17 @@ impl Driver {
                 let _ = self.notes.try_send(Note::Line(line));
             }
             Effect::Turn(times) => self.measured(&times),
-            Effect::HangUp { reason } => self.end = Some(reason),
+            Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
+            // The greeting is prepared before the conversation begins, and the tools there are act inside the engine.
+            Effect::PrepareSpeech { .. } | Effect::RunTool { .. } => {}
         }
     }
 
     fn measured(&mut self, times: &TurnTimes) {
-        let Some(played) = times.first_audio_played else { return };
-        match times.speech_ended {
-            Some(ended) => {
-                let waited = played.since(ended);
-                self.latencies.response(waited);
-                self.last_response = i64::try_from(waited.as_millis()).ok();
-            }
-            None => self.latencies.greeting(played.since(Timestamp::from_micros(0))),
-        }
+        let waited = times.first_audio_played.since(times.speech_ended);
+        self.latencies.response(waited);
+        self.latencies.after_turn(times.first_audio_played.since(times.turn_ended));
+        self.last_response = i64::try_from(waited.as_millis()).ok();
     }
 
     fn speak(&mut self, utterance: u32, text: String) {
@@ -264,6 +263,10 @@ impl Driver {
         let next = self.playback.next_frame();
         let sound = next.as_ref().and_then(|(frame, _)| *frame);
         if let Some(frame) = &sound {
+            if !self.greeted {
+                self.greeted = true;
+                self.latencies.greeting(self.began.elapsed());
+            }
             let bytes = self.media.law.encode_frame(&frame.0);
             self.send(ToCarrier::Audio(bytes::Bytes::copy_from_slice(&bytes)));
         }
@@ -272,10 +275,7 @@ impl Driver {
             recorder.push(caller, sound.unwrap_or(AgentAudio(Frame::silence())));
         }
         match next {
-            Some((_, played)) if played.finished => Event::Input(Input::PlaybackFinished {
-                utterance: played.utterance,
-                samples: played.samples,
-            }),
+            Some((_, played)) if played.finished => Event::Input(Input::PlaybackFinished { utterance: played.utterance }),
             Some((_, played)) => Event::Input(Input::Played { utterance: played.utterance, samples: played.samples }),
             None => Event::Nothing,
         }
@@ -323,7 +323,7 @@ impl Driver {
 
     fn answered(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Event {
         Event::Input(match signal {
-            Signal::Piece(LlmEvent::Delta(text)) => Input::ModelDelta { turn, text: text.into() },
+            Signal::Piece(LlmEvent::Delta(text)) => Input::ModelDelta { turn, text },
             Signal::Piece(LlmEvent::ToolCall { id, name, arguments }) => {
                 Input::ModelToolCall { turn, call: ToolCall { id, name, arguments } }
             }
@@ -345,15 +345,14 @@ impl Driver {
         }
         Event::Input(match signal {
             Signal::Piece(audio) => {
-                self.playback.push(utterance, &audio.samples);
-                let samples = u64::try_from(audio.samples.len()).unwrap_or(0);
+                let samples = self.playback.push(utterance, &audio.samples);
                 Input::SpeechReady { utterance, samples, words: audio.words, complete: false }
             }
             Signal::Done(usage) => {
                 self.add(usage);
                 self.speaking.remove(&utterance);
-                self.playback.complete(utterance);
-                Input::SpeechReady { utterance, samples: 0, words: Vec::new(), complete: true }
+                let samples = self.playback.complete(utterance);
+                Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true }
             }
             Signal::Failed(error) => {
                 self.speaking.remove(&utterance);
@@ -381,7 +380,7 @@ impl Driver {
             None => false,
         };
         Report {
-            end: self.end.take().unwrap_or(End::MediaLost),
+            end: self.end.take().unwrap_or(Ended::MediaLost),
             turns: self.conversation.turns(),
             history: self.conversation.history(),
             latency: self.latencies.summary(),
@@ -393,19 +392,16 @@ impl Driver {
 
 fn recognised(event: SttEvent) -> Input {
     match event {
-        SttEvent::Partial { text } => Input::Partial { text: text.into() },
-        SttEvent::Final { segment, text } => Input::Final { segment, text: text.into() },
+        SttEvent::Partial { text } => Input::Partial { text },
+        SttEvent::Final { segment, text } => Input::Final { segment, text },
         SttEvent::TurnJudged => Input::TurnJudged,
         SttEvent::Failed { code, words } => {
             let kind = match code {
-                ErrorCode::ProviderTimeout => FailureKind::ProviderTimeout,
-                ErrorCode::ConfigError => FailureKind::Config,
-                _ => FailureKind::Pipeline,
+                ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
+                ErrorCode::ConfigError => FailureCode::Config,
+                _ => FailureCode::Pipeline,
             };
-            Input::RecogniserFailed(Failure { kind, words: words.into() })
+            Input::RecogniserFailed(Failure::new(kind, words))
         }
     }
 }
-
-/// How long the driver may still be asked to finish its sentence when the service stops.
-pub const FAREWELL: Duration = Duration::from_secs(5);

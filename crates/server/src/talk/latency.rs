@@ -8,6 +8,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
     responses: Vec<Duration>,
+    after_turn: Vec<Duration>,
     greeting: Option<Duration>,
 }
 
@@ -16,6 +17,8 @@ pub struct Latencies {
 pub struct Summary {
     /// From the end of the caller's speech to the first sound of the answer.
     pub response_ms: Percentiles,
+    /// From the decision that the caller's turn is over to the first sound of the answer: model, voice and ourselves.
+    pub after_turn_ms: Percentiles,
     /// From the start of media to the first sound of the greeting.
     pub greeting_ms: Option<u64>,
 }
@@ -39,6 +42,11 @@ impl Latencies {
         self.responses.push(waited);
     }
 
+    /// An answer was heard this long after the turn was judged to be over.
+    pub fn after_turn(&mut self, waited: Duration) {
+        self.after_turn.push(waited);
+    }
+
     /// The caller heard the greeting after this time.
     pub fn greeting(&mut self, waited: Duration) {
         self.greeting.get_or_insert(waited);
@@ -47,7 +55,7 @@ impl Latencies {
     /// All of them in a few numbers.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        Summary { response_ms: percentiles(&self.responses), greeting_ms: self.greeting.map(millis) }
+        Summary { response_ms: percentiles(&self.responses), after_turn_ms: percentiles(&self.after_turn), greeting_ms: self.greeting.map(millis) }
     }
 }
 

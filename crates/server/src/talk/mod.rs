@@ -64,7 +64,7 @@ pub struct Line {
 #[derive(Debug)]
 pub struct Report {
     /// Why it ended.
-    pub end: End,
+    pub end: Ended,
     /// The caller's turns that the agent answered.
     pub turns: u32,
     /// What was said and heard, instructions in front, for the analysis.
@@ -75,4 +75,13 @@ pub struct Report {
     pub usage: Usage,
     /// Whether a recording was written.
     pub recorded: bool,
+}
+
+/// Why a conversation ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// The agent's side ended it.
+    By(End),
+    /// The line was gone.
+    MediaLost,
 }

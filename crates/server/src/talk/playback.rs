@@ -16,6 +16,7 @@ struct Utterance {
     number: u32,
     samples: VecDeque<i16>,
     complete: bool,
+    received: u64,
     played: u64,
 }
 
@@ -33,21 +34,27 @@ pub struct Played {
 impl Playback {
     /// Puts an utterance at the end of the queue; its sound follows in [`Playback::push`].
     pub fn announce(&mut self, number: u32) {
-        self.queue.push_back(Utterance { number, samples: VecDeque::new(), complete: false, played: 0 });
+        self.queue.push_back(Utterance { number, samples: VecDeque::new(), complete: false, received: 0, played: 0 });
     }
 
-    /// Adds sound to an announced utterance; sound of one that was cleared is dropped.
-    pub fn push(&mut self, number: u32, samples: &[i16]) {
-        if let Some(utterance) = self.queue.iter_mut().find(|utterance| utterance.number == number) {
-            utterance.samples.extend(samples);
-        }
+    /// Adds sound to an announced utterance and says how many samples of it there are now. Sound of one that was cleared is
+    /// dropped.
+    pub fn push(&mut self, number: u32, samples: &[i16]) -> u64 {
+        let Some(utterance) = self.find(number) else { return 0 };
+        utterance.samples.extend(samples);
+        utterance.received += u64::try_from(samples.len()).unwrap_or(0);
+        utterance.received
     }
 
-    /// No more sound will come for this utterance.
-    pub fn complete(&mut self, number: u32) {
-        if let Some(utterance) = self.queue.iter_mut().find(|utterance| utterance.number == number) {
-            utterance.complete = true;
-        }
+    /// No more sound will come for this utterance; says how many samples it has.
+    pub fn complete(&mut self, number: u32) -> u64 {
+        let Some(utterance) = self.find(number) else { return 0 };
+        utterance.complete = true;
+        utterance.received
+    }
+
+    fn find(&mut self, number: u32) -> Option<&mut Utterance> {
+        self.queue.iter_mut().find(|utterance| utterance.number == number)
     }
 
     /// Forgets everything that was not played.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchhook_core::call::{TalkEnd, TalkFailure};
-use switchhook_core::conversation::{End, Failure, FailureKind};
+use switchhook_core::conversation::{End, Failure, FailureCode, Role};
 use switchhook_core::event::NO_CONVERSATION;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
@@ -12,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Outcome, Runner};
 use crate::store::calls::{TranscriptEntry, WrapUp};
 use crate::talk::pipeline::Pipeline;
-use crate::talk::{Command, Note, Report};
+use crate::talk::{Command, Ended, Note, Report};
 
 /// How long the model may look back on a conversation.
 const ANALYSIS: Duration = Duration::from_secs(8);
@@ -122,7 +122,7 @@ async fn wrap_up(report: Option<&Report>, pipeline: &Pipeline, schema: Option<&V
     let Some(report) = report else {
         return WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() };
     };
-    let spoken = report.history.iter().any(|message| message.is_spoken());
+    let spoken = report.history.iter().any(|message| message.role != Role::System);
     let (summary, outcome) = if spoken {
         match tokio::time::timeout(ANALYSIS, pipeline.analyse(&report.history, schema)).await {
             Ok(Ok(analysis)) => (analysis.summary, Some(analysis.outcome)),
@@ -139,7 +139,7 @@ async fn wrap_up(report: Option<&Report>, pipeline: &Pipeline, schema: Option<&V
         (NO_CONVERSATION.to_owned(), None)
     };
     let answered_by = match report.end {
-        End::VoicemailHungUp | End::VoicemailMessageLeft => Some("voicemail"),
+        Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
         _ if report.turns > 0 => Some("human"),
         _ => None,
     };
@@ -156,9 +156,9 @@ async fn wrap_up(report: Option<&Report>, pipeline: &Pipeline, schema: Option<&V
 
 /// A summary without a model: how much was said, and the caller's last words.
 fn extract(report: &Report) -> String {
-    let last = report.history.iter().rev().find(|message| message.is_from_caller());
+    let last = report.history.iter().rev().find(|message| message.role == Role::User);
     match last {
-        Some(message) => format!("The caller spoke {} times; their last words were: {}", report.turns, message.text.reveal()),
+        Some(message) => format!("The caller spoke {} times; their last words were: {}", report.turns, message.text),
         None => "The agent spoke; the caller said nothing.".to_owned(),
     }
 }
@@ -174,21 +174,24 @@ fn entry(line: crate::talk::Line) -> TranscriptEntry {
     }
 }
 
-fn talk_end(end: &End) -> TalkEnd {
+fn talk_end(end: &Ended) -> TalkEnd {
+    let end = match end {
+        Ended::By(end) => end,
+        Ended::MediaLost => return TalkEnd::MediaLost,
+    };
     match end {
         // Asked for by the runner, which has its own reasons.
         End::AgentHungUp | End::Requested => TalkEnd::AgentHungUp,
         End::Silence => TalkEnd::Silence,
         End::MaxDuration => TalkEnd::MaxDuration,
         End::VoicemailHungUp | End::VoicemailMessageLeft => TalkEnd::Voicemail,
-        End::MediaLost => TalkEnd::MediaLost,
-        End::Failed(Failure { kind, words }) => TalkEnd::Failed {
-            failure: match kind {
-                FailureKind::ProviderTimeout => TalkFailure::ProviderTimeout,
-                FailureKind::Config => TalkFailure::ConfigError,
-                FailureKind::Pipeline => TalkFailure::PipelineError,
+        End::Failed(Failure { code, words }) => TalkEnd::Failed {
+            failure: match code {
+                FailureCode::ProviderTimeout => TalkFailure::ProviderTimeout,
+                FailureCode::Config => TalkFailure::ConfigError,
+                FailureCode::Pipeline => TalkFailure::PipelineError,
             },
-            error: words.clone(),
+            error: words.clone().into(),
         },
     }
 }
