@@ -1,0 +1,183 @@
+//! Calls over the simulated phone network, placed through the API, told by webhooks.
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use crate::harness::{TestService, deliveries_of, text};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spoken_call_books_a_table_and_every_event_is_delivered_in_order() {
+    let (service, agent) = TestService::ready().await;
+    let mut receiver = service.client.receiver().await;
+    let call = service.client.place(&agent, "+12025550100").await;
+    let ended = service.client.wait_for_end(&call).await;
+
+    assert_eq!(ended["status"], "completed", "{ended}");
+    assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("agent_hangup"), &json!("agent")));
+    assert!(ended["turns"].as_i64().expect("a number") >= 4, "{ended}");
+    assert!(ended["duration_seconds"].as_i64().expect("a number") >= 10, "{ended}");
+    let outcome = &ended["outcome"];
+    assert!(text(&outcome["name"]).contains("Miller"), "{outcome}");
+    assert!(text(&outcome["day"]).to_lowercase().contains("friday"), "{outcome}");
+    assert_eq!(outcome["people"], 4, "{outcome}");
+
+    let received = deliveries_of(&mut receiver, &call).await;
+    let names: Vec<_> = received.iter().map(|delivery| delivery.event.as_str()).collect();
+    assert_eq!(names, ["call.queued", "call.dialing", "call.in_progress", "carrier.hangup", "call.completed"]);
+    assert!(received.iter().all(|delivery| delivery.verified), "every signature is right");
+    let sequences: Vec<_> = received.iter().map(|delivery| delivery.body["data"]["sequence"].as_i64()).collect();
+    assert_eq!(sequences, (1..=5).map(Some).collect::<Vec<_>>());
+    let completed = &received[4].body["data"];
+    assert_eq!(completed["summary"], ended["summary"]);
+    assert_eq!((&completed["turns"], &completed["duration_seconds"]), (&ended["turns"], &ended["duration_seconds"]));
+    assert_eq!(completed["error"], json!(null));
+
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let said = transcript["data"].as_array().expect("a list");
+    assert!(said.iter().any(|line| line["role"] == "caller" && text(&line["text"]).contains("Sarah Miller")));
+    assert!(said.iter().any(|line| line["role"] == "agent" && line["latency_ms"].is_i64()));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_number_ends_as_it_says() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let table = [
+        ("+12025550101", "failed", "busy", true),
+        ("+12025550102", "failed", "no_answer", true),
+        ("+12025550103", "failed", "rejected", true),
+        ("+12025550104", "failed", "invalid_number", true),
+        ("+12025550106", "failed", "carrier_unauthorized", false),
+        ("+12025550107", "failed", "carrier_error", false),
+        ("+12025550108", "completed", "caller_hangup", true),
+        ("+12025550111", "completed", "caller_hangup", true),
+    ];
+    let mut calls = Vec::new();
+    for row in table {
+        calls.push((client.place(&agent, row.0).await, row));
+    }
+    for (call, (number, status, reason, hangup)) in calls {
+        let ended = client.wait_for_end(&call).await;
+        let said = if status == "failed" { &ended["error_code"] } else { &ended["end_reason"] };
+        assert_eq!((&ended["status"], said), (&json!(status), &json!(reason)), "{number}: {ended}");
+        let events = client.event_names(&call).await;
+        assert_eq!(events.iter().any(|event| event == "carrier.hangup"), hangup, "{number}: {events:?}");
+        assert_eq!(events.last().map(String::as_str), Some(if status == "failed" { "call.failed" } else { "call.completed" }));
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_without_audio_is_no_media_and_a_model_that_never_answers_a_timeout() {
+    let service = TestService::start().await;
+    let agent = service.client.scripted_agent(json!({})).await;
+    let silent = service.client.place(&agent, "+12025550105").await;
+    let stuck = service.client.place(&agent, "+12025550112").await;
+    assert_eq!(service.client.wait_for_end(&silent).await["error_code"], "no_media");
+    let ended = service.client.wait_for_end(&stuck).await;
+    assert_eq!(ended["error_code"], "provider_timeout", "{ended}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_line_is_ended_through_the_api_and_again_without_harm() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let call = client.place(&agent, "+12025550109").await;
+    client.wait_for(&call, |call| call["status"] == "in_progress").await;
+    let (status, _) = client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    assert_eq!(status, StatusCode::OK);
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("api_hangup"), &json!("api")), "{ended}");
+    assert!(!text(&ended["summary"]).is_empty(), "a call without words has a summary too");
+    let (status, again) = client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    assert_eq!((status, &again["status"]), (StatusCode::OK, &json!("completed")));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_cancelled_before_it_is_due_rings_nobody() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let in_a_day = switchhook::clock::Clock::system().now() + std::time::Duration::from_secs(86_400);
+    let body = json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": in_a_day });
+    let call = text(&client.create("/v1/calls", body).await["id"]);
+    client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["duration_seconds"]), (&json!("canceled"), &json!(0)), "{ended}");
+    assert_eq!(client.event_names(&call).await, ["call.queued", "call.completed"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_request_places_one_call_and_repeats_its_answer() {
+    let (service, agent) = TestService::ready().await;
+    let place = |key: &'static str, to: &'static str| {
+        let request = service.client.request(Method::POST, "/v1/calls").header("Idempotency-Key", key);
+        let body = json!({ "agent_id": agent.id, "to": to });
+        async move {
+            let response = request.json(&body).send().await.expect("an answer");
+            let replayed = response.headers().contains_key("idempotent-replayed");
+            (response.status(), replayed, response.text().await.expect("a body"))
+        }
+    };
+    let racing = futures_util::future::join_all((0..20).map(|_| place("order-1", "+12025550111"))).await;
+    assert!(racing.iter().all(|(status, _, body)| *status == StatusCode::CREATED && *body == racing[0].2));
+    assert_eq!(racing.iter().filter(|(_, replayed, _)| !replayed).count(), 1, "one of them made the call");
+    let (status, _, _) = place("order-1", "+12025550101").await;
+    assert_eq!(status, StatusCode::CONFLICT);
+    let (status, _, _) = place("two words", "+12025550101").await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    let (_, calls) = service.client.get("/v1/calls").await;
+    assert_eq!(calls["data"].as_array().map(Vec::len), Some(1));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_eleventh_call_at_once_is_refused_and_a_freed_slot_is_used_again() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let tries = (0..15).map(|_| client.post("/v1/calls", json!({ "agent_id": agent.id, "to": "+12025550109" })));
+    let answers = futures_util::future::join_all(tries).await;
+    let placed: Vec<_> = answers.iter().filter(|(status, _)| *status == StatusCode::CREATED).collect();
+    assert_eq!(placed.len(), 10, "the quota is exact under a race");
+    let refused = answers.iter().find(|(status, _)| *status == StatusCode::TOO_MANY_REQUESTS).expect("some are refused");
+    assert!(text(&refused.1["detail"]).contains("10"), "{}", refused.1);
+    for (_, call) in &placed {
+        client.post(&format!("/v1/calls/{}/hangup", text(&call["id"])), json!({})).await;
+    }
+    for (_, call) in &placed {
+        client.wait_for_end(&text(&call["id"])).await;
+    }
+    client.place(&agent, "+12025550111").await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_calls_are_refused_with_the_field_to_blame() {
+    let (service, agent) = TestService::ready().await;
+    let nobody = "0198c6a0-0000-7000-8000-000000000000";
+    let table = [
+        (json!({ "to": "+12025550100" }), "agent_id"),
+        (json!({ "agent_id": nobody, "to": "+12025550100" }), "agent_id"),
+        (json!({ "agent_id": agent.id, "to": "2025550100" }), "to"),
+        (json!({ "agent_id": agent.id, "to": 12 }), "to"),
+        (json!({ "agent_id": agent.id, "to": "+12025550100", "from": "+12025550198" }), "from"),
+        (json!({ "agent_id": agent.id, "to": "+12025550100", "number_id": nobody }), "number_id"),
+        (json!({ "agent_id": agent.id, "to": "+12025550100", "ring_timeout_seconds": 1 }), "ring_timeout_seconds"),
+        (json!({ "agent_id": agent.id, "to": "+12025550100", "variables": { "x": [] } }), "variables.x"),
+        (json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": "2099-01-01T00:00:00Z" }), "schedule_at"),
+    ];
+    for (body, field) in table {
+        let (status, error) = service.client.post("/v1/calls", body.clone()).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {error}");
+        assert!(text(&error["detail"]).contains(field), "{body}: {error}");
+    }
+    let dry = json!({ "agent_id": agent.id, "to": "+12025550100", "dry_run": true, "colour": 1 });
+    let (status, shown) = service.client.post("/v1/calls", dry).await;
+    assert_eq!((status, shown["warnings"].as_array().map(Vec::len)), (StatusCode::OK, Some(1)), "{shown}");
+    let (_, calls) = service.client.get("/v1/calls").await;
+    assert_eq!(calls["data"], json!([]), "a dry run leaves nothing behind");
+    service.stop().await;
+}

@@ -1,0 +1,177 @@
+//! The whole service in a struct, and a client that speaks to it as customers do.
+
+pub(crate) mod process;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use switchhook::app::Service;
+use switchhook::clock::Clock;
+use switchhook::config::Config;
+use switchhook::models::Models;
+use switchhook::operator;
+use switchhook::webhooks::receiver::{Received, Receiver};
+use tempfile::TempDir;
+
+/// Longer than anything here takes when it works.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A service of its own for one test: its own database, its own port.
+pub(crate) struct TestService {
+    service: Service,
+    pub(crate) client: Client,
+    pub(crate) folder: TempDir,
+}
+
+impl TestService {
+    /// A service with a tenant and nothing else.
+    pub(crate) async fn start() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let config = Arc::new(test_config(folder.path()));
+        let service = Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await.expect("starts");
+        let key = operator::create_tenant(service.store(), &config, "test").await.expect("a tenant").key;
+        let client = Client::new(format!("http://{}", service.address()), key);
+        Self { service, client, folder }
+    }
+
+    /// A service with a scripted agent, a simulated carrier and a number, ready to call.
+    pub(crate) async fn ready() -> (Self, Agent) {
+        let service = Self::start().await;
+        let agent = service.client.scripted_agent(json!({})).await;
+        (service, agent)
+    }
+
+    /// Ends it as an operator would.
+    pub(crate) async fn stop(self) {
+        self.service.stop(Duration::from_secs(5)).await;
+    }
+}
+
+fn test_config(folder: &Path) -> Config {
+    Config { webhook_allow: "127.0.0.0/8,::1/128,http".parse().expect("valid"), ..Config::for_tests(folder) }
+}
+
+/// What [`Client::scripted_agent`] made.
+pub(crate) struct Agent {
+    pub(crate) id: String,
+    pub(crate) carrier: String,
+}
+
+/// Speaks HTTP with one key.
+#[derive(Clone)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    pub(crate) base: String,
+    pub(crate) key: String,
+}
+
+impl Client {
+    pub(crate) fn new(base: String, key: String) -> Self {
+        Self { http: reqwest::Client::builder().no_proxy().build().expect("a client"), base, key }
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.key)
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> (StatusCode, Value) {
+        answer(self.request(Method::POST, path).json(&body)).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (StatusCode, Value) {
+        answer(self.request(Method::GET, path)).await
+    }
+
+    pub(crate) async fn create(&self, path: &str, body: Value) -> Value {
+        let (status, created) = self.post(path, body).await;
+        assert_eq!(status, StatusCode::CREATED, "{path}: {created}");
+        created
+    }
+
+    /// An agent that hears, thinks and speaks without any model, a simulator that rings fast, and a number.
+    pub(crate) async fn scripted_agent(&self, changes: Value) -> Agent {
+        let scripted = self.create("/v1/connections", json!({ "name": "scripted", "provider": "scripted" })).await;
+        let simulator = json!({ "name": "simulator", "provider": "simulator", "settings": { "time_scale": 0.05 } });
+        let carrier = self.create("/v1/connections", simulator).await;
+        let by = json!({ "connection_id": scripted["id"] });
+        let mut agent = json!({
+            "name": "Ava", "instructions": "Book a table.", "stt": by, "llm": by, "tts": by,
+            "greeting": { "text": "Hello, this is Ava from Harbor Table. You asked us for a table. May I have your name, please?" },
+        });
+        for (field, value) in changes.as_object().expect("an object") {
+            agent[field] = value.clone();
+        }
+        let agent = self.create("/v1/agents", agent).await;
+        self.create("/v1/numbers", json!({ "number": "+12025550199", "connection_id": carrier["id"] })).await;
+        Agent { id: text(&agent["id"]), carrier: text(&carrier["id"]) }
+    }
+
+    pub(crate) async fn place(&self, agent: &Agent, to: &str) -> String {
+        text(&self.create("/v1/calls", json!({ "agent_id": agent.id, "to": to })).await["id"])
+    }
+
+    /// Waits until the call is as `done` says, and shows it.
+    pub(crate) async fn wait_for(&self, call: &str, done: impl Fn(&Value) -> bool) -> Value {
+        let looking = async {
+            loop {
+                let (_, shown) = self.get(&format!("/v1/calls/{call}")).await;
+                if done(&shown) {
+                    return shown;
+                }
+                // Between two looks at a service that runs in real time.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, looking).await.expect("the call comes so far within a minute")
+    }
+
+    pub(crate) async fn wait_for_end(&self, call: &str) -> Value {
+        self.wait_for(call, |call| matches!(call["status"].as_str(), Some("completed" | "failed"))).await
+    }
+
+    pub(crate) async fn event_names(&self, call: &str) -> Vec<String> {
+        let (_, events) = self.get(&format!("/v1/calls/{call}/events")).await;
+        events["data"].as_array().expect("a list").iter().map(|event| text(&event["event"])).collect()
+    }
+
+    /// A receiver that is registered for every event.
+    pub(crate) async fn receiver(&self) -> Receiver {
+        let receiver = Receiver::start().await.expect("a free port");
+        let webhook = self.create("/v1/webhooks", json!({ "url": receiver.url() })).await;
+        receiver.set_secret(&text(&webhook["secret"])).expect("a signing secret");
+        receiver
+    }
+}
+
+/// The deliveries of a call until its terminal one.
+pub(crate) async fn deliveries_of(receiver: &mut Receiver, call: &str) -> Vec<Received> {
+    let mut received = Vec::new();
+    loop {
+        let delivery = tokio::time::timeout(PATIENCE, receiver.next()).await.expect("a delivery within a minute");
+        let delivery = delivery.expect("the receiver runs");
+        if delivery.body["data"]["call_id"] != call {
+            continue;
+        }
+        let terminal = matches!(delivery.event.as_str(), "call.completed" | "call.failed");
+        received.push(delivery);
+        if terminal {
+            return received;
+        }
+    }
+}
+
+async fn answer(request: reqwest::RequestBuilder) -> (StatusCode, Value) {
+    let response = request.send().await.expect("the service answers");
+    let status = response.status();
+    let bytes = response.bytes().await.expect("a whole body");
+    let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).expect("JSON") };
+    (status, body)
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("a string, not {value}")).to_owned()
+}

@@ -1,0 +1,67 @@
+//! The real binary in a process of its own, which can be killed.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+/// A `switchhook serve`. Killed when dropped.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) base: String,
+}
+
+/// The binary with the environment of a test: nothing of the developer's.
+pub(crate) fn switchhook(data_dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SWITCHHOOK_")) {
+        command.env_remove(name);
+    }
+    command.env("SWITCHHOOK_DATA_DIR", data_dir).env("SWITCHHOOK_WEBHOOK_ALLOW", "127.0.0.0/8,::1/128,http");
+    command
+}
+
+/// Runs a command that prints one JSON object.
+pub(crate) fn json_of(command: &mut Command) -> Value {
+    let output = command.output().expect("the binary starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+impl Process {
+    /// Starts the service on a free port and waits until it says where it listens.
+    pub(crate) fn serve(data_dir: &Path) -> Self {
+        let mut child = switchhook(data_dir)
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        let stdout = child.stdout.take().expect("it is piped");
+        let mut lines = BufReader::new(stdout).lines();
+        let base = loop {
+            let line = lines.next().expect("it says where it listens before it ends").expect("text");
+            if let Some(at) = line.find("http://") {
+                break line[at..].split_whitespace().next().expect("an address").trim_end_matches('/').to_owned();
+            }
+        };
+        // Nobody reads further, and a full pipe must not stop the service.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, base }
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it is ours");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Already gone is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
