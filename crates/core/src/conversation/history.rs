@@ -1,0 +1,135 @@
+//! What the model sees: its instructions, the caller's words, and what the caller heard of its own.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::input::ToolCall;
+
+/// Told to every model after the agent's instructions: it writes for the ear.
+const SPOKEN_STYLE: &str = "You are talking on the phone. Answer in one or two short spoken sentences, without lists, \
+     markdown or emoji. A message ending in \u{2026} was cut off by the caller there; the rest of it was not heard. \
+     Text after \"DTMF:\" was typed on the phone's keys.";
+
+/// Stands behind what was heard of a message that was cut off.
+const CUT_MARK: char = '\u{2026}';
+
+/// One message to the model. `Debug` does not show its text.
+#[derive(Clone, PartialEq)]
+pub struct Message {
+    /// Who says it.
+    pub role: Role,
+    /// The text; may be empty beside tool calls.
+    pub text: String,
+    /// Tools that the assistant called with this message.
+    pub tool_calls: Vec<ToolCall>,
+    /// Of a tool's message: the [`ToolCall::id`] it answers.
+    pub tool_call_id: Option<String>,
+    /// Whether the caller cut this message off; its text then ends in an ellipsis.
+    pub interrupted: bool,
+}
+
+/// Who says a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// The caller.
+    User,
+    /// The agent.
+    Assistant,
+    /// A tool's result.
+    Tool,
+}
+
+impl Message {
+    /// A message of plain text.
+    #[must_use]
+    pub fn new(role: Role, text: impl Into<String>) -> Self {
+        Self { role, text: text.into(), tool_calls: Vec::new(), tool_call_id: None, interrupted: false }
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Message({:?}, tool calls {}, interrupted {})", self.role, self.tool_calls.len(), self.interrupted)
+    }
+}
+
+/// The messages so far. Nothing enters that was not said by the caller or heard by them.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    messages: Vec<Message>,
+}
+
+impl History {
+    pub(super) fn new(instructions: &str) -> Self {
+        Self { messages: vec![Message::new(Role::System, format!("{instructions}\n\n{SPOKEN_STYLE}"))] }
+    }
+
+    pub(super) fn messages(&self) -> Vec<Message> {
+        self.messages.clone()
+    }
+
+    /// The messages as they will be once the caller has said `text`.
+    pub(super) fn with_caller(&self, text: &str) -> Vec<Message> {
+        let mut ahead = self.clone();
+        ahead.caller_said(text);
+        ahead.messages
+    }
+
+    /// Joins what the caller said while the agent had no chance to say anything in between.
+    pub(super) fn caller_said(&mut self, text: &str) {
+        match self.messages.last_mut() {
+            Some(last) if last.role == Role::User => {
+                last.text.push(' ');
+                last.text.push_str(text);
+            }
+            _ => self.messages.push(Message::new(Role::User, text)),
+        }
+    }
+
+    /// Adds what was heard of the agent. Nothing heard leaves no trace.
+    pub(super) fn agent_was_heard(&mut self, heard: &str, interrupted: bool) {
+        if heard.is_empty() {
+            return;
+        }
+        let mut message = Message::new(Role::Assistant, heard);
+        if interrupted {
+            message.text.push(CUT_MARK);
+            message.interrupted = true;
+        }
+        self.messages.push(message);
+    }
+
+    /// Adds a round of tool calls and their results.
+    pub(super) fn tools_ran(&mut self, calls: Vec<ToolCall>, results: Vec<(String, Value)>) {
+        self.messages.push(Message { tool_calls: calls, ..Message::new(Role::Assistant, "") });
+        for (id, result) in results {
+            self.messages.push(Message { tool_call_id: Some(id), ..Message::new(Role::Tool, result.to_string()) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_a_row_are_one_message_and_cut_answers_say_so() {
+        let mut history = History::new("Book tables.");
+        history.caller_said("A table");
+        history.agent_was_heard("", true);
+        history.caller_said("for two.");
+        history.agent_was_heard("Which", true);
+        let texts: Vec<_> = history.messages().into_iter().skip(1).map(|m| (m.role, m.text, m.interrupted)).collect();
+        assert_eq!(
+            texts,
+            [
+                (Role::User, "A table for two.".to_owned(), false),
+                (Role::Assistant, "Which\u{2026}".to_owned(), true)
+            ]
+        );
+        assert_eq!(history.with_caller("Today.").len(), history.messages().len() + 1);
+    }
+}

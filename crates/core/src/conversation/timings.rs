@@ -1,0 +1,63 @@
+//! The times of a conversation that an agent's configuration does not set.
+
+use std::time::Duration;
+
+/// How long things take and may take. The defaults suit phone lines; [`Timings::default`] is what calls use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timings {
+    /// Speech that voice activity detection needs before it reports a start: how late `SpeechStarted` is.
+    pub vad_onset: Duration,
+    /// Silence that it needs before it reports a stop: how late `SpeechStopped` is.
+    pub vad_hangover: Duration,
+    /// How long after the end of speech the recogniser may take; then the turn goes on with what there is.
+    pub recogniser: Duration,
+    /// Noise shorter than this is nothing to ask the caller to repeat.
+    pub unclear_speech: Duration,
+    /// How long the agent stays silent after a short noise, to see whether words come of it.
+    pub false_interruption: Duration,
+    /// Speech of which only backchannels are known interrupts after this long all the same.
+    pub long_backchannel: Duration,
+    /// A backchannel this close to the end of what the agent says is taken as an answer to it.
+    pub backchannel_boundary: Duration,
+    /// Keys are awaited this long after the last one, unless that was `#`.
+    pub keys_idle: Duration,
+    /// How long the model may be silent, before its first word and between words.
+    pub model_silence: Duration,
+    /// How long a voice may take to go on when it is its turn to be heard.
+    pub speech_silence: Duration,
+    /// How long a tool may take.
+    pub tool: Duration,
+    /// Without any sound of the answer this long after the turn, a filler is said.
+    pub filler: Duration,
+    /// In greeting mode `wait`, the agent greets after this much silence.
+    pub greeting_wait: Duration,
+    /// Kept between the last sound of a goodbye and the hang-up, so that the network delivers it.
+    pub goodbye_tail: Duration,
+    /// The longest a goodbye may take before the call is ended anyway.
+    pub goodbye_limit: Duration,
+    /// How long a machine's beep is awaited; then the message is left anyway.
+    pub beep: Duration,
+}
+
+impl Default for Timings {
+    fn default() -> Self {
+        Self {
+            vad_onset: Duration::from_millis(64),
+            vad_hangover: Duration::from_millis(200),
+            recogniser: Duration::from_secs(3),
+            unclear_speech: Duration::from_millis(300),
+            false_interruption: Duration::from_secs(1),
+            long_backchannel: Duration::from_millis(1_500),
+            backchannel_boundary: Duration::from_secs(1),
+            keys_idle: Duration::from_secs(2),
+            model_silence: Duration::from_secs(10),
+            speech_silence: Duration::from_secs(10),
+            tool: Duration::from_secs(10),
+            filler: Duration::from_secs(2),
+            greeting_wait: Duration::from_secs(2),
+            goodbye_tail: Duration::from_millis(300),
+            goodbye_limit: Duration::from_secs(20),
+            beep: Duration::from_secs(30),
+        }
+    }
+}
