@@ -2,6 +2,10 @@
 //!
 //! `ARCHITECTURE.md` has the map. `app` puts the parts together; nobody below knows it.
 
+pub mod carrier;
 pub mod clock;
+pub mod config;
 pub mod http;
+pub mod providers;
 pub mod store;
+pub mod talk;

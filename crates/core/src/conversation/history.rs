@@ -125,10 +125,7 @@ mod tests {
         let texts: Vec<_> = history.messages().into_iter().skip(1).map(|m| (m.role, m.text, m.interrupted)).collect();
         assert_eq!(
             texts,
-            [
-                (Role::User, "A table for two.".to_owned(), false),
-                (Role::Assistant, "Which\u{2026}".to_owned(), true)
-            ]
+            [(Role::User, "A table for two.".to_owned(), false), (Role::Assistant, "Which\u{2026}".to_owned(), true)]
         );
         assert_eq!(history.with_caller("Today.").len(), history.messages().len() + 1);
     }

@@ -76,7 +76,11 @@ pub trait Stt: Send + Sync {
     ///
     /// # Errors
     /// When the provider cannot be reached or refuses.
-    async fn open(&self, options: SttOptions, events: mpsc::Sender<SttEvent>) -> Result<Box<dyn SttSession>, ProviderError>;
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError>;
 }
 
 /// What a recogniser should know.

@@ -7,7 +7,9 @@ use std::collections::{HashMap, VecDeque};
 
 use switchhook_core::Timestamp;
 use switchhook_core::call::ErrorCode;
-use switchhook_core::conversation::{Conversation, Effect, End, Failure, FailureCode, Input, Speaker, ToolCall, TurnTimes};
+use switchhook_core::conversation::{
+    Conversation, Effect, End, Failure, FailureCode, Input, Speaker, ToolCall, TurnTimes,
+};
 use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use tokio::sync::mpsc;
@@ -57,7 +59,8 @@ impl Prepared {
             Ok(Ok(opened)) => opened,
             Ok(Err(error)) => return stillborn(&self.settings, &error),
             Err(_) => {
-                let error = ProviderError::Failed { provider: "speech to text", words: "it stopped unexpectedly".to_owned() };
+                let error =
+                    ProviderError::Failed { provider: "speech to text", words: "it stopped unexpectedly".to_owned() };
                 return stillborn(&self.settings, &error);
             }
         };
@@ -275,7 +278,9 @@ impl Driver {
             recorder.push(caller, sound.unwrap_or(AgentAudio(Frame::silence())));
         }
         match next {
-            Some((_, played)) if played.finished => Event::Input(Input::PlaybackFinished { utterance: played.utterance }),
+            Some((_, played)) if played.finished => {
+                Event::Input(Input::PlaybackFinished { utterance: played.utterance })
+            }
             Some((_, played)) => Event::Input(Input::Played { utterance: played.utterance, samples: played.samples }),
             None => Event::Nothing,
         }
@@ -376,7 +381,9 @@ impl Driver {
             self.perform(effect).await;
         }
         let recorded = match self.recorder.take() {
-            Some(recorder) => recorder.finish().await.inspect_err(|error| tracing::error!(%error, "a recording failed")).is_ok(),
+            Some(recorder) => {
+                recorder.finish().await.inspect_err(|error| tracing::error!(%error, "a recording failed")).is_ok()
+            }
             None => false,
         };
         Report {

@@ -55,7 +55,11 @@ impl Latencies {
     /// All of them in a few numbers.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        Summary { response_ms: percentiles(&self.responses), after_turn_ms: percentiles(&self.after_turn), greeting_ms: self.greeting.map(millis) }
+        Summary {
+            response_ms: percentiles(&self.responses),
+            after_turn_ms: percentiles(&self.after_turn),
+            greeting_ms: self.greeting.map(millis),
+        }
     }
 }
 

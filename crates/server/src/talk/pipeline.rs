@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::providers::{
-    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, ToolSpec,
-    Tts, TtsAudio, TtsRequest, Usage,
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession,
+    ToolSpec, Tts, TtsAudio, TtsRequest, Usage,
 };
 
 /// How long a provider with a fallback behind it may take to give its first sign.
@@ -143,14 +143,15 @@ impl Pipeline {
     ///
     /// # Errors
     /// The last one's error when none does.
-    pub async fn analyse(&self, messages: &[Message], schema: Option<&serde_json::Value>) -> Result<Analysis, ProviderError> {
+    pub async fn analyse(
+        &self,
+        messages: &[Message],
+        schema: Option<&serde_json::Value>,
+    ) -> Result<Analysis, ProviderError> {
         let mut last = none_configured("language model");
         for (llm, settings) in &self.llm {
-            let request = AnalysisRequest {
-                model: settings.model.clone(),
-                messages: messages.to_vec(),
-                schema: schema.cloned(),
-            };
+            let request =
+                AnalysisRequest { model: settings.model.clone(), messages: messages.to_vec(), schema: schema.cloned() };
             match llm.analyse(request).await {
                 Ok(analysis) => return Ok(analysis),
                 Err(error) => last = error,

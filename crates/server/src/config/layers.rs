@@ -1,0 +1,142 @@
+//! Where a setting comes from.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::ConfigError;
+
+/// The defaults and their sentences.
+pub(super) const DEFAULTS: &str = include_str!("../../config.default.toml");
+
+/// Settings given on the command line.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// `--listen`.
+    pub listen: Option<String>,
+    /// `--database-url`.
+    pub database_url: Option<String>,
+    /// `--data-dir`.
+    pub data_dir: Option<PathBuf>,
+}
+
+/// Every setting's text, and where it was set last.
+pub struct Layers(BTreeMap<String, Setting>);
+
+struct Setting {
+    text: String,
+    source: String,
+}
+
+impl Layers {
+    /// Lays the sources over each other. An environment variable that is empty counts as not set.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not TOML, or has a setting that nobody knows.
+    pub fn read(
+        file: Option<&Path>,
+        environment: impl Fn(&str) -> Option<String>,
+        flags: &Flags,
+    ) -> Result<Self, ConfigError> {
+        let mut layers = Self(BTreeMap::new());
+        for (key, text) in table(DEFAULTS, "the embedded defaults")? {
+            let source = format!("the default of {key}");
+            layers.0.insert(key, Setting { text, source });
+        }
+        if let Some(path) = file {
+            let named = format!("the configuration file {}", path.display());
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| ConfigError(format!("{named} cannot be read: {error}.")))?;
+            for (key, text) in table(&text, &named)? {
+                let Some(setting) = layers.0.get_mut(&key) else {
+                    return Err(ConfigError(format!("{named} has an unknown setting: {key}.")));
+                };
+                *setting = Setting { text, source: format!("{key} in {named}") };
+            }
+        }
+        for (key, setting) in &mut layers.0 {
+            let variable = format!("SWITCHHOOK_{}", key.to_uppercase());
+            if let Some(text) = environment(&variable).filter(|text| !text.trim().is_empty()) {
+                *setting = Setting { text, source: variable };
+            }
+        }
+        let data_dir = flags.data_dir.as_ref().map(|path| path.display().to_string());
+        for (key, flag) in [("listen", &flags.listen), ("database_url", &flags.database_url), ("data_dir", &data_dir)] {
+            if let Some(text) = flag {
+                let source = format!("--{}", key.replace('_', "-"));
+                layers.0.insert(key.to_owned(), Setting { text: text.clone(), source });
+            }
+        }
+        Ok(layers)
+    }
+
+    /// Every setting there is.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    fn setting(&self, key: &str) -> &Setting {
+        self.0.get(key).expect("the embedded file has every setting; a test reads them all")
+    }
+
+    /// A setting that must not be empty.
+    pub(super) fn required(&self, key: &str) -> Result<&str, ConfigError> {
+        let setting = self.setting(key);
+        let text = setting.text.trim();
+        if text.is_empty() { Err(ConfigError(format!("{} must not be empty.", setting.source))) } else { Ok(text) }
+    }
+
+    /// A setting that may be empty.
+    pub(super) fn checked<T>(
+        &self,
+        key: &str,
+        check: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, ConfigError> {
+        let setting = self.setting(key);
+        let text = setting.text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        check(text).map(Some).map_err(|wrong| ConfigError(format!("{} {wrong}.", setting.source)))
+    }
+
+    pub(super) fn required_checked<T>(
+        &self,
+        key: &str,
+        check: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<T, ConfigError> {
+        self.required(key)?;
+        let empty = || ConfigError(format!("{} must not be empty.", self.setting(key).source));
+        self.checked(key, check)?.ok_or_else(empty)
+    }
+
+    pub(super) fn parsed<T: std::str::FromStr>(&self, key: &str, expected: &str) -> Result<T, ConfigError> {
+        self.required_checked(key, |text| text.parse().map_err(|_| format!("must be {expected}, not {text:?}")))
+    }
+
+    pub(super) fn number(&self, key: &str, least: u32, most: u32) -> Result<u32, ConfigError> {
+        self.required_checked(key, |text| number(text, least, most))
+    }
+
+    pub(super) fn optional_number(&self, key: &str, least: u32, most: u32) -> Result<Option<u32>, ConfigError> {
+        self.checked(key, |text| number(text, least, most))
+    }
+}
+
+fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
+    let wrong = || format!("must be a whole number from {least} to {most}, not {text:?}");
+    let number = text.parse().map_err(|_| wrong())?;
+    if (least..=most).contains(&number) { Ok(number) } else { Err(wrong()) }
+}
+
+/// A flat TOML table, every value as text.
+fn table(toml: &str, named: &str) -> Result<Vec<(String, String)>, ConfigError> {
+    let table: toml::Table = toml
+        .parse()
+        .map_err(|error: toml::de::Error| ConfigError(format!("{named} is not valid TOML: {}.", error.message())))?;
+    let text = |key: &str, value: toml::Value| match value {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        _ => Err(ConfigError(format!("{key} in {named} must be a text or a whole number."))),
+    };
+    table.into_iter().map(|(key, value)| Ok((key.clone(), text(&key, value)?))).collect()
+}

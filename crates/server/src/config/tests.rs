@@ -1,0 +1,100 @@
+use super::*;
+
+fn load(environment: &[(&str, &str)]) -> Result<Config, String> {
+    let get = |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+    let layers = Layers::read(None, get, &Flags::default()).map_err(|error| error.to_string())?;
+    Config::from_layers(&layers).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_embedded_file_is_the_contracts_defaults() {
+    let config = load(&[]).expect("valid");
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.database_url(), "sqlite://./switchhook-data/switchhook.db");
+    assert_eq!((config.rate_limit_per_minute, config.concurrent_calls, config.monthly_calls), (120, 10, None));
+    assert_eq!((config.webhook_timeout, config.media_timeout), (Duration::from_secs(15), Duration::from_secs(30)));
+    assert_eq!(config.roles, [Role::Api, Role::Calls, Role::Webhooks]);
+}
+
+#[test]
+fn every_variable_of_the_contract_is_known() {
+    let layers = Layers::read(None, |_| None, &Flags::default()).expect("valid");
+    let known: Vec<&str> = layers.names().collect();
+    for name in [
+        "listen",
+        "public_url",
+        "database_url",
+        "data_dir",
+        "env",
+        "master_key",
+        "rate_limit_per_minute",
+        "concurrent_calls",
+        "monthly_calls",
+        "webhook_retry_delays",
+        "webhook_timeout",
+        "webhook_allow",
+        "extra_ca",
+        "outbound_allow",
+        "media_timeout",
+        "oidc_issuer",
+        "oidc_client_id",
+        "oidc_client_secret",
+        "roles",
+        "sip_listen",
+        "dns",
+    ] {
+        assert!(known.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn each_bad_value_is_named_with_its_source() {
+    let table = [
+        ("SWITCHHOOK_LISTEN", "8080", "must be an address"),
+        ("SWITCHHOOK_ENV", "staging", "must be dev or prod"),
+        ("SWITCHHOOK_MASTER_KEY", "c2hvcnQ=", "base64 of 32 bytes"),
+        ("SWITCHHOOK_DATABASE_URL", "mysql://x", "sqlite:// or postgres://"),
+        ("SWITCHHOOK_RATE_LIMIT_PER_MINUTE", "0", "whole number from 1"),
+        ("SWITCHHOOK_MONTHLY_CALLS", "-1", "whole number"),
+        ("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "5s,30s", "seven durations, not 2"),
+        ("SWITCHHOOK_WEBHOOK_TIMEOUT", "15", "whole number with ms, s, m or h"),
+        ("SWITCHHOOK_WEBHOOK_TIMEOUT", "0s", "longer than nothing"),
+        ("SWITCHHOOK_WEBHOOK_ALLOW", "10.0.0.0/33", "networks such as"),
+        ("SWITCHHOOK_EXTRA_CA", "/no/such/file", "not there"),
+        ("SWITCHHOOK_MEDIA_TIMEOUT", "99999999999999999999h", "whole number with"),
+        ("SWITCHHOOK_ROLES", "api,cook", "some of api, calls and webhooks"),
+        ("SWITCHHOOK_PUBLIC_URL", "ftp://x", "http:// or https://"),
+    ];
+    for (name, value, words) in table {
+        let error = load(&[(name, value)]).expect_err(value);
+        assert!(error.starts_with(name) && error.contains(words), "{name}={value}: {error}");
+    }
+}
+
+#[test]
+fn production_needs_a_master_key_and_an_empty_variable_is_not_set() {
+    let error = load(&[("SWITCHHOOK_ENV", "prod"), ("SWITCHHOOK_MASTER_KEY", " ")]).expect_err("no key");
+    assert!(error.contains("SWITCHHOOK_MASTER_KEY is required"), "{error}");
+    let key = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+    let config = load(&[("SWITCHHOOK_ENV", "prod"), ("SWITCHHOOK_MASTER_KEY", key)]).expect("valid");
+    assert!(!format!("{config:?}").contains(key), "secrets do not print");
+}
+
+#[test]
+fn the_command_line_beats_the_environment_and_the_environment_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("switchhook.toml");
+    std::fs::write(&file, "listen = \"127.0.0.1:1\"\nconcurrent_calls = 3\n").expect("written");
+    let environment = |name: &str| (name == "SWITCHHOOK_LISTEN").then(|| "127.0.0.1:2".to_owned());
+    let listen = |flags: &Flags| {
+        let config =
+            Config::from_layers(&Layers::read(Some(&file), environment, flags).expect("valid")).expect("valid");
+        (config.listen.port(), config.concurrent_calls)
+    };
+    assert_eq!(listen(&Flags::default()), (2, 3));
+    assert_eq!(listen(&Flags { listen: Some("127.0.0.1:3".to_owned()), ..Flags::default() }), (3, 3));
+
+    std::fs::write(&file, "colour = 1\n").expect("written");
+    let error = Layers::read(Some(&file), |_| None, &Flags::default()).map(drop).expect_err("unknown");
+    assert!(error.to_string().contains("unknown setting: colour"), "{error}");
+}

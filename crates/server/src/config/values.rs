@@ -1,0 +1,82 @@
+//! Reading the text of one setting. Errors are the rest of a sentence that begins with the setting's name.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use switchhook_core::webhook::{AddressPolicy, Schedule};
+
+use super::Role;
+
+/// A whole number with `ms`, `s`, `m` or `h`.
+///
+/// # Errors
+/// What a duration looks like.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("must be a whole number with ms, s, m or h, such as 500ms or 5s, not {text:?}");
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let millis = match unit {
+        "ms" => Some(number),
+        "s" => number.checked_mul(1_000),
+        "m" => number.checked_mul(60_000),
+        "h" => number.checked_mul(3_600_000),
+        _ => None,
+    };
+    millis.map(Duration::from_millis).ok_or_else(wrong)
+}
+
+pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
+    let duration = parse_duration(text)?;
+    if duration.is_zero() { Err("must be longer than nothing".to_owned()) } else { Ok(duration) }
+}
+
+pub(super) fn schedule(text: &str) -> Result<Schedule, String> {
+    let delays = text.split(',').map(|delay| parse_duration(delay.trim())).collect::<Result<Vec<_>, _>>()?;
+    Schedule::new(&delays).map_err(|_| format!("must be seven durations, not {}", delays.len()))
+}
+
+pub(super) fn policy(text: &str) -> Result<AddressPolicy, String> {
+    text.parse().map_err(|error| format!("must be networks such as 127.0.0.0/8, and http: {error}"))
+}
+
+pub(super) fn public_url(text: &str) -> Result<String, String> {
+    let wrong = || format!("must be an http:// or https:// address, not {text:?}");
+    let url = url::Url::parse(text).map_err(|_| wrong())?;
+    let fits = matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none();
+    if fits { Ok(text.trim_end_matches('/').to_owned()) } else { Err(wrong()) }
+}
+
+pub(super) fn database_url(text: &str) -> Result<String, String> {
+    let known = ["sqlite://", "postgres://", "postgresql://"];
+    if known.iter().any(|scheme| text.starts_with(scheme)) {
+        Ok(text.to_owned())
+    } else {
+        Err("must start with sqlite:// or postgres://".to_owned())
+    }
+}
+
+pub(super) fn master_key(text: &str) -> Result<String, String> {
+    match STANDARD.decode(text) {
+        Ok(bytes) if bytes.len() == 32 => Ok(text.to_owned()),
+        _ => Err("must be base64 of 32 bytes".to_owned()),
+    }
+}
+
+pub(super) fn readable_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.is_file() { Ok(path) } else { Err(format!("names a file that is not there: {text}")) }
+}
+
+pub(super) fn roles(text: &str) -> Result<Vec<Role>, String> {
+    text.split(',')
+        .map(|role| match role.trim() {
+            "api" => Ok(Role::Api),
+            "calls" => Ok(Role::Calls),
+            "webhooks" => Ok(Role::Webhooks),
+            other => Err(format!("must be some of api, calls and webhooks, not {other:?}")),
+        })
+        .collect()
+}
