@@ -1,0 +1,99 @@
+//! A simulator connection's `settings`.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use switchhook_core::agent::FieldError;
+
+/// How the network behaves for one connection.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct SimulatorSettings {
+    /// Ring times are multiplied by this; more than 0, at most 10.
+    pub time_scale: f64,
+    /// What goes wrong.
+    pub faults: Faults,
+}
+
+impl Default for SimulatorSettings {
+    fn default() -> Self {
+        Self { time_scale: 1.0, faults: Faults::default() }
+    }
+}
+
+/// Seeded faults: the same seed gives the same faults to the same sequence of happenings.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Faults {
+    /// The probability that a message comes a second late.
+    #[serde(deserialize_with = "probability")]
+    pub late_callbacks: f64,
+    /// The probability that a message comes twice.
+    #[serde(deserialize_with = "probability")]
+    pub duplicate_callbacks: f64,
+    /// The probability that a message comes after the one that follows it.
+    #[serde(deserialize_with = "probability")]
+    pub reordered_callbacks: f64,
+    /// The probability that a frame of audio is lost.
+    #[serde(deserialize_with = "probability")]
+    pub drop_audio: f64,
+    /// The most by which a frame of audio comes late, in milliseconds.
+    pub jitter_ms: u32,
+    /// Of the dice.
+    pub seed: u64,
+}
+
+/// A probability; `true` is 1.
+fn probability<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Sent {
+        Switch(bool),
+        Number(f64),
+    }
+    match Sent::deserialize(deserializer)? {
+        Sent::Switch(on) => Ok(f64::from(u8::from(on))),
+        Sent::Number(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        Sent::Number(_) => Err(serde::de::Error::custom("must be a probability from 0 to 1")),
+    }
+}
+
+impl SimulatorSettings {
+    /// Reads and checks a connection's settings.
+    ///
+    /// # Errors
+    /// Which field is wrong.
+    pub fn parse(settings: &Value) -> Result<Self, FieldError> {
+        let parsed: Self = if settings.is_null() {
+            Self::default()
+        } else {
+            serde_path_to_error::deserialize(settings)
+                .map_err(|error| FieldError::new(format!("settings.{}", error.path()), error.inner().to_string()))?
+        };
+        if !(parsed.time_scale > 0.0 && parsed.time_scale <= 10.0) {
+            return Err(FieldError::new("settings.time_scale", "must be more than 0 and at most 10"));
+        }
+        if parsed.faults.jitter_ms > 1_000 {
+            return Err(FieldError::new("settings.faults.jitter_ms", "must be at most 1000"));
+        }
+        Ok(parsed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn true_is_certain_and_bad_settings_are_named() {
+        let parsed = SimulatorSettings::parse(&json!({ "time_scale": 0.5, "faults": { "drop_audio": true } })).expect("valid");
+        assert_eq!((parsed.time_scale, parsed.faults.drop_audio), (0.5, 1.0));
+        for (settings, path) in [
+            (json!({ "time_scale": 0 }), "settings.time_scale"),
+            (json!({ "faults": { "drop_audio": 2 } }), "settings.faults.drop_audio"),
+            (json!({ "faults": { "seed": "x" } }), "settings.faults.seed"),
+        ] {
+            assert_eq!(SimulatorSettings::parse(&settings).expect_err("wrong").path, path);
+        }
+    }
+}
