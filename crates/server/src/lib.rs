@@ -3,5 +3,8 @@
 //! `ARCHITECTURE.md` has the map. `app` puts the parts together; nobody below knows it.
 
 pub mod clock;
+pub mod config;
+pub mod hints;
 pub mod http;
 pub mod store;
+pub mod vault;
