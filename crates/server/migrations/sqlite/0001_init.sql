@@ -213,7 +213,7 @@ CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
 -- One row for each request admitted in the last minute: the sliding window is exact because it is the requests themselves.
 CREATE TABLE admitted_requests (
     tenant_id           BLOB NOT NULL REFERENCES tenants (id),
-    number              INTEGER NOT NULL,   -- slot in a ring as long as the limit
+    number              INTEGER NOT NULL,   -- counts up per tenant, without gaps
     admitted_at         INTEGER NOT NULL,
     PRIMARY KEY (tenant_id, number)
 );

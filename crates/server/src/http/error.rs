@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use switchhook_core::agent::FieldError;
-use utoipa::ToSchema;
+use utoipa::{IntoResponses, ToSchema};
 
 /// An error answer. Middleware adds the request's id to its body and headers.
 #[derive(Clone, Debug)]
@@ -44,6 +44,53 @@ pub struct ErrorField {
     pub path: String,
     /// What is wrong with it.
     pub message: String,
+}
+
+/// The errors of every endpoint below `/v1`, for the OpenAPI document.
+#[derive(IntoResponses)]
+pub enum CommonErrors {
+    /// No valid API key: it is missing, malformed, wrong, expired or revoked.
+    #[response(status = 401, headers(("WWW-Authenticate" = String, description = "`Bearer`")))]
+    Unauthorized(ErrorBody),
+    /// The tenant is deactivated.
+    #[response(status = 403)]
+    Forbidden(ErrorBody),
+    /// Too many requests.
+    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait, at least 1")))]
+    TooMany(ErrorBody),
+    /// The service failed; its log has the reason under the request id.
+    #[response(status = 500)]
+    Internal(ErrorBody),
+    /// The service is overloaded or stopping.
+    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait, at least 1")))]
+    Unavailable(ErrorBody),
+}
+
+/// The errors of endpoints with an id in their path, for the OpenAPI document.
+#[derive(IntoResponses)]
+pub enum NotFound {
+    /// There is no such thing in this tenant.
+    #[response(status = 404)]
+    NotFound(ErrorBody),
+}
+
+/// The errors of endpoints that take a body or parameters, for the OpenAPI document.
+#[derive(IntoResponses)]
+pub enum InvalidRequest {
+    /// The body is larger than 1 MiB.
+    #[response(status = 413)]
+    TooLarge(ErrorBody),
+    /// The request is invalid; `errors` names the fields.
+    #[response(status = 422)]
+    Invalid(ErrorBody),
+}
+
+/// The errors of endpoints whose resource must be unique or unused, for the OpenAPI document.
+#[derive(IntoResponses)]
+pub enum Conflict {
+    /// It exists already, or something still uses it.
+    #[response(status = 409)]
+    Conflict(ErrorBody),
 }
 
 impl ApiError {

@@ -1,6 +1,85 @@
 //! The HTTP API. `ls http/` is the API: one file per endpoint or small resource.
+//!
+//! A request passes, from the outside in: its id, the catching of panics, its measurement, the time limit; and below `/v1`
+//! the key, the rate limit and the route. So an error is found in this order: 401, 403, 429, 404 or 405, 413 or 422.
 
 pub mod answer;
+pub mod api_keys;
+pub mod auth;
 pub mod error;
 pub mod extract;
+mod fallback;
+pub mod health;
+mod metrics;
+mod openapi;
+mod rate_limit;
 pub mod request_id;
+mod state;
+
+pub use openapi::openapi;
+pub use state::{Draining, HttpState};
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::get;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::router::OpenApiRouter;
+
+/// The largest body accepted, in bytes.
+const BODY_LIMIT: usize = 1 << 20;
+/// How often what has gathered in memory is written down.
+const HOUSEKEEPING: Duration = Duration::from_secs(2);
+
+/// Everything the service answers over HTTP.
+pub fn router(state: HttpState) -> Router {
+    let (v1, _document) = v1().split_for_parts();
+    let v1 = v1
+        .fallback(fallback::not_found)
+        .method_not_allowed_fallback(fallback::method_not_allowed)
+        .layer(from_fn(fallback::do_not_store))
+        .layer(from_fn_with_state(state.clone(), rate_limit::enforce))
+        .layer(from_fn_with_state(state.clone(), auth::require));
+    Router::new()
+        .nest("/v1", v1)
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::show))
+        .merge(openapi::routes())
+        .fallback(fallback::not_found)
+        .method_not_allowed_fallback(fallback::method_not_allowed)
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(from_fn(fallback::limit_time))
+        .layer(from_fn(metrics::measure))
+        .layer(CatchPanicLayer::custom(fallback::panicked))
+        .layer(from_fn_with_state(state.clock.clone(), request_id::assign))
+        .with_state(state)
+}
+
+/// The resources, below `/v1`.
+fn v1() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new().merge(api_keys::routes())
+}
+
+/// Background work of the HTTP side, until `stop`: when keys were last used, and tidy metrics.
+pub async fn keep_house(state: HttpState, stop: CancellationToken) {
+    let mut rounds = tokio::time::interval(HOUSEKEEPING);
+    rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let stopped = tokio::select! {
+            _ = rounds.tick() => false,
+            () = stop.cancelled() => true,
+        };
+        state.metrics.run_upkeep();
+        if let Err(error) = state.last_used.flush(&state.store).await {
+            tracing::warn!(%error, "the last use of keys could not be written; trying again");
+        }
+        if stopped {
+            return;
+        }
+    }
+}

@@ -12,7 +12,10 @@
 //!
 //! Every function that serves a customer takes a tenant; those that work for the service itself say so in their names.
 
+pub mod api_keys;
+pub mod rate;
 mod sqlite;
+pub mod tenants;
 
 use std::path::Path;
 use std::time::Duration;
@@ -203,6 +206,14 @@ impl std::ops::DerefMut for Tx {
     fn deref_mut(&mut self) -> &mut Conn {
         &mut self.0
     }
+}
+
+/// Asks the database whether it is there.
+///
+/// # Errors
+/// When it is not.
+pub async fn ping(conn: &mut Conn) -> Result<(), sqlx::Error> {
+    on!(conn, |c| sqlx::query("SELECT 1").execute(c).await.map(drop))
 }
 
 /// Whether `error` says that a unique index already holds this value.

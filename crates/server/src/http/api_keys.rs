@@ -1,0 +1,224 @@
+//! `/v1/api-keys`: make, list and revoke keys.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use switchhook_core::Timestamp;
+use switchhook_core::agent::FieldError;
+use switchhook_core::id::ApiKeyId;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::HttpState;
+use super::answer::{List, WithWarnings, created};
+use super::auth::Tenant;
+use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
+use super::extract::{Body, Page, Params, PathId};
+use crate::store::api_keys::{self, ApiKeyRow, Issued};
+
+const MAX_NAME: usize = 200;
+const MAX_DAYS: i64 = 3650;
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The routes below `/v1`.
+pub fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, revoke))
+}
+
+/// A key to make.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct CreateApiKey {
+    /// A label for recognising it.
+    #[schema(max_length = 200, example = "CRM")]
+    name: Option<String>,
+    /// After how many days it expires; never when absent.
+    #[schema(minimum = 1, maximum = 3650, example = 90)]
+    expires_in_days: Option<i64>,
+}
+
+impl CreateApiKey {
+    fn checked(self) -> Result<Self, ApiError> {
+        let mut errors = Vec::new();
+        if self.name.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME) {
+            errors.push(FieldError::new("name", format!("must be at most {MAX_NAME} characters")));
+        }
+        if self.expires_in_days.is_some_and(|days| !(1..=MAX_DAYS).contains(&days)) {
+            errors.push(FieldError::new("expires_in_days", format!("must be from 1 to {MAX_DAYS}")));
+        }
+        if errors.is_empty() { Ok(self) } else { Err(ApiError::invalid_fields(errors)) }
+    }
+
+    fn expires_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let days = u32::try_from(self.expires_in_days?).ok()?;
+        Some(now + DAY * days)
+    }
+}
+
+/// A key just made.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NewApiKey {
+    /// Names it in the path that revokes it.
+    pub id: Uuid,
+    /// Its public part.
+    #[schema(example = "k3v9x0a1b2c3")]
+    pub prefix: String,
+    /// The whole key. It is shown this once.
+    #[schema(example = "vk_dev_k3v9x0a1b2c3_<secret>")]
+    pub key: String,
+    /// Its label.
+    pub name: Option<String>,
+    /// When it expires; `null` is never.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub expires_at: Option<Timestamp>,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+}
+
+impl From<Issued> for NewApiKey {
+    fn from(Issued { row, key }: Issued) -> Self {
+        Self {
+            id: row.id,
+            prefix: row.prefix,
+            key: key.reveal().to_owned(),
+            name: row.name,
+            expires_at: row.expires_at.map(Timestamp::from_micros),
+            created_at: Timestamp::from_micros(row.created_at),
+        }
+    }
+}
+
+/// A key, without what opens anything.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApiKeyResource {
+    /// Names it in the path that revokes it.
+    pub id: Uuid,
+    /// Its public part.
+    #[schema(example = "k3v9x0a1b2c3")]
+    pub prefix: String,
+    /// Its label.
+    pub name: Option<String>,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// When it expires; `null` is never.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used; uses on other nodes show after a few seconds.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_used_at: Option<Timestamp>,
+    /// When it was revoked; `null` while it was not.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl From<ApiKeyRow> for ApiKeyResource {
+    fn from(row: ApiKeyRow) -> Self {
+        let at = |micros: Option<i64>| micros.map(Timestamp::from_micros);
+        Self {
+            id: row.id,
+            prefix: row.prefix,
+            name: row.name,
+            created_at: Timestamp::from_micros(row.created_at),
+            expires_at: at(row.expires_at),
+            last_used_at: at(row.last_used_at),
+            revoked_at: at(row.revoked_at),
+        }
+    }
+}
+
+/// Makes a key of the same tenant.
+///
+/// The whole key stands in this answer and nowhere else.
+#[utoipa::path(
+    post, path = "/api-keys", tag = "API keys", request_body = CreateApiKey,
+    responses(
+        (status = 201, description = "The key, shown this once", body = WithWarnings<NewApiKey>,
+            headers(("Location" = String, description = "Where the key is listed"))),
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn create(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    Body { value, warnings }: Body<CreateApiKey>,
+) -> Result<Response, ApiError> {
+    let request = value.checked()?;
+    let now = state.clock.now();
+    let (name, expires_at) = (request.name.as_deref(), request.expires_at(now));
+    let mut tx = state.store.begin().await?;
+    let issued = api_keys::issue(&mut tx, tenant.id, state.config.env, name, expires_at, now).await?;
+    tx.commit().await?;
+    Ok(created(&format!("/v1/api-keys/{}", issued.row.id), NewApiKey::from(issued), warnings))
+}
+
+/// Lists the tenant's keys, newest first, revoked and expired ones too.
+#[utoipa::path(
+    get, path = "/api-keys", tag = "API keys", params(Page),
+    responses(
+        (status = 200, description = "A page of keys", body = List<ApiKeyResource>),
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn list(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    Params(page): Params<Page>,
+) -> Result<Json<List<ApiKeyResource>>, ApiError> {
+    let page = page.checked()?;
+    state.last_used.flush(&state.store).await?;
+    let mut conn = state.store.read().await?;
+    let rows = api_keys::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
+    let keys = rows.into_iter().map(ApiKeyResource::from).collect();
+    Ok(Json(List::from_rows(keys, page.limit, |key| key.id)))
+}
+
+/// Shows a key, without what opens anything.
+#[utoipa::path(
+    get, path = "/api-keys/{id}", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
+    responses(
+        (status = 200, description = "The key", body = ApiKeyResource),
+        NotFound,
+        CommonErrors,
+    )
+)]
+async fn show(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<ApiKeyId>,
+) -> Result<Json<ApiKeyResource>, ApiError> {
+    state.last_used.flush(&state.store).await?;
+    let mut conn = state.store.read().await?;
+    let row = api_keys::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("API key"))?;
+    Ok(Json(row.into()))
+}
+
+/// Revokes a key; the next request with it gets 401. Revoking it again changes nothing.
+#[utoipa::path(
+    delete, path = "/api-keys/{id}", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
+    responses(
+        (status = 204, description = "The key is revoked"),
+        NotFound,
+        CommonErrors,
+    )
+)]
+async fn revoke(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<ApiKeyId>,
+) -> Result<StatusCode, ApiError> {
+    let mut tx = state.store.begin().await?;
+    if !api_keys::revoke(&mut tx, tenant.id, id, state.clock.now()).await? {
+        return Err(ApiError::not_found("API key"));
+    }
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}

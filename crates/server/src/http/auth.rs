@@ -1,0 +1,118 @@
+//! From a request to its tenant: `Authorization: Bearer <API key>`.
+//!
+//! The key is looked up on every request and nothing about it is remembered, so that revoking it is immediate on every
+//! node. What is not shaped like a key is refused without asking the database.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use switchhook_core::Timestamp;
+use switchhook_core::api_key::PresentedKey;
+use switchhook_core::id::{ApiKeyId, TenantId};
+use switchhook_core::quota::Limits;
+use uuid::Uuid;
+
+use super::HttpState;
+use super::error::ApiError;
+use crate::store::{Store, api_keys};
+
+/// The tenant whose key came with the request; handlers below `/v1` take it as an argument.
+#[derive(Clone, Copy, Debug)]
+pub struct Tenant {
+    /// Its id.
+    pub id: TenantId,
+    /// What it may use.
+    pub limits: Limits,
+    /// The key.
+    pub key: ApiKeyId,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Tenant {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        parts.extensions.get().copied().ok_or_else(ApiError::unauthorized)
+    }
+}
+
+/// Middleware: lets through only requests with a key, and hands their [`Tenant`] on.
+pub async fn require(State(state): State<HttpState>, mut request: Request, next: Next) -> Result<Response, ApiError> {
+    let tenant = authenticate(&state, request.headers()).await?;
+    request.extensions_mut().insert(tenant);
+    Ok(next.run(request).await)
+}
+
+async fn authenticate(state: &HttpState, headers: &HeaderMap) -> Result<Tenant, ApiError> {
+    let presented =
+        bearer(headers).and_then(|text| PresentedKey::parse(text).ok()).ok_or_else(ApiError::unauthorized)?;
+    let mut conn = state.store.read().await?;
+    let found = api_keys::find_for_authentication(&mut conn, presented.prefix()).await?;
+    drop(conn); // A connection is not held while the request is being handled.
+    let now = state.clock.now();
+    let credential = found.filter(|found| found.accepts(presented.hash(), now)).ok_or_else(ApiError::unauthorized)?;
+    if !credential.tenant_active {
+        let detail = "This tenant has been deactivated. Ask the operator of the service to activate it.";
+        return Err(ApiError::new(StatusCode::FORBIDDEN, "tenant_deactivated", detail));
+    }
+    state.last_used.note(credential.id, now);
+    Ok(Tenant {
+        id: TenantId::from_uuid(credential.tenant_id),
+        limits: credential.limits(&state.config),
+        key: ApiKeyId::from_uuid(credential.id),
+    })
+}
+
+/// The token of the only `Authorization` header, if its scheme is `Bearer` (RFC 6750 section 2.1).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next()?;
+    if values.next().is_some() {
+        return None;
+    }
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim_start_matches(' '))
+}
+
+/// When keys were last used, kept in memory until a background task writes it down: a request need not wait for that.
+#[derive(Clone, Debug, Default)]
+pub struct LastUsed(Arc<Mutex<HashMap<Uuid, Timestamp>>>);
+
+impl LastUsed {
+    fn note(&self, key: Uuid, at: Timestamp) {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = used.entry(key).or_insert(at);
+        *latest = (*latest).max(at);
+    }
+
+    /// Writes down what has gathered.
+    ///
+    /// # Errors
+    /// When the database fails; then it is kept for the next time.
+    pub async fn flush(&self, store: &Store) -> Result<(), sqlx::Error> {
+        let mut used: Vec<_> = {
+            let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *gathered).into_iter().collect()
+        };
+        if used.is_empty() {
+            return Ok(());
+        }
+        used.sort_unstable(); // Every node in the same order, so that none waits for another in a circle.
+        let written = write(store, &used).await;
+        if written.is_err() {
+            used.into_iter().for_each(|(key, at)| self.note(key, at));
+        }
+        written
+    }
+}
+
+async fn write(store: &Store, used: &[(Uuid, Timestamp)]) -> Result<(), sqlx::Error> {
+    let mut tx = store.begin().await?;
+    api_keys::touch_for_housekeeping(&mut tx, used).await?;
+    tx.commit().await
+}

@@ -1,0 +1,46 @@
+//! `GET /healthz` and `GET /readyz`, for supervisors and load balancers. They need no key.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use super::HttpState;
+use super::error::ApiError;
+use crate::store::Store;
+
+/// How long the database may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The process runs.
+pub async fn alive() -> Json<Value> {
+    Json(json!({"status": "ok"}))
+}
+
+/// Requests will be served: the database answers, and the service is not stopping.
+///
+/// # Errors
+/// 503 with the reason.
+pub async fn ready(State(state): State<HttpState>) -> Result<Json<Value>, ApiError> {
+    if state.draining.started() {
+        return Err(not_ready("draining", "The service is stopping and takes no new work."));
+    }
+    match tokio::time::timeout(PATIENCE, ping(&state.store)).await {
+        Ok(Ok(())) => Ok(Json(json!({"status": "ready"}))),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "not ready: the database fails");
+            Err(not_ready("database_unavailable", "The database cannot be reached."))
+        }
+        Err(_) => Err(not_ready("database_unavailable", "The database does not answer.")),
+    }
+}
+
+fn not_ready(code: &'static str, detail: &str) -> ApiError {
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(1)
+}
+
+async fn ping(store: &Store) -> Result<(), sqlx::Error> {
+    crate::store::ping(&mut store.read().await?).await
+}

@@ -1,0 +1,47 @@
+//! The request rate of a tenant: 429 beyond it, and on every answer how much is left of it.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use switchhook_core::rate::{Decision, policy_header};
+
+use super::HttpState;
+use super::auth::Tenant;
+use super::error::ApiError;
+use crate::store::rate;
+
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const STATE: HeaderName = HeaderName::from_static("ratelimit");
+
+/// Middleware, behind [`auth::require`](super::auth::require): counts the request, or refuses it.
+pub(super) async fn enforce(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let limit = tenant.limits.rate_per_minute;
+    let decision = rate::admit(&state.store, tenant.id, limit, state.clock.now()).await?;
+    let mut response = match decision {
+        Decision::Admitted { .. } => next.run(request).await,
+        Decision::Refused { retry_after_seconds } => refusal(limit, retry_after_seconds).into_response(),
+    };
+    put(response.headers_mut(), POLICY, &policy_header(limit));
+    put(response.headers_mut(), STATE, &decision.rate_limit_header());
+    Ok(response)
+}
+
+fn refusal(limit: u32, retry_after_seconds: u64) -> ApiError {
+    let detail = format!(
+        "The tenant has made all {limit} requests that it may make in 60 seconds. \
+         Try again in {retry_after_seconds} s."
+    );
+    ApiError::too_many("rate_limited", detail, retry_after_seconds)
+}
+
+fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}

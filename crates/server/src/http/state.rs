@@ -1,0 +1,69 @@
+//! What handlers work with.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::extract::FromRef;
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use super::auth::LastUsed;
+use super::metrics;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::hints::Hints;
+use crate::store::Store;
+use crate::vault::Vault;
+
+/// Everything that a handler may need. Clones share it.
+#[derive(Clone, FromRef)]
+pub struct HttpState {
+    /// The database.
+    pub store: Store,
+    /// The time of day.
+    pub clock: Clock,
+    /// The configuration.
+    pub config: Arc<Config>,
+    /// Seals and opens credentials.
+    pub vault: Vault,
+    /// Wakes those who have work.
+    pub hints: Hints,
+    /// When keys were last used, until that is written down.
+    pub last_used: LastUsed,
+    /// Whether the service is stopping.
+    pub draining: Draining,
+    pub(super) metrics: PrometheusHandle,
+}
+
+impl HttpState {
+    /// With nothing used yet, and not draining.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, config: Arc<Config>, vault: Vault, hints: Hints) -> Self {
+        Self {
+            store,
+            clock,
+            config,
+            vault,
+            hints,
+            last_used: LastUsed::default(),
+            draining: Draining::default(),
+            metrics: metrics::recorder(),
+        }
+    }
+}
+
+/// Whether the service is stopping: `/readyz` then says so, and load balancers go elsewhere. Clones share one flag.
+#[derive(Clone, Debug, Default)]
+pub struct Draining(Arc<AtomicBool>);
+
+impl Draining {
+    /// From now on the service is not ready.
+    pub fn start(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is stopping.
+    #[must_use]
+    pub fn started(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

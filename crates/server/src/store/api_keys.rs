@@ -1,0 +1,163 @@
+//! API keys. Only the SHA-256 of a key is stored.
+
+use sqlx::FromRow;
+use switchhook_core::Timestamp;
+use switchhook_core::api_key::{ApiKey, Environment, KeyHash};
+use switchhook_core::id::{ApiKeyId, TenantId};
+use switchhook_core::quota::Limits;
+use uuid::Uuid;
+
+use super::{Conn, Tx, on, tenants};
+use crate::clock;
+use crate::config::Config;
+
+/// A row of `api_keys`, without the hash.
+#[derive(Clone, Debug, FromRow)]
+#[expect(missing_docs, reason = "the migration describes the columns")]
+pub struct ApiKeyRow {
+    pub id: Uuid,
+    pub prefix: String,
+    pub name: Option<String>,
+    pub created_at: i64,
+    pub expires_at: Option<i64>,
+    pub last_used_at: Option<i64>,
+    pub revoked_at: Option<i64>,
+}
+
+/// A key just made: its row, and the key itself, to be shown this once.
+#[derive(Debug)]
+pub struct Issued {
+    /// The row.
+    pub row: ApiKeyRow,
+    /// The key.
+    pub key: ApiKey,
+}
+
+/// What decides about a request that presents a key.
+#[derive(Clone, Debug, FromRow)]
+pub struct Credential {
+    /// The key's row.
+    pub id: Uuid,
+    /// Whose key it is.
+    pub tenant_id: Uuid,
+    hash: Vec<u8>,
+    expires_at: Option<i64>,
+    revoked_at: Option<i64>,
+    /// Whether the tenant may do anything.
+    pub tenant_active: bool,
+    rate_per_minute: Option<i64>,
+    concurrent_calls: Option<i64>,
+    monthly_calls: Option<i64>,
+}
+
+impl Credential {
+    /// Whether a key with this hash opens anything at `now`. The hash is compared in constant time.
+    #[must_use]
+    pub fn accepts(&self, hash: KeyHash, now: Timestamp) -> bool {
+        let stored = <[u8; 32]>::try_from(self.hash.as_slice()).map(KeyHash::from_bytes);
+        let expired = self.expires_at.is_some_and(|at| at <= now.as_micros());
+        stored.is_ok_and(|stored| stored == hash) && !expired && self.revoked_at.is_none()
+    }
+
+    /// What the tenant may use.
+    #[must_use]
+    pub fn limits(&self, config: &Config) -> Limits {
+        tenants::limits(config, self.rate_per_minute, self.concurrent_calls, self.monthly_calls)
+    }
+}
+
+/// The credential with this prefix, of whatever tenant: this is how a request finds its tenant.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find_for_authentication(conn: &mut Conn, prefix: &str) -> Result<Option<Credential>, sqlx::Error> {
+    const SQL: &str = "SELECT k.id, k.tenant_id, k.hash, k.expires_at, k.revoked_at, t.active AS tenant_active, \
+        t.rate_per_minute, t.concurrent_calls, t.monthly_calls \
+        FROM api_keys k JOIN tenants t ON t.id = k.tenant_id WHERE k.prefix = $1";
+    on!(conn, |c| sqlx::query_as(SQL).bind(prefix).fetch_optional(c).await)
+}
+
+/// Makes a key for a tenant and writes its row.
+///
+/// # Errors
+/// When the database fails.
+pub async fn issue(
+    tx: &mut Tx,
+    tenant: TenantId,
+    environment: Environment,
+    name: Option<&str>,
+    expires_at: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<Issued, sqlx::Error> {
+    const SQL: &str = "INSERT INTO api_keys (id, tenant_id, prefix, hash, name, created_at, expires_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7) \
+        RETURNING id, prefix, name, created_at, expires_at, last_used_at, revoked_at";
+    let key = ApiKey::generate(environment, || clock::random::<1>()[0]);
+    let id = ApiKeyId::new(now, clock::random());
+    let row = on!(tx, |c| sqlx::query_as(SQL)
+        .bind(id.uuid())
+        .bind(tenant.uuid())
+        .bind(key.prefix())
+        .bind(key.hash().as_bytes().as_slice())
+        .bind(name)
+        .bind(now.as_micros())
+        .bind(expires_at.map(Timestamp::as_micros))
+        .fetch_one(c)
+        .await)?;
+    Ok(Issued { row, key })
+}
+
+/// A page of a tenant's keys, newest first, and one row more when there are more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(
+    conn: &mut Conn,
+    tenant: TenantId,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<ApiKeyRow>, sqlx::Error> {
+    const SQL: &str = "SELECT id, prefix, name, created_at, expires_at, last_used_at, revoked_at FROM api_keys \
+        WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    let before = before.unwrap_or(Uuid::max());
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
+}
+
+/// One key.
+///
+/// # Errors
+/// When the database fails.
+pub async fn get(conn: &mut Conn, tenant: TenantId, id: ApiKeyId) -> Result<Option<ApiKeyRow>, sqlx::Error> {
+    const SQL: &str = "SELECT id, prefix, name, created_at, expires_at, last_used_at, revoked_at FROM api_keys \
+        WHERE tenant_id = $1 AND id = $2";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+}
+
+/// Revokes a key, or leaves one revoked that already is; whether there is such a key.
+///
+/// # Errors
+/// When the database fails.
+pub async fn revoke(tx: &mut Tx, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3) WHERE tenant_id = $1 AND id = $2";
+    let done = on!(tx, |c| sqlx::query(SQL)
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .bind(now.as_micros())
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
+    Ok(done > 0)
+}
+
+/// Notes when keys were last used; an earlier time never replaces a later one.
+///
+/// # Errors
+/// When the database fails.
+pub async fn touch_for_housekeeping(tx: &mut Tx, used: &[(Uuid, Timestamp)]) -> Result<(), sqlx::Error> {
+    const SQL: &str =
+        "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
+    for (id, at) in used {
+        on!(tx, |c| sqlx::query(SQL).bind(id).bind(at.as_micros()).execute(c).await.map(drop))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! Tenants: the unit of isolation.
+
+use sqlx::FromRow;
+use switchhook_core::Timestamp;
+use switchhook_core::id::TenantId;
+use switchhook_core::quota::Limits;
+use uuid::Uuid;
+
+use super::{Conn, Dialect, Tx, on};
+use crate::config::Config;
+
+/// A row of `tenants`.
+#[derive(Clone, Debug, FromRow)]
+#[expect(missing_docs, reason = "the migration describes the columns")]
+pub struct TenantRow {
+    pub id: Uuid,
+    pub name: String,
+    pub active: bool,
+    pub rate_per_minute: Option<i64>,
+    pub concurrent_calls: Option<i64>,
+    pub monthly_calls: Option<i64>,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+/// What an operator sets for one tenant; `None` is the configured default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnLimits {
+    /// Requests in any 60 seconds.
+    pub rate_per_minute: Option<u32>,
+    /// Calls at the same time.
+    pub concurrent_calls: Option<u32>,
+    /// Calls in a calendar month.
+    pub monthly_calls: Option<MonthlyCap>,
+}
+
+/// A tenant's own monthly cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MonthlyCap {
+    /// At most so many calls.
+    Calls(u32),
+    /// No cap, whatever the configured default says.
+    None,
+}
+
+impl MonthlyCap {
+    fn column(self) -> i64 {
+        match self {
+            Self::Calls(calls) => i64::from(calls),
+            Self::None => -1,
+        }
+    }
+}
+
+impl TenantRow {
+    /// Its id.
+    #[must_use]
+    pub fn tenant(&self) -> TenantId {
+        TenantId::from_uuid(self.id)
+    }
+
+    /// What it may use: its own limits, and the configured defaults for the rest.
+    #[must_use]
+    pub fn limits(&self, config: &Config) -> Limits {
+        limits(config, self.rate_per_minute, self.concurrent_calls, self.monthly_calls)
+    }
+}
+
+/// The limits that stand in a tenant's three columns.
+pub(super) fn limits(config: &Config, rate: Option<i64>, concurrent: Option<i64>, monthly: Option<i64>) -> Limits {
+    let or = |own: Option<i64>, default| own.map_or(default, |own| u32::try_from(own.max(0)).unwrap_or(u32::MAX));
+    Limits {
+        rate_per_minute: or(rate, config.rate_limit_per_minute),
+        concurrent_calls: or(concurrent, config.concurrent_calls),
+        monthly_calls: match monthly {
+            None => config.monthly_calls,
+            Some(cap) => u32::try_from(cap).ok(),
+        },
+    }
+}
+
+/// A tenant, for itself.
+///
+/// # Errors
+/// When the database fails.
+pub async fn get(conn: &mut Conn, tenant: TenantId) -> Result<Option<TenantRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM tenants WHERE id = $1";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).fetch_optional(c).await)
+}
+
+/// As [`get`]; until the transaction ends, everybody else who locks this tenant waits. Rows that merely refer to the
+/// tenant can still be written.
+///
+/// # Errors
+/// When the database fails.
+pub async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<Option<TenantRow>, sqlx::Error> {
+    // On SQLite a transaction is alone anyway.
+    let sql = match tx.dialect() {
+        Dialect::Sqlite => "SELECT * FROM tenants WHERE id = $1",
+        Dialect::Postgres => "SELECT * FROM tenants WHERE id = $1 FOR NO KEY UPDATE",
+    };
+    on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).fetch_optional(c).await)
+}
+
+/// Writes a new, active tenant.
+///
+/// # Errors
+/// When the database fails.
+pub async fn create_for_operator(
+    tx: &mut Tx,
+    id: TenantId,
+    name: &str,
+    limits: OwnLimits,
+    now: Timestamp,
+) -> Result<TenantRow, sqlx::Error> {
+    const SQL: &str = "INSERT INTO tenants \
+        (id, name, active, rate_per_minute, concurrent_calls, monthly_calls, created_at, updated_at) \
+        VALUES ($1, $2, TRUE, $3, $4, $5, $6, $6) RETURNING *";
+    on!(tx, |c| sqlx::query_as(SQL)
+        .bind(id.uuid())
+        .bind(name)
+        .bind(limits.rate_per_minute.map(i64::from))
+        .bind(limits.concurrent_calls.map(i64::from))
+        .bind(limits.monthly_calls.map(MonthlyCap::column))
+        .bind(now.as_micros())
+        .fetch_one(c)
+        .await)
+}
+
+/// Every tenant, oldest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_for_operator(conn: &mut Conn) -> Result<Vec<TenantRow>, sqlx::Error> {
+    on!(conn, |c| sqlx::query_as("SELECT * FROM tenants ORDER BY id").fetch_all(c).await)
+}
+
+/// Replaces those of a tenant's limits that are given; the tenant as it is then.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_limits_for_operator(
+    tx: &mut Tx,
+    id: TenantId,
+    limits: OwnLimits,
+    now: Timestamp,
+) -> Result<Option<TenantRow>, sqlx::Error> {
+    const SQL: &str = "UPDATE tenants SET rate_per_minute = COALESCE($2, rate_per_minute), \
+        concurrent_calls = COALESCE($3, concurrent_calls), monthly_calls = COALESCE($4, monthly_calls), updated_at = $5 \
+        WHERE id = $1 RETURNING *";
+    on!(tx, |c| sqlx::query_as(SQL)
+        .bind(id.uuid())
+        .bind(limits.rate_per_minute.map(i64::from))
+        .bind(limits.concurrent_calls.map(i64::from))
+        .bind(limits.monthly_calls.map(MonthlyCap::column))
+        .bind(now.as_micros())
+        .fetch_optional(c)
+        .await)
+}
+
+/// Renames a tenant; the tenant as it is then.
+///
+/// # Errors
+/// When the database fails.
+pub async fn rename_for_operator(
+    tx: &mut Tx,
+    id: TenantId,
+    name: &str,
+    now: Timestamp,
+) -> Result<Option<TenantRow>, sqlx::Error> {
+    const SQL: &str = "UPDATE tenants SET name = $2, updated_at = $3 WHERE id = $1 RETURNING *";
+    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(name).bind(now.as_micros()).fetch_optional(c).await)
+}
+
+/// Activates or deactivates a tenant; the tenant as it is then.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_active_for_operator(
+    tx: &mut Tx,
+    id: TenantId,
+    active: bool,
+    now: Timestamp,
+) -> Result<Option<TenantRow>, sqlx::Error> {
+    const SQL: &str = "UPDATE tenants SET active = $2, updated_at = $3 WHERE id = $1 RETURNING *";
+    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(active).bind(now.as_micros()).fetch_optional(c).await)
+}
