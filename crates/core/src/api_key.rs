@@ -1,1 +1,270 @@
-//! API keys.
+//! API keys: `vk_<env>_<prefix>_<secret>`.
+//!
+//! The prefix is 12 random characters of `[a-z0-9]`; it is public and finds the key's row. The secret is 32 random
+//! characters of `[0-9A-Za-z]` and six more that are the CRC-32 of everything before them, so that a mistyped or
+//! invented key is refused before the database is asked, and secret scanners can recognise a real one. Only the
+//! SHA-256 of the whole key is stored: with 190 random bits there is nothing to guess, so a slow hash would only
+//! slow us down.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::wire::wire_words;
+
+const PREFIX_LENGTH: usize = 12;
+const RANDOM_LENGTH: usize = 32;
+const CHECKSUM_LENGTH: usize = 6;
+
+/// The digits of base 62, in order of their value.
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// What a prefix is made of: nothing that is lost when a key is read aloud or sorted without regard to case.
+const BASE36: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+
+wire_words! {
+    /// What a key is for; people should see at a glance which of their keys are live.
+    Environment {
+        /// Development.
+        Dev = "dev",
+        /// Production.
+        Prod = "prod",
+    }
+}
+
+/// A new key in full. It is shown to its owner once and never stored.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    text: String,
+}
+
+impl ApiKey {
+    /// Makes a key. `random` yields cryptographically random bytes, a little more than one for each character.
+    #[must_use]
+    pub fn generate(environment: Environment, mut random: impl FnMut() -> u8) -> Self {
+        let mut text = format!("vk_{environment}_");
+        text.extend((0..PREFIX_LENGTH).map(|_| random_digit(BASE36, &mut random)));
+        text.push('_');
+        text.extend((0..RANDOM_LENGTH).map(|_| random_digit(BASE62, &mut random)));
+        let checksum = checksum(&text);
+        text.push_str(&checksum);
+        Self { text }
+    }
+
+    /// The whole key, to be shown once.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.text
+    }
+
+    /// The public part, for listings and for finding the key.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        prefix_of(&self.text)
+    }
+
+    /// What is stored.
+    #[must_use]
+    pub fn hash(&self) -> KeyHash {
+        KeyHash::of(&self.text)
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiKey({}…)", self.prefix())
+    }
+}
+
+/// A key that came with a request and has the shape and checksum of one. Whether it is real, only the database knows.
+#[derive(Clone)]
+pub struct PresentedKey<'a> {
+    text: &'a str,
+}
+
+impl<'a> PresentedKey<'a> {
+    /// Checks shape and checksum.
+    ///
+    /// # Errors
+    /// When `text` cannot be a key of this service.
+    pub fn parse(text: &'a str) -> Result<Self, MalformedKey> {
+        let rest = text.strip_prefix("vk_").ok_or(MalformedKey)?;
+        let (environment, rest) = rest.split_once('_').ok_or(MalformedKey)?;
+        let (prefix, secret) = rest.split_once('_').ok_or(MalformedKey)?;
+        let shaped = environment.parse::<Environment>().is_ok()
+            && is_made_of(prefix, PREFIX_LENGTH, BASE36)
+            && is_made_of(secret, RANDOM_LENGTH + CHECKSUM_LENGTH, BASE62);
+        if !shaped {
+            return Err(MalformedKey);
+        }
+        let (body, given) = text.split_at(text.len() - CHECKSUM_LENGTH);
+        if checksum(body) == given { Ok(Self { text }) } else { Err(MalformedKey) }
+    }
+
+    /// The public part, by which the key's row is found.
+    #[must_use]
+    pub fn prefix(&self) -> &'a str {
+        prefix_of(self.text)
+    }
+
+    /// To be compared with the stored hash.
+    #[must_use]
+    pub fn hash(&self) -> KeyHash {
+        KeyHash::of(self.text)
+    }
+}
+
+impl fmt::Debug for PresentedKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PresentedKey({}…)", self.prefix())
+    }
+}
+
+/// The text has not the form of a key, or its checksum is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("The API key is malformed. It must be sent whole, as `Authorization: Bearer vk_<env>_<prefix>_<secret>`.")]
+pub struct MalformedKey;
+
+/// The SHA-256 of a whole key. Compared in constant time.
+#[derive(Clone, Copy)]
+pub struct KeyHash([u8; 32]);
+
+impl KeyHash {
+    fn of(key: &str) -> Self {
+        Self(Sha256::digest(key.as_bytes()).into())
+    }
+
+    /// A hash read from its row.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes to store.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl PartialEq for KeyHash {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for KeyHash {}
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyHash([private])")
+    }
+}
+
+fn prefix_of(key: &str) -> &str {
+    key.split('_').nth(2).unwrap_or_default()
+}
+
+fn is_made_of(text: &str, length: usize, alphabet: &[u8]) -> bool {
+    text.len() == length && text.bytes().all(|byte| alphabet.contains(&byte))
+}
+
+/// One digit, each equally likely: bytes beyond the largest multiple of the base are drawn again.
+fn random_digit(alphabet: &[u8], random: &mut impl FnMut() -> u8) -> char {
+    let base = alphabet.len();
+    let fair = 256 - 256 % base;
+    loop {
+        let byte = usize::from(random());
+        if byte < fair {
+            return char::from(alphabet[byte % base]);
+        }
+    }
+}
+
+/// The CRC-32 (as in zlib) of `text` in six digits of base 62, most significant first.
+fn checksum(text: &str) -> String {
+    let mut rest = crc32fast::hash(text.as_bytes()) as usize;
+    let mut digits = [b'0'; CHECKSUM_LENGTH];
+    for digit in digits.iter_mut().rev() {
+        *digit = BASE62[rest % 62];
+        rest /= 62;
+    }
+    digits.into_iter().map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that look random enough and visit all values.
+    fn bytes() -> impl FnMut() -> u8 {
+        let mut state = 1_u32;
+        move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        }
+    }
+
+    #[test]
+    fn a_new_key_has_its_shape_and_is_recognised() {
+        let key = ApiKey::generate(Environment::Prod, bytes());
+        let parts: Vec<&str> = key.reveal().split('_').collect();
+        assert_eq!(parts[..2], ["vk", "prod"]);
+        assert_eq!((parts[2].len(), parts[3].len(), parts.len()), (12, 38, 4));
+
+        let presented = PresentedKey::parse(key.reveal()).expect("our own key");
+        assert_eq!(presented.prefix(), key.prefix());
+        assert_eq!(presented.hash(), key.hash());
+        assert_ne!(presented.hash(), ApiKey::generate(Environment::Dev, bytes()).hash());
+    }
+
+    #[test]
+    fn a_slip_in_any_character_is_noticed_without_a_database() {
+        let key = ApiKey::generate(Environment::Dev, bytes());
+        for position in 0..key.reveal().len() {
+            let mut wrong = key.reveal().as_bytes().to_vec();
+            wrong[position] = if wrong[position] == b'x' { b'y' } else { b'x' };
+            let wrong = String::from_utf8(wrong).expect("ASCII");
+            assert_eq!(PresentedKey::parse(&wrong).err(), Some(MalformedKey), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_key_is_refused() {
+        let key = ApiKey::generate(Environment::Dev, bytes());
+        let longer = format!("{}0", key.reveal());
+        let spaced = format!(" {}", key.reveal());
+        for bad in ["", "vk_", "vk_dev", "vk_dev_abc", "vk_test_abcdefghijkl_x", "vk_dev_äöü_secret", &longer, &spaced]
+        {
+            assert!(PresentedKey::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_digit_is_equally_likely() {
+        // Each byte once, the largest first: 256 - 256 % 62 = 248 of them are used, so each digit comes four times.
+        let mut next = 248_u16..;
+        let mut all_bytes = || next.next().expect("endless") as u8;
+        let mut counts = [0; 128];
+        for _ in 0..248 {
+            counts[random_digit(BASE62, &mut all_bytes) as usize] += 1;
+        }
+        assert!(BASE62.iter().all(|&digit| counts[usize::from(digit)] == 4));
+    }
+
+    #[test]
+    fn the_checksum_is_the_crc_32_of_the_world() {
+        // CRC-32 of "123456789" is 0xCBF43926 = 3421780262, the check value of the algorithm.
+        assert_eq!(checksum("123456789"), "3jZRME");
+    }
+
+    #[test]
+    fn a_key_does_not_print_its_secret() {
+        let key = ApiKey::generate(Environment::Dev, bytes());
+        let secret = key.reveal().rsplit('_').next().expect("a secret").to_owned();
+        let presented = PresentedKey::parse(key.reveal()).expect("our own key");
+        let printed = format!("{key:?} {presented:?} {:?}", key.hash());
+        assert!(!printed.contains(&secret[..8]), "{printed}");
+        assert!(printed.contains(key.prefix()));
+    }
+}

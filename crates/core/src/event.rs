@@ -1,1 +1,341 @@
-//! Events of a call.
+//! What is told about a call: the kinds of events, their data, and the body of a webhook delivery.
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::Timestamp;
+use crate::call::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Status};
+use crate::id::{AgentId, CallId, DeliveryId};
+use crate::phone_number::PhoneNumber;
+use crate::private::Private;
+use crate::wire::wire_words;
+
+wire_words! {
+    /// The events of a call.
+    EventKind {
+        /// The call was accepted and waits to be dialled.
+        CallQueued = "call.queued",
+        /// The carrier is dialling the number.
+        CallDialing = "call.dialing",
+        /// The call connected and the conversation is live.
+        CallInProgress = "call.in_progress",
+        /// The call ended normally.
+        CallCompleted = "call.completed",
+        /// The call ended in an error.
+        CallFailed = "call.failed",
+        /// An inbound call arrived on one of the tenant's numbers.
+        CallReceived = "call.received",
+        /// The carrier reported why the call ended.
+        CarrierHangup = "carrier.hangup",
+    }
+}
+
+impl EventKind {
+    /// Whether this is the one event that ends a call's story.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::CallCompleted | Self::CallFailed)
+    }
+}
+
+/// The event name of a delivery that somebody asked for to try an endpoint out. It is no event of a call and cannot be
+/// subscribed to.
+pub const WEBHOOK_TEST: &str = "webhook.test";
+
+/// Everything an event may tell about a call, as it stands in the call's row when the event is recorded.
+#[derive(Clone, Debug)]
+pub struct CallFacts {
+    /// The call.
+    pub call_id: CallId,
+    /// Its status after the change that the event tells of.
+    pub status: Status,
+    /// Who placed it.
+    pub direction: Direction,
+    /// The agent that holds the conversation.
+    pub agent_id: AgentId,
+    /// Who calls.
+    pub from: PhoneNumber,
+    /// Who is called.
+    pub to: PhoneNumber,
+    /// What the client attached to the call, a JSON object.
+    pub metadata: Private<Value>,
+    /// What was spoken about, in a sentence or a few; for a call without words [`NO_CONVERSATION`] is told.
+    pub summary: Option<Private<String>>,
+    /// The result in the form the agent's analysis schema asks for; JSON null if there is none.
+    pub outcome: Private<Value>,
+    /// From answer to end.
+    pub duration_seconds: u32,
+    /// The caller's turns that the agent answered.
+    pub turns: u32,
+    /// Why a completed call ended.
+    pub end_reason: Option<EndReason>,
+    /// Why a failed call failed.
+    pub error_code: Option<ErrorCode>,
+    /// The details of the failure.
+    pub error: Option<Private<String>>,
+    /// The carrier's report of the end.
+    pub carrier_cause: Option<CarrierCause>,
+    /// Its SIP status code.
+    pub sip_code: Option<u16>,
+    /// The carrier's own code.
+    pub carrier_code: Option<String>,
+    /// Who hung up, by the carrier's report.
+    pub hung_up_by: Option<EndedBy>,
+}
+
+/// The summary of a call in which nothing was said.
+pub const NO_CONVERSATION: &str = "There was no conversation.";
+
+/// The `data` of an event: JSON text that is written once and then embedded byte for byte wherever it is shown.
+#[derive(Clone)]
+pub struct EventData(Box<RawValue>);
+
+impl EventData {
+    /// Tells `facts` in the words of event `kind`. `sequence` counts up over the events of one call.
+    #[must_use]
+    pub fn new(kind: EventKind, facts: &CallFacts, sequence: u32) -> Self {
+        let data = Data {
+            call_id: facts.call_id,
+            status: facts.status,
+            direction: facts.direction,
+            agent_id: facts.agent_id,
+            from: &facts.from,
+            to: &facts.to,
+            metadata: facts.metadata.reveal(),
+            sequence,
+            extras: Extras::of(kind, facts),
+        };
+        Self(serde_json::value::to_raw_value(&data).expect("maps with text keys and plain values are always JSON"))
+    }
+
+    /// The data of a [`WEBHOOK_TEST`] delivery.
+    #[must_use]
+    pub fn of_test() -> Self {
+        let data = serde_json::json!({ "message": "This is a test delivery; no call is behind it." });
+        Self(serde_json::value::to_raw_value(&data).expect("a literal object is JSON"))
+    }
+
+    /// Data read back from its row.
+    ///
+    /// # Errors
+    /// When the text is not JSON.
+    pub fn from_stored(text: String) -> Result<Self, serde_json::Error> {
+        RawValue::from_string(text).map(Self)
+    }
+
+    /// The JSON text, for the event's row.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+/// Events hold phone numbers and summaries.
+impl std::fmt::Debug for EventData {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EventData([private])")
+    }
+}
+
+impl Serialize for EventData {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    call_id: CallId,
+    status: Status,
+    direction: Direction,
+    agent_id: AgentId,
+    from: &'a PhoneNumber,
+    to: &'a PhoneNumber,
+    metadata: &'a Value,
+    sequence: u32,
+    #[serde(flatten)]
+    extras: Extras<'a>,
+}
+
+/// What one kind of event tells beyond what all tell.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Extras<'a> {
+    None {},
+    Completed {
+        summary: &'a str,
+        duration_seconds: u32,
+        turns: u32,
+        error: (), // JSON null
+        end_reason: Option<EndReason>,
+        outcome: &'a Value,
+    },
+    Failed {
+        error_code: ErrorCode,
+        error: &'a str,
+        duration_seconds: u32,
+        turns: u32,
+    },
+    Hangup {
+        cause: CarrierCause,
+        sip_code: Option<u16>,
+        carrier_code: Option<&'a str>,
+        hung_up_by: Option<EndedBy>,
+    },
+}
+
+impl<'a> Extras<'a> {
+    fn of(kind: EventKind, facts: &'a CallFacts) -> Self {
+        let words = |text: &'a Option<Private<String>>| text.as_ref().map(|text| text.reveal().as_str());
+        match kind {
+            EventKind::CallQueued | EventKind::CallDialing | EventKind::CallInProgress | EventKind::CallReceived => {
+                Self::None {}
+            }
+            EventKind::CallCompleted => Self::Completed {
+                summary: words(&facts.summary).unwrap_or(NO_CONVERSATION),
+                duration_seconds: facts.duration_seconds,
+                turns: facts.turns,
+                error: (),
+                end_reason: facts.end_reason,
+                outcome: facts.outcome.reveal(),
+            },
+            EventKind::CallFailed => Self::Failed {
+                error_code: facts.error_code.unwrap_or(ErrorCode::UnknownError),
+                error: words(&facts.error).unwrap_or_default(),
+                duration_seconds: facts.duration_seconds,
+                turns: facts.turns,
+            },
+            EventKind::CarrierHangup => Self::Hangup {
+                cause: facts.carrier_cause.unwrap_or(CarrierCause::Failed),
+                sip_code: facts.sip_code,
+                carrier_code: facts.carrier_code.as_deref(),
+                hung_up_by: facts.hung_up_by,
+            },
+        }
+    }
+}
+
+/// The body of a webhook delivery: `id`, `event`, `created`, `data`, in this order. Its bytes are frozen when the
+/// delivery is made, because every attempt signs the same ones.
+#[derive(Serialize)]
+pub struct DeliveryBody<'a> {
+    /// The delivery, also in `X-Voice-Delivery`.
+    pub id: DeliveryId,
+    /// An [`EventKind`] or [`WEBHOOK_TEST`].
+    pub event: &'a str,
+    /// When it happened; written as Unix time in seconds.
+    #[serde(serialize_with = "unix_seconds")]
+    pub created: Timestamp,
+    /// What happened.
+    pub data: &'a EventData,
+}
+
+impl DeliveryBody<'_> {
+    /// The bytes to store, sign and send.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a struct of plain values is always JSON")
+    }
+}
+
+fn unix_seconds<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(at.as_seconds())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const CALL: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+    const AGENT: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
+
+    fn facts() -> CallFacts {
+        CallFacts {
+            call_id: CALL.parse().expect("a UUID"),
+            status: Status::Completed,
+            direction: Direction::Outbound,
+            agent_id: AGENT.parse().expect("a UUID"),
+            from: "+12025550199".parse().expect("a number"),
+            to: "+12025550100".parse().expect("a number"),
+            metadata: Private::new(json!({ "order": 7 })),
+            summary: Some(Private::new("They agreed on ten o'clock.".to_owned())),
+            outcome: Private::new(json!({ "agreed": true })),
+            duration_seconds: 42,
+            turns: 3,
+            end_reason: Some(EndReason::CallerHangup),
+            error_code: Some(ErrorCode::Busy),
+            error: Some(Private::new("The line was busy.".to_owned())),
+            carrier_cause: Some(CarrierCause::Normal),
+            sip_code: Some(200),
+            carrier_code: None,
+            hung_up_by: Some(EndedBy::Caller),
+        }
+    }
+
+    fn told(kind: EventKind, facts: &CallFacts) -> Value {
+        serde_json::from_str(EventData::new(kind, facts, 5).as_str()).expect("event data is JSON")
+    }
+
+    #[test]
+    fn every_event_tells_the_same_eight_things_and_some_tell_more() {
+        let always = json!({
+            "call_id": CALL, "status": "completed", "direction": "outbound", "agent_id": AGENT,
+            "from": "+12025550199", "to": "+12025550100", "metadata": { "order": 7 }, "sequence": 5,
+        });
+        let table = [
+            (EventKind::CallQueued, json!({})),
+            (EventKind::CallDialing, json!({})),
+            (EventKind::CallInProgress, json!({})),
+            (EventKind::CallReceived, json!({})),
+            (
+                EventKind::CallCompleted,
+                json!({
+                    "summary": "They agreed on ten o'clock.", "duration_seconds": 42, "turns": 3, "error": null,
+                    "end_reason": "caller_hangup", "outcome": { "agreed": true },
+                }),
+            ),
+            (
+                EventKind::CallFailed,
+                json!({ "error_code": "busy", "error": "The line was busy.", "duration_seconds": 42, "turns": 3 }),
+            ),
+            (
+                EventKind::CarrierHangup,
+                json!({ "cause": "normal", "sip_code": 200, "carrier_code": null, "hung_up_by": "caller" }),
+            ),
+        ];
+        assert_eq!(table.len(), EventKind::ALL.len());
+        for (kind, mut extras) in table {
+            extras.as_object_mut().expect("an object").extend(always.as_object().expect("an object").clone());
+            assert_eq!(told(kind, &facts()), extras, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_call_without_words_still_has_a_summary() {
+        let silent = CallFacts { summary: None, ..facts() };
+        assert_eq!(told(EventKind::CallCompleted, &silent)["summary"], NO_CONVERSATION);
+    }
+
+    #[test]
+    fn a_body_has_its_keys_in_order_and_embeds_the_stored_data_byte_for_byte() {
+        let stored = r#"{"b": 1,   "a":"\u00e9"}"#;
+        let body = DeliveryBody {
+            id: CALL.parse().expect("a UUID"),
+            event: EventKind::CallCompleted.as_str(),
+            created: Timestamp::from_millis(1_700_000_000_999),
+            data: &EventData::from_stored(stored.to_owned()).expect("JSON"),
+        };
+        let expected = format!(r#"{{"id":"{CALL}","event":"call.completed","created":1700000000,"data":{stored}}}"#);
+        assert_eq!(String::from_utf8(body.to_bytes()).expect("UTF-8"), expected);
+    }
+
+    #[test]
+    fn nothing_private_is_printed() {
+        let printed = format!("{:?} {:?}", facts(), EventData::new(EventKind::CallCompleted, &facts(), 1));
+        for private in ["2025550", "order", "ten o'clock", "agreed", "busy."] {
+            assert!(!printed.contains(private), "{private} in {printed}");
+        }
+    }
+}

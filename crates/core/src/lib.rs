@@ -14,7 +14,9 @@ pub mod idempotency;
 pub mod phone_number;
 pub mod private;
 pub mod quota;
+pub mod rate;
 pub mod time;
 pub mod webhook;
+pub mod wire;
 
 pub use time::Timestamp;

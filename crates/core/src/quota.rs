@@ -1,1 +1,153 @@
-//! Quotas.
+//! How much a tenant may use, and whether one more call fits.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+
+/// What a tenant may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Authenticated requests in any 60 seconds; see [`rate`](crate::rate).
+    pub rate_per_minute: u32,
+    /// Calls queued, dialing or in progress at the same time.
+    pub concurrent_calls: u32,
+    /// Calls accepted by `POST /v1/calls` in a calendar month (UTC); `None` is no cap.
+    pub monthly_calls: Option<u32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { rate_per_minute: 120, concurrent_calls: 10, monthly_calls: None }
+    }
+}
+
+/// What a tenant uses, counted from its call rows inside the transaction that creates the next call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Calls queued, dialing or in progress, inbound ones too.
+    pub concurrent_calls: u32,
+    /// Calls accepted since [`month_start`].
+    pub monthly_calls: u32,
+}
+
+/// One more call would be one too many. The text is the `detail` of the 429.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuotaExceeded {
+    /// Too many calls at the same time.
+    #[error(
+        "The tenant has {in_use} of at most {limit} calls queued, dialing or in progress. Wait until one of them has \
+         ended."
+    )]
+    Concurrent {
+        /// The limit.
+        limit: u32,
+        /// How many there are.
+        in_use: u32,
+    },
+    /// The calls of this month are used up.
+    #[error(
+        "The tenant has placed all {limit} calls of this calendar month. Its next call can be placed at {resets_at}."
+    )]
+    Monthly {
+        /// The limit.
+        limit: u32,
+        /// When the next month begins.
+        resets_at: Timestamp,
+        /// When this was judged.
+        now: Timestamp,
+    },
+}
+
+impl QuotaExceeded {
+    /// The `Retry-After` header: whole seconds, at least 1.
+    ///
+    /// When one of the running calls ends is not known; a few seconds is often enough and never a burden.
+    #[must_use]
+    pub fn retry_after_seconds(self) -> u64 {
+        match self {
+            Self::Concurrent { .. } => 5,
+            Self::Monthly { resets_at, now, .. } => whole_seconds_until(resets_at, now),
+        }
+    }
+}
+
+/// Whether one more call fits. The month is judged first: waiting for a line would be in vain.
+///
+/// # Errors
+/// Which quota is reached.
+pub fn admit(usage: &Usage, limits: &Limits, now: Timestamp) -> Result<(), QuotaExceeded> {
+    if let Some(limit) = limits.monthly_calls.filter(|limit| usage.monthly_calls >= *limit) {
+        return Err(QuotaExceeded::Monthly { limit, resets_at: next_month_start(now), now });
+    }
+    if usage.concurrent_calls >= limits.concurrent_calls {
+        return Err(QuotaExceeded::Concurrent { limit: limits.concurrent_calls, in_use: usage.concurrent_calls });
+    }
+    Ok(())
+}
+
+/// The first instant of the calendar month (UTC) of `now`.
+#[must_use]
+pub fn month_start(now: Timestamp) -> Timestamp {
+    let date = now.to_utc().date();
+    let day = date.replace_day(1).expect("every month has a first day");
+    Timestamp::from_millis(day.midnight().assume_utc().unix_timestamp() * 1_000)
+}
+
+/// The first instant of the calendar month (UTC) after that of `now`.
+#[must_use]
+pub fn next_month_start(now: Timestamp) -> Timestamp {
+    let date = month_start(now).to_utc().date();
+    let days = date.month().length(date.year());
+    month_start(now) + Duration::from_secs(u64::from(days) * 86_400)
+}
+
+/// For `Retry-After`: rounded up, so that whoever waits so long has waited long enough; at least 1.
+pub(crate) fn whole_seconds_until(at: Timestamp, now: Timestamp) -> u64 {
+    let seconds = at.since(now).as_micros().div_ceil(1_000_000);
+    u64::try_from(seconds).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse(text).expect("a date")
+    }
+
+    #[test]
+    fn the_last_free_place_is_given_and_no_more() {
+        let limits = Limits { concurrent_calls: 10, monthly_calls: Some(100), ..Limits::default() };
+        let now = at("2026-01-31T23:59:58.5Z");
+        let usage = |concurrent_calls, monthly_calls| Usage { concurrent_calls, monthly_calls };
+
+        assert_eq!(admit(&usage(9, 99), &limits, now), Ok(()));
+        let concurrent = admit(&usage(10, 99), &limits, now).expect_err("ten are running");
+        assert_eq!(concurrent, QuotaExceeded::Concurrent { limit: 10, in_use: 10 });
+        let monthly = admit(&usage(10, 100), &limits, now).expect_err("the month is used up");
+        assert_eq!(monthly.retry_after_seconds(), 2, "1.5 s rounded up");
+        assert_eq!(
+            monthly.to_string(),
+            "The tenant has placed all 100 calls of this calendar month. Its next call can be placed at \
+             2026-02-01T00:00:00Z."
+        );
+        let uncapped = Limits { monthly_calls: None, ..limits };
+        assert_eq!(admit(&usage(9, u32::MAX), &uncapped, now), Ok(()));
+        assert!(admit(&usage(0, 0), &Limits { concurrent_calls: 0, ..uncapped }, now).is_err(), "zero is none");
+    }
+
+    #[test]
+    fn months_begin_and_end_in_utc_whatever_their_length() {
+        for (now, start, next) in [
+            ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
+            ("2026-12-31T23:59:59.999999Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"),
+            ("2028-02-29T12:00:00Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"),
+            ("2026-03-01T01:00:00+02:00", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(month_start(at(now)), at(start), "{now}");
+            assert_eq!(next_month_start(at(now)), at(next), "{now}");
+        }
+    }
+}

@@ -1,1 +1,437 @@
-//! The life of a call.
+//! The life of a call, from the queue to its one terminal event.
+//!
+//! [`Call`] decides and does nothing. Whoever owns the call (it holds the lease of its row) drives it:
+//!
+//! 1. Make it with [`Call::outbound`] or [`Call::inbound`], whose change inserts the row, or take it over from its
+//!    row with [`Call::restore`].
+//! 2. Give it **one** input with the time it happened: `call.handle(now, input)`.
+//! 3. Perform every effect in order. If there is a [`CallEffect::Commit`] it comes first: write status, fields and
+//!    events in one transaction, under the lease's fencing token. If that fails, throw the effects *and* the `Call`
+//!    away and start again from the row; the outside world has not been touched.
+//! 4. What comes of the effects (the carrier's answer, the talk's end) is a new input: back to 2.
+//! 5. Otherwise wait for the next message or for [`Call::next_deadline`], then give [`CallInput::Tick`].
+//! 6. The life is over when [`Call::status`] is terminal. Late messages may still be handed in; they change nothing.
+//!
+//! Messages of the carrier may be late, repeated or out of order. What no longer fits is ignored; what arrives
+//! early (audio before the answer) implies what was missed.
+
+mod ending;
+mod message;
+mod phase;
+#[cfg(test)]
+mod properties;
+mod snapshot;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+pub use self::ending::Ending;
+pub use self::message::{CallEffect, CallInput, Change, TalkEnd, TalkFailure};
+pub use self::phase::{Closing, Phase, Timing};
+pub use self::snapshot::Snapshot;
+pub use self::status::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Hangup, Status};
+
+use self::ending::Reached;
+use crate::Timestamp;
+use crate::event::EventKind;
+
+/// What is known of the carrier's side of the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// Never dialled.
+    None,
+    /// The dial was intended; nobody knows yet whether the carrier took it.
+    Asked,
+    /// The carrier took it and we know its id.
+    Known,
+    /// Ended, refused, or no longer ours.
+    Over,
+}
+
+impl Line {
+    const fn may_exist(self) -> bool {
+        matches!(self, Self::Asked | Self::Known)
+    }
+}
+
+/// One call, as a state machine without input or output.
+#[derive(Clone, Debug)]
+pub struct Call {
+    direction: Direction,
+    timing: Timing,
+    phase: Phase,
+    line: Line,
+    ringing: bool,
+    answered_at: Option<Timestamp>,
+}
+
+impl Call {
+    /// A call accepted from the API. `dial_at` is `schedule_at`, or `now`; the dialler claims it from then on.
+    #[must_use]
+    pub fn outbound(now: Timestamp, dial_at: Timestamp, timing: Timing) -> (Self, Vec<CallEffect>) {
+        let phase = Phase::Queued { deadline: now.max(dial_at) + timing.queue };
+        let call = Self::new(Direction::Outbound, phase, Line::None, timing);
+        let effects = call.first_commit(EventKind::CallQueued, |_| {});
+        (call, effects)
+    }
+
+    /// A call that arrived on one of the tenant's numbers.
+    #[must_use]
+    pub fn inbound(now: Timestamp, carrier_call_id: String, timing: Timing) -> (Self, Vec<CallEffect>) {
+        let phase = Phase::Dialing { deadline: now + timing.ring_timeout, abandoned: false };
+        let call = Self::new(Direction::Inbound, phase, Line::Known, timing);
+        let mut effects = call.first_commit(EventKind::CallReceived, |change| {
+            change.dialing_at = Some(now);
+            change.carrier_call_id = Some(carrier_call_id);
+        });
+        effects.push(CallEffect::Answer);
+        (call, effects)
+    }
+
+    /// Takes a call over from its row. If its owner died, give [`CallInput::Abandoned`] next.
+    #[must_use]
+    pub fn restore(snapshot: Snapshot, timing: Timing) -> Self {
+        snapshot.restore(timing)
+    }
+
+    fn new(direction: Direction, phase: Phase, line: Line, timing: Timing) -> Self {
+        Self { direction, timing, phase, line, ringing: false, answered_at: None }
+    }
+
+    fn first_commit(&self, event: EventKind, set: impl FnOnce(&mut Change)) -> Vec<CallEffect> {
+        let mut change = Change::none(self.status(), self.next_deadline());
+        change.events.push(event);
+        set(&mut change);
+        vec![CallEffect::Commit(change)]
+    }
+
+    /// Where the call stands, for the API.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.phase.status()
+    }
+
+    /// Where the call stands, precisely.
+    #[must_use]
+    pub const fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// Who placed the call.
+    #[must_use]
+    pub const fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// When [`CallInput::Tick`] is next worth giving; `None` only once the call has ended.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.phase.deadline()
+    }
+
+    /// Moves the call on. The effects are to be performed in their order; nothing is done here.
+    pub fn handle(&mut self, now: Timestamp, input: CallInput) -> Vec<CallEffect> {
+        let mut step = Step::begin(self);
+        if let CallInput::DialAccepted { carrier_call_id } = input {
+            self.accepted(carrier_call_id, &mut step);
+            return step.finish(self);
+        }
+        match &self.phase {
+            Phase::Queued { .. } => self.while_queued(now, input, &mut step),
+            Phase::Dialing { abandoned, .. } => self.while_dialing(now, input, *abandoned, &mut step),
+            Phase::Answered { .. } => self.while_answered(now, input, &mut step),
+            Phase::InProgress { media_lost, .. } => self.while_in_progress(now, input, *media_lost, &mut step),
+            Phase::Closing(_) => self.while_closing(now, input, &mut step),
+            Phase::Ended(_) => {} // Carriers repeat themselves; an ended call stays as it ended.
+        }
+        step.finish(self)
+    }
+
+    fn is_due(&self, now: Timestamp) -> bool {
+        self.next_deadline().is_some_and(|deadline| deadline <= now)
+    }
+
+    /// The line has an id. A line that turns up after the end was decided is hung up: nobody was told to do so yet.
+    fn accepted(&mut self, carrier_call_id: String, step: &mut Step) {
+        if self.line != Line::Asked {
+            return;
+        }
+        self.line = Line::Known;
+        match self.phase {
+            Phase::Ended(_) => step.act(CallEffect::HangUp),
+            Phase::Closing(_) => {
+                step.change.carrier_call_id = Some(carrier_call_id);
+                step.act(CallEffect::HangUp);
+            }
+            _ => step.change.carrier_call_id = Some(carrier_call_id),
+        }
+    }
+
+    fn while_queued(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
+        match input {
+            CallInput::Dial => {
+                self.line = Line::Asked;
+                let deadline = now + self.timing.ring_timeout + self.timing.ring_grace;
+                self.phase = Phase::Dialing { deadline, abandoned: false };
+                step.change.dialing_at = Some(now);
+                step.tell(EventKind::CallDialing);
+                step.act(CallEffect::Dial);
+            }
+            CallInput::HangUpRequested => {
+                self.close(now, Ending::completed(EndReason::Canceled, EndedBy::Api), step);
+            }
+            CallInput::Tick if self.is_due(now) => {
+                let error =
+                    "The call waited too long to be dialled. Check that a node with the role `calls` is running.";
+                self.close(now, Ending::failed(ErrorCode::UnknownError, EndedBy::System, error), step);
+            }
+            // A queued call belongs to no node: whoever lives dials it.
+            _ => {}
+        }
+    }
+
+    fn while_dialing(&mut self, now: Timestamp, input: CallInput, abandoned: bool, step: &mut Step) {
+        match input {
+            CallInput::DialRefused { code, error } => {
+                self.line = Line::Over;
+                let by = if code == ErrorCode::ConfigError { EndedBy::System } else { EndedBy::Carrier };
+                self.close(now, Ending::Failed { code, by, error }, step);
+            }
+            CallInput::DialUnknown if self.line == Line::Asked => step.act(CallEffect::LookUp),
+            CallInput::Ringing if !self.ringing => {
+                self.ringing = true;
+                step.change.ringing_at = Some(now);
+            }
+            CallInput::Answered => {
+                self.answered(now, step);
+                self.phase = Phase::Answered { deadline: now + self.timing.media_timeout };
+            }
+            CallInput::MediaStarted => self.talk(now, step),
+            CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Ringing, step),
+            CallInput::TalkEnded(end @ TalkEnd::Failed { .. }) => self.close(now, end.ending(), step),
+            CallInput::HangUpRequested => {
+                self.close(now, Ending::completed(EndReason::Canceled, EndedBy::Api), step);
+            }
+            CallInput::Drain => self.close(now, drained(), step),
+            CallInput::Abandoned if self.direction == Direction::Outbound => {
+                let deadline = self.next_deadline().map_or(now, |was| was.min(now + self.timing.look_up));
+                self.phase = Phase::Dialing { deadline, abandoned: true };
+                step.act(CallEffect::LookUp);
+            }
+            CallInput::Abandoned => self.close(now, node_died(), step),
+            CallInput::Tick if self.is_due(now) => self.close(now, self.never_answered(abandoned), step),
+            _ => {}
+        }
+    }
+
+    /// The end of a dial whose time is up.
+    fn never_answered(&self, abandoned: bool) -> Ending {
+        if self.direction == Direction::Inbound {
+            let error = "The incoming call was never connected to its audio stream.";
+            return Ending::failed(ErrorCode::NoMedia, EndedBy::System, error);
+        }
+        let taken = self.line == Line::Known || self.ringing;
+        let (code, error) = match (abandoned, taken) {
+            (true, _) => (
+                ErrorCode::CarrierError,
+                "The service stopped while the carrier was dialling, and the carrier did not say what became of the \
+                 call. It was not dialled again, so that nobody is rung twice.",
+            ),
+            (false, true) => (ErrorCode::NoAnswer, "Nobody answered before the call timed out."),
+            (false, false) => (
+                ErrorCode::CarrierError,
+                "The carrier never confirmed the call. It was not dialled again, so that nobody is rung twice.",
+            ),
+        };
+        Ending::failed(code, EndedBy::System, error)
+    }
+
+    fn while_answered(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
+        match input {
+            CallInput::MediaStarted => self.talk(now, step),
+            CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Answered, step),
+            CallInput::TalkEnded(end @ TalkEnd::Failed { .. }) => self.close(now, end.ending(), step),
+            CallInput::HangUpRequested => {
+                self.close(now, Ending::completed(EndReason::ApiHangup, EndedBy::Api), step);
+            }
+            CallInput::Drain => self.close(now, drained(), step),
+            CallInput::Abandoned => self.close(now, node_died(), step),
+            CallInput::Tick if self.is_due(now) => {
+                let error = "The carrier connected the call but no audio stream started. On a trial account the callee \
+                             may have to press a key first; otherwise check that the carrier can reach the public URL.";
+                self.close(now, Ending::failed(ErrorCode::NoMedia, EndedBy::System, error), step);
+            }
+            _ => {}
+        }
+    }
+
+    fn while_in_progress(&mut self, now: Timestamp, input: CallInput, media_lost: bool, step: &mut Step) {
+        match input {
+            CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Talking, step),
+            CallInput::TalkEnded(TalkEnd::MediaLost) if !media_lost => {
+                let deadline = now + self.timing.carrier_report;
+                self.phase = Phase::InProgress { deadline, media_lost: true };
+            }
+            CallInput::TalkEnded(TalkEnd::MediaLost) => {}
+            CallInput::TalkEnded(end) => {
+                if end == TalkEnd::Transferred {
+                    self.line = Line::Over;
+                }
+                self.close(now, end.ending(), step);
+            }
+            CallInput::HangUpRequested => {
+                self.close(now, Ending::completed(EndReason::ApiHangup, EndedBy::Api), step);
+            }
+            CallInput::Drain => self.close(now, drained(), step),
+            // The talk died with its node: there is nothing to stop and nothing to wait for.
+            CallInput::Abandoned => self.close_with(false, now, node_died(), step),
+            CallInput::Tick if self.is_due(now) => {
+                let end = if media_lost { TalkEnd::MediaLost } else { TalkEnd::MaxDuration };
+                self.close(now, end.ending(), step);
+            }
+            _ => {}
+        }
+    }
+
+    fn while_closing(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
+        let Phase::Closing(closing) = &mut self.phase else { return };
+        match input {
+            CallInput::CarrierHangup(hangup) if self.line.may_exist() => {
+                self.line = Line::Over;
+                closing.report_by = None;
+                closing.ended_at = now;
+                step.change.ended_at = Some(now);
+                step.report(hangup, closing.ending.ended_by());
+            }
+            CallInput::WrappedUp => closing.wrap_up_by = None,
+            CallInput::Abandoned => {
+                closing.wrap_up_by = None; // The talk died with its node.
+                if self.line.may_exist() {
+                    closing.report_by = Some(now + self.timing.carrier_report);
+                    step.act(CallEffect::HangUp); // Asking twice is harmless; perhaps nobody asked.
+                }
+            }
+            CallInput::Tick => {}
+            _ => return,
+        }
+        self.settle(now, step);
+    }
+
+    fn answered(&mut self, now: Timestamp, step: &mut Step) {
+        self.answered_at = Some(now);
+        step.change.answered_at = Some(now);
+    }
+
+    /// Audio flows: the call is connected, whatever was or was not said before.
+    fn talk(&mut self, now: Timestamp, step: &mut Step) {
+        if self.answered_at.is_none() {
+            self.answered(now, step);
+        }
+        let deadline = now + self.timing.max_duration + self.timing.max_duration_grace;
+        self.phase = Phase::InProgress { deadline, media_lost: false };
+        step.tell(EventKind::CallInProgress);
+        step.act(CallEffect::StartTalk);
+    }
+
+    fn hung_up(&mut self, now: Timestamp, hangup: Hangup, reached: Reached, step: &mut Step) {
+        self.line = Line::Over;
+        let ending = ending::of_hangup(reached, self.direction, &hangup);
+        step.report(hangup, ending.ended_by());
+        self.close(now, ending, step);
+    }
+
+    /// Records the end and has everything stopped that may still run. The only way out of a live phase.
+    fn close(&mut self, now: Timestamp, ending: Ending, step: &mut Step) {
+        let talk_runs = matches!(self.phase, Phase::InProgress { .. });
+        self.close_with(talk_runs, now, ending, step);
+    }
+
+    fn close_with(&mut self, talk_runs: bool, now: Timestamp, ending: Ending, step: &mut Step) {
+        let status = self.status();
+        let mut closing = Closing { ending, status, ended_at: now, report_by: None, wrap_up_by: None };
+        if talk_runs {
+            closing.wrap_up_by = Some(now + self.timing.wrap_up);
+            step.act(CallEffect::StopTalk);
+        }
+        if self.line.may_exist() {
+            closing.report_by = Some(now + self.timing.carrier_report);
+            step.act(CallEffect::HangUp);
+        }
+        step.change.ending = Some(closing.ending.clone());
+        step.change.ended_at = Some(now);
+        self.phase = Phase::Closing(closing);
+        self.settle(now, step);
+    }
+
+    /// Ends the call if nothing is awaited any more.
+    fn settle(&mut self, now: Timestamp, step: &mut Step) {
+        let Phase::Closing(closing) = &mut self.phase else { return };
+        closing.give_up_waiting(now);
+        if self.phase.deadline().is_some() {
+            return;
+        }
+        let Phase::Closing(closing) = &self.phase else { return };
+        let talked = self.answered_at.map_or(Duration::ZERO, |answered_at| closing.ended_at.since(answered_at));
+        let status = closing.ending.status();
+        step.change.duration_seconds = Some(rounded_seconds(talked));
+        step.tell(if status == Status::Completed { EventKind::CallCompleted } else { EventKind::CallFailed });
+        self.phase = Phase::Ended(status);
+    }
+}
+
+/// Whole seconds, halves rounded up.
+fn rounded_seconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_millis().saturating_add(500) / 1_000).unwrap_or(u32::MAX)
+}
+
+fn drained() -> Ending {
+    Ending::completed(EndReason::Drained, EndedBy::System)
+}
+
+fn node_died() -> Ending {
+    let error = "The node of the service that held this call stopped unexpectedly.";
+    Ending::failed(ErrorCode::PipelineError, EndedBy::System, error)
+}
+
+/// What one input leads to.
+struct Step {
+    before: (Status, Option<Timestamp>),
+    change: Change,
+    acts: Vec<CallEffect>,
+}
+
+impl Step {
+    fn begin(call: &Call) -> Self {
+        let before = (call.status(), call.next_deadline());
+        Self { before, change: Change::none(before.0, before.1), acts: Vec::new() }
+    }
+
+    fn act(&mut self, effect: CallEffect) {
+        self.acts.push(effect);
+    }
+
+    fn tell(&mut self, event: EventKind) {
+        self.change.events.push(event);
+    }
+
+    /// The carrier's one report. Where it does not say who hung up, it was whoever ended the call.
+    fn report(&mut self, mut hangup: Hangup, ended_by: EndedBy) {
+        hangup.hung_up_by.get_or_insert(ended_by);
+        self.change.hangup = Some(hangup);
+        self.tell(EventKind::CarrierHangup);
+    }
+
+    fn finish(mut self, call: &Call) -> Vec<CallEffect> {
+        let unchanged = Change::none(self.before.0, self.before.1);
+        self.change.status = call.status();
+        self.change.deadline = call.next_deadline();
+        let mut effects = Vec::with_capacity(1 + self.acts.len());
+        if self.change != unchanged {
+            effects.push(CallEffect::Commit(self.change));
+        }
+        effects.append(&mut self.acts);
+        effects
+    }
+}

@@ -1,1 +1,18 @@
 //! Rules of webhook delivery.
+//!
+//! An *endpoint* is a customer's URL with a [`SigningSecret`] and an [`EventFilter`]. Each event that the filter
+//! matches becomes a *delivery* to that endpoint, and a delivery is tried in up to eight *attempts* on a
+//! [`Schedule`]. Where an attempt may connect to is decided by [`judge_url`] when the endpoint is registered, and by
+//! [`AddressPolicy::judge`] for the address of every single connection.
+
+mod address;
+mod filter;
+mod schedule;
+mod signature;
+mod url_policy;
+
+pub use self::address::{AddressPolicy, ParsePolicyError, Refusal};
+pub use self::filter::{EventFilter, UnknownEvent};
+pub use self::schedule::{MAX_ATTEMPTS, Schedule, WrongNumberOfDelays, is_success, retry_after};
+pub use self::signature::{DEFAULT_TOLERANCE, MalformedSecret, SigningSecret, VerifyError, verify};
+pub use self::url_policy::{UrlRefusal, judge_url};

@@ -96,10 +96,10 @@ CREATE TABLE calls (
     request             JSONB NOT NULL,     -- variables, metadata, overrides, answering machine, ring timeout
     created_at          BIGINT NOT NULL,
     due_at              BIGINT NOT NULL,     -- when to dial: creation, or schedule_at
+    deadline            BIGINT,              -- when the phase must have moved on; NULL once ended
     dialing_at          BIGINT,
     ringing_at          BIGINT,
     answered_at         BIGINT,
-    media_at            BIGINT,              -- when the conversation began
     ended_at            BIGINT,
     end_reason          TEXT,
     ended_by            TEXT,
@@ -110,6 +110,7 @@ CREATE TABLE calls (
     carrier_cause       TEXT,
     carrier_code        TEXT,
     sip_code            BIGINT,
+    hung_up_by          TEXT,              -- by the carrier's report
     hangup_reported     BOOLEAN NOT NULL,  -- carrier.hangup has been sent
     hangup_requested_at BIGINT,              -- somebody asked through the API
     duration_seconds    BIGINT NOT NULL,
@@ -137,6 +138,7 @@ CREATE TABLE transcript_entries (
     start_ms            BIGINT NOT NULL,   -- since the conversation began
     end_ms              BIGINT NOT NULL,
     interrupted         BOOLEAN NOT NULL,
+    latency_ms          BIGINT,            -- of the agent's first sound after the caller's last
     PRIMARY KEY (call_id, position)
 );
 

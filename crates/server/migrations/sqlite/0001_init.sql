@@ -96,10 +96,10 @@ CREATE TABLE calls (
     request             TEXT NOT NULL,     -- variables, metadata, overrides, answering machine, ring timeout
     created_at          INTEGER NOT NULL,
     due_at              INTEGER NOT NULL,     -- when to dial: creation, or schedule_at
+    deadline            INTEGER,              -- when the phase must have moved on; NULL once ended
     dialing_at          INTEGER,
     ringing_at          INTEGER,
     answered_at         INTEGER,
-    media_at            INTEGER,              -- when the conversation began
     ended_at            INTEGER,
     end_reason          TEXT,
     ended_by            TEXT,
@@ -110,6 +110,7 @@ CREATE TABLE calls (
     carrier_cause       TEXT,
     carrier_code        TEXT,
     sip_code            INTEGER,
+    hung_up_by          TEXT,              -- by the carrier's report
     hangup_reported     BOOLEAN NOT NULL,  -- carrier.hangup has been sent
     hangup_requested_at INTEGER,              -- somebody asked through the API
     duration_seconds    INTEGER NOT NULL,
@@ -137,6 +138,7 @@ CREATE TABLE transcript_entries (
     start_ms            INTEGER NOT NULL,   -- since the conversation began
     end_ms              INTEGER NOT NULL,
     interrupted         BOOLEAN NOT NULL,
+    latency_ms          INTEGER,            -- of the agent's first sound after the caller's last
     PRIMARY KEY (call_id, position)
 );
 

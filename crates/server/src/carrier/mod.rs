@@ -20,6 +20,12 @@ pub trait Carrier: Send + Sync {
     /// [`DialError::Refused`] when nobody was rung and nobody will be; [`DialError::Unknown`] when that is not certain.
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError>;
 
+    /// Picks up an incoming leg; what happens on it is told to `line`.
+    ///
+    /// # Errors
+    /// When the carrier could not be told.
+    async fn answer(&self, leg: &LegRef, line: Line) -> Result<(), CarrierError>;
+
     /// Ends a leg. Ending one that has ended is fine.
     ///
     /// # Errors
@@ -95,7 +101,10 @@ pub enum LegState {
     /// It never heard of it: nobody was rung.
     Unknown,
     /// It lives.
-    Live,
+    Live {
+        /// The carrier's own id of it.
+        carrier_call_id: String,
+    },
     /// It has ended.
     Ended(Hangup),
 }

@@ -27,6 +27,18 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        parse(&JsonBytes::from_request(request, state).await?.0)
+    }
+}
+
+/// The bytes of a JSON body, for those who need them as they were sent; a missing body is `{}`.
+#[derive(Debug)]
+pub struct JsonBytes(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for JsonBytes {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let is_json = request.headers().get(CONTENT_TYPE).is_none_or(|kind| is_json(kind.to_str().unwrap_or_default()));
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => {
@@ -34,10 +46,13 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             }
             _ => ApiError::invalid("The body could not be read."),
         })?;
-        if !is_json && !bytes.is_empty() {
+        if bytes.is_empty() {
+            return Ok(Self(Bytes::from_static(b"{}")));
+        }
+        if !is_json {
             return Err(ApiError::invalid("The body must be JSON, sent with \"Content-Type: application/json\"."));
         }
-        parse(if bytes.is_empty() { b"{}" } else { &bytes })
+        Ok(Self(bytes))
     }
 }
 

@@ -1,0 +1,177 @@
+//! What a call is told and what it asks for.
+
+use super::ending::Ending;
+use super::status::{EndReason, EndedBy, ErrorCode, Hangup, Status};
+use crate::Timestamp;
+use crate::event::EventKind;
+use crate::private::Private;
+
+/// Something that happened to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallInput {
+    /// The dialler has claimed the call and is about to dial it.
+    Dial,
+    /// The carrier took the dial. Also given, before anything else, when a callback is the first to carry the
+    /// carrier's id of the call.
+    DialAccepted {
+        /// The carrier's id of the call, by which it can be hung up and looked up.
+        carrier_call_id: String,
+    },
+    /// The dial was refused or could not be made; there is no line.
+    DialRefused {
+        /// `carrier_unauthorized`, `carrier_error`, `invalid_number`, `config_error`, …
+        code: ErrorCode,
+        /// One sentence for the `error` field.
+        error: Private<String>,
+    },
+    /// The carrier's answer to the dial was lost or ambiguous (timeout, 5xx): somebody's phone may be ringing.
+    DialUnknown,
+    /// It rings at the other end.
+    Ringing,
+    /// The other end, or for an inbound call we, picked up.
+    Answered,
+    /// The first audio arrived.
+    MediaStarted,
+    /// The carrier reported the end of the call.
+    CarrierHangup(Hangup),
+    /// The conversation came to its end by itself.
+    TalkEnded(TalkEnd),
+    /// The answer to [`CallEffect::StopTalk`]: transcript and summary are written.
+    WrappedUp,
+    /// A client of the API asked for the end of the call.
+    HangUpRequested,
+    /// The service stops and cannot wait for this call any longer.
+    Drain,
+    /// The node that owned the call is dead, and this one has taken its lease.
+    Abandoned,
+    /// Time has passed; worth saying at [`Call::next_deadline`](super::Call::next_deadline).
+    Tick,
+}
+
+/// How a conversation ended by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TalkEnd {
+    /// The agent said goodbye.
+    AgentHungUp,
+    /// The agent passed the caller on; the carrier keeps the line, which is no longer ours to end.
+    Transferred,
+    /// Nobody spoke for too long.
+    Silence,
+    /// The longest duration was reached.
+    MaxDuration,
+    /// A machine answered and was dealt with: hung up on, or left a message.
+    Voicemail,
+    /// The audio broke off. Mostly the caller hung up and the carrier is about to say so.
+    MediaLost,
+    /// The conversation, or its preparation while the phone rang, failed.
+    Failed {
+        /// What failed.
+        failure: TalkFailure,
+        /// One sentence for the `error` field.
+        error: Private<String>,
+    },
+}
+
+/// What can fail in a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TalkFailure {
+    /// A provider did not answer in time, nor did its fallbacks.
+    ProviderTimeout,
+    /// A connection of the agent is missing or invalid.
+    ConfigError,
+    /// Anything else.
+    PipelineError,
+}
+
+impl From<TalkFailure> for ErrorCode {
+    fn from(failure: TalkFailure) -> Self {
+        match failure {
+            TalkFailure::ProviderTimeout => Self::ProviderTimeout,
+            TalkFailure::ConfigError => Self::ConfigError,
+            TalkFailure::PipelineError => Self::PipelineError,
+        }
+    }
+}
+
+impl TalkEnd {
+    pub(super) fn ending(self) -> Ending {
+        match self {
+            Self::AgentHungUp | Self::Transferred => Ending::completed(EndReason::AgentHangup, EndedBy::Agent),
+            Self::Silence => Ending::completed(EndReason::Silence, EndedBy::Agent),
+            Self::MaxDuration => Ending::completed(EndReason::MaxDuration, EndedBy::System),
+            Self::Voicemail => Ending::completed(EndReason::Voicemail, EndedBy::Agent),
+            Self::MediaLost => Ending::completed(EndReason::CallerHangup, EndedBy::Carrier),
+            Self::Failed { failure, error } => Ending::Failed { code: failure.into(), by: EndedBy::System, error },
+        }
+    }
+}
+
+/// Something to be done about a call.
+#[expect(clippy::large_enum_variant, reason = "at most four exist at a time, and a Box would be in everybody's way")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallEffect {
+    /// Write this in one transaction. Always the first effect if there is one; what follows it may only be done once
+    /// the transaction is committed.
+    Commit(Change),
+    /// Ask the carrier to ring the number. Given at most once in the life of a call.
+    Dial,
+    /// Accept an inbound call.
+    Answer,
+    /// Ask the carrier what became of a dial whose id is unknown or whose node died. Answer with
+    /// [`CallInput::DialAccepted`] if it lives, [`CallInput::CarrierHangup`] if it ended; say nothing if it cannot be
+    /// found.
+    LookUp,
+    /// Have the carrier end the line: by its id, or, where none is known, by looking it up. Finding nothing is fine.
+    HangUp,
+    /// Start the conversation.
+    StartTalk,
+    /// Stop the conversation if it still runs, write its transcript and summary, and answer
+    /// [`CallInput::WrappedUp`].
+    StopTalk,
+}
+
+/// What changes in a call's row, and the events that tell of it: one transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The status, changed or not.
+    pub status: Status,
+    /// When the call is next due; empty once it has ended. Workers find overdue calls by it.
+    pub deadline: Option<Timestamp>,
+    /// Set when there is a value, as are all the following.
+    pub dialing_at: Option<Timestamp>,
+    /// When it first rang.
+    pub ringing_at: Option<Timestamp>,
+    /// When it was answered.
+    pub answered_at: Option<Timestamp>,
+    /// When the line ended. May be set, and once more corrected, shortly before the status becomes terminal.
+    pub ended_at: Option<Timestamp>,
+    /// From answer to end in whole seconds, halves rounded up; set with the terminal status.
+    pub duration_seconds: Option<u32>,
+    /// The carrier's id of the call.
+    pub carrier_call_id: Option<String>,
+    /// `end_reason`, `ended_by`, `error_code`, `error`. Written as soon as it is decided, which is shortly before the
+    /// status becomes terminal; whoever shows a live call leaves these columns out.
+    pub ending: Option<Ending>,
+    /// The carrier's report: `carrier.cause`, `carrier.sip_code` and the rest of the `carrier.hangup` event.
+    pub hangup: Option<Hangup>,
+    /// The events to append, in this order.
+    pub events: Vec<EventKind>,
+}
+
+impl Change {
+    pub(super) const fn none(status: Status, deadline: Option<Timestamp>) -> Self {
+        Self {
+            status,
+            deadline,
+            dialing_at: None,
+            ringing_at: None,
+            answered_at: None,
+            ended_at: None,
+            duration_seconds: None,
+            carrier_call_id: None,
+            ending: None,
+            hangup: None,
+            events: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Every special-purpose block of the registries, with its neighbours.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The registry of IPv4 and multicast, reserved and a cloud's platform address: written down a second time, from the
+/// registry and not from the code.
+const REGISTRY_V4: &[&str] = &[
+    "0.0.0.0/8",
+    "0.0.0.0/32",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.0.0/29",
+    "192.0.0.8/32",
+    "192.0.0.9/32",
+    "192.0.0.10/32",
+    "192.0.0.170/32",
+    "192.0.0.171/32",
+    "192.0.2.0/24",
+    "192.31.196.0/24",
+    "192.52.193.0/24",
+    "192.88.99.0/24",
+    "192.88.99.2/32",
+    "192.168.0.0/16",
+    "192.175.48.0/24",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "240.0.0.0/4",
+    "255.255.255.255/32",
+    "224.0.0.0/4",
+    "168.63.129.16/32",
+];
+
+/// The registry of IPv6, multicast and site-local. IPv4-mapped addresses are judged as what they map.
+const REGISTRY_V6: &[&str] = &[
+    "::1/128",
+    "::/128",
+    "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "100::/64",
+    "100:0:0:1::/64",
+    "2001::/23",
+    "2001::/32",
+    "2001:1::1/128",
+    "2001:1::2/128",
+    "2001:1::3/128",
+    "2001:2::/48",
+    "2001:3::/32",
+    "2001:4:112::/48",
+    "2001:10::/28",
+    "2001:20::/28",
+    "2001:30::/28",
+    "2001:db8::/32",
+    "2002::/16",
+    "2620:4f:8000::/48",
+    "3fff::/20",
+    "5f00::/16",
+    "fc00::/7",
+    "fe80::/10",
+    "fec0::/10",
+    "ff00::/8",
+];
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+fn blocks() -> Vec<IpNet> {
+    REGISTRY_V4.iter().chain(REGISTRY_V6).map(|block| block.parse().expect("a network")).collect()
+}
+
+fn strict() -> AddressPolicy {
+    AddressPolicy::default()
+}
+
+#[test]
+fn both_ends_of_every_special_block_are_refused() {
+    for block in blocks() {
+        assert!(strict().judge(block.network()).is_err(), "first of {block}");
+        assert!(strict().judge(block.broadcast()).is_err(), "last of {block}");
+    }
+}
+
+#[test]
+fn the_public_neighbours_of_special_blocks_are_accepted() {
+    for public in [
+        "1.1.1.1",
+        "9.255.255.255",
+        "11.0.0.0",
+        "100.63.255.255",
+        "100.128.0.0",
+        "126.255.255.255",
+        "128.0.0.0",
+        "168.63.129.15",
+        "168.63.129.17",
+        "169.253.255.255",
+        "169.255.0.0",
+        "172.15.255.255",
+        "172.32.0.0",
+        "191.255.255.255",
+        "192.0.1.0",
+        "192.0.3.0",
+        "192.167.255.255",
+        "192.169.0.0",
+        "198.17.255.255",
+        "198.20.0.0",
+        "223.255.255.255",
+        "2000::1",
+        "2001:200::1",
+        "2001:4860:4860::8888",
+        "2001:db7:ffff::1",
+        "2001:db9::1",
+        "2003::1",
+        "2606:4700:4700::1111",
+        "2620:4f:7fff::1",
+        "3fff:1000::1",
+        "3ffe:ffff::1",
+        "::ffff:8.8.8.8",
+    ] {
+        assert_eq!(strict().judge(ip(public)), Ok(()), "{public}");
+    }
+}
+
+#[test]
+fn an_ipv4_address_in_disguise_is_judged_by_what_it_is() {
+    for disguised in [
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "::ffff:169.254.169.254",
+        "::127.0.0.1",
+        "::8.8.8.8",
+        "64:ff9b::7f00:1",
+        "64:ff9b:1::10.0.0.1",
+        "2002:7f00:1::",
+        "2002:a9fe:a9fe::1",
+        "2001:0:4136:e378:8000:63bf:80ff:fffe",
+    ] {
+        assert!(strict().judge(ip(disguised)).is_err(), "{disguised}");
+    }
+}
+
+#[test]
+fn exemptions_open_what_they_name_and_nothing_behind_it() {
+    let local: AddressPolicy = "127.0.0.0/8, ::1/128,http".parse().expect("the example of the manual");
+    assert!(local.allow_http);
+    for open in ["127.0.0.1", "127.255.0.1", "::1", "::ffff:127.0.0.1", "8.8.8.8"] {
+        assert_eq!(local.judge(ip(open)), Ok(()), "{open}");
+    }
+    for closed in ["10.0.0.1", "169.254.169.254", "::ffff:10.0.0.1", "fd00::1", "2002:7f00:1::"] {
+        assert!(local.judge(ip(closed)).is_err(), "{closed}");
+    }
+
+    // On a network that reaches IPv4 through NAT64 every receiver has such an address, the cloud's metadata too.
+    let translated: AddressPolicy = "64:ff9b::/96,2002::/16,2001::/32".parse().expect("networks");
+    assert_eq!(translated.judge(ip("64:ff9b::8.8.8.8")), Ok(()));
+    for closed in [
+        "64:ff9b::169.254.169.254",
+        "64:ff9b::10.0.0.1",
+        "2002:a00:1::1",
+        "2001:0:1:2:3:4:80ff:fffe",
+        "::ffff:10.0.0.1",
+    ] {
+        assert!(translated.judge(ip(closed)).is_err(), "{closed}");
+    }
+}
+
+#[test]
+fn exemptions_are_networks_addresses_and_one_word() {
+    let policy: AddressPolicy = "10.1.2.3, fd00::/8,".parse().expect("an address and a network");
+    assert_eq!(policy.allow, ["10.1.2.3/32".parse().expect("a network"), "fd00::/8".parse().expect("a network")]);
+    assert!(!policy.allow_http);
+    assert_eq!("".parse(), Ok(AddressPolicy::default()));
+    let refusal = "10.0.0.0/8,localhost".parse::<AddressPolicy>().expect_err("a name is no network");
+    assert!(refusal.to_string().starts_with("`localhost` is neither"), "{refusal}");
+}
+
+#[test]
+fn a_refusal_tells_the_kind_and_keeps_the_address_to_itself() {
+    let refusal = strict().judge(ip("10.20.30.40")).expect_err("private");
+    assert_eq!(refusal.to_string(), "its address is not on the public internet (private use, RFC 1918)");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn no_address_inside_a_special_block_is_ever_accepted(
+        block in prop::sample::select(blocks()),
+        host in any::<u128>(),
+    ) {
+        let inside = match block {
+            IpNet::V4(net) => {
+                let host = u32::try_from(host >> 96).expect("32 bits are left");
+                let bits = u32::from(net.network()) | (host & u32::from(net.hostmask()));
+                IpAddr::V4(Ipv4Addr::from(bits))
+            }
+            IpNet::V6(net) => {
+                IpAddr::V6(Ipv6Addr::from(u128::from(net.network()) | (host & u128::from(net.hostmask()))))
+            }
+        };
+        prop_assert!(block.contains(&inside));
+        prop_assert!(strict().judge(inside).is_err(), "{} of {}", inside, block);
+    }
+
+    #[test]
+    fn outside_2000_3_no_ipv6_address_is_accepted_unless_it_is_an_ipv4_address(bits in any::<u128>()) {
+        let address = Ipv6Addr::from(bits);
+        let accepted = strict().judge(IpAddr::V6(address)).is_ok();
+        prop_assert!(!accepted || GLOBAL_UNICAST.contains(&address));
+    }
+
+    #[test]
+    fn a_mapped_address_is_judged_like_the_one_it_maps(bits in any::<u32>()) {
+        let address = Ipv4Addr::from(bits);
+        prop_assert_eq!(strict().judge(address.into()), strict().judge(address.to_ipv6_mapped().into()));
+    }
+}

@@ -1,0 +1,84 @@
+//! Enumerations that stand in the database, in JSON and in URLs under the same fixed words.
+
+/// The text is none of the words of the enumeration that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be one of: {expected}")]
+pub struct UnknownWord {
+    /// The words that would have been understood, comma-separated.
+    pub expected: String,
+}
+
+/// Declares a fieldless enumeration whose variants are written as the given words everywhere outside the program.
+macro_rules! wire_words {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$variant_doc])* $variant),* }
+
+        impl $name {
+            /// Every value, in the order of their declaration.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The word that stands for this value outside the program.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::wire::UnknownWord;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err($crate::wire::UnknownWord { expected: [$($word),*].join(", ") }),
+                }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )*};
+}
+pub(crate) use wire_words;
+
+#[cfg(test)]
+mod tests {
+    #![allow(unreachable_pub, reason = "the macro is made for public enumerations")]
+
+    wire_words! {
+        /// A fruit.
+        Fruit {
+            /// Red or green.
+            Apple = "apple",
+            /// Yellow and long.
+            Banana = "yellow_banana",
+        }
+    }
+
+    #[test]
+    fn a_word_is_the_same_in_text_and_in_json_and_strangers_are_refused() {
+        assert_eq!("yellow_banana".parse(), Ok(Fruit::Banana));
+        assert_eq!(serde_json::to_string(&Fruit::Apple).expect("a string"), "\"apple\"");
+        assert_eq!(serde_json::from_str::<Fruit>("\"\\u0061pple\"").expect("escaped, but the word"), Fruit::Apple);
+        let refusal = "Apple".parse::<Fruit>().expect_err("words are written in lower case");
+        assert_eq!(refusal.to_string(), "must be one of: apple, yellow_banana");
+        assert_eq!(Fruit::ALL, [Fruit::Apple, Fruit::Banana]);
+    }
+}

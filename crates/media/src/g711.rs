@@ -1,0 +1,206 @@
+//! G.711 (ITU-T G.711, 1988): 8 bits for a sample, by µ-law or A-law.
+
+use std::sync::LazyLock;
+
+use crate::frame::{FRAME_SAMPLES, Frame};
+
+/// Which of the two laws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// µ-law: North America and Japan; RTP payload type 0.
+    Mu,
+    /// A-law: everywhere else; RTP payload type 8.
+    A,
+}
+
+/// The bytes are not 20 ms of sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a frame of G.711 has {FRAME_SAMPLES} bytes, not {0}")]
+pub struct WrongLength(pub usize);
+
+struct Tables {
+    decode: [i16; 256],
+    encode: Box<[u8; 65_536]>,
+}
+
+static MU: LazyLock<Tables> = LazyLock::new(|| Tables::new(ulaw_expand, ulaw_compress));
+static A: LazyLock<Tables> = LazyLock::new(|| Tables::new(alaw_expand, alaw_compress));
+
+impl Tables {
+    fn new(expand: fn(u8) -> i16, compress: fn(i16) -> u8) -> Self {
+        let mut decode = [0; 256];
+        for byte in 0..=u8::MAX {
+            decode[usize::from(byte)] = expand(byte);
+        }
+        let mut encode = Box::new([0; 65_536]);
+        for sample in i16::MIN..=i16::MAX {
+            encode[usize::from(sample.cast_unsigned())] = compress(sample);
+        }
+        Self { decode, encode }
+    }
+}
+
+impl Law {
+    fn tables(self) -> &'static Tables {
+        match self {
+            Self::Mu => &MU,
+            Self::A => &A,
+        }
+    }
+
+    /// One sample in 8 bits.
+    #[must_use]
+    pub fn encode(self, sample: i16) -> u8 {
+        self.tables().encode[usize::from(sample.cast_unsigned())]
+    }
+
+    /// One sample from 8 bits.
+    #[must_use]
+    pub fn decode(self, byte: u8) -> i16 {
+        self.tables().decode[usize::from(byte)]
+    }
+
+    /// A frame in 160 bytes.
+    #[must_use]
+    pub fn encode_frame(self, frame: &Frame) -> [u8; FRAME_SAMPLES] {
+        let encode = &self.tables().encode;
+        frame.samples().map(|sample| encode[usize::from(sample.cast_unsigned())])
+    }
+
+    /// A frame from 160 bytes.
+    ///
+    /// # Errors
+    /// When there are more or fewer.
+    pub fn decode_frame(self, bytes: &[u8]) -> Result<Frame, WrongLength> {
+        let bytes: &[u8; FRAME_SAMPLES] = bytes.try_into().map_err(|_| WrongLength(bytes.len()))?;
+        let decode = &self.tables().decode;
+        Ok(Frame::new(bytes.map(|byte| decode[usize::from(byte)])))
+    }
+}
+
+/// One sample in µ-law.
+#[must_use]
+pub fn ulaw_encode(sample: i16) -> u8 {
+    Law::Mu.encode(sample)
+}
+
+/// One sample from µ-law.
+#[must_use]
+pub fn ulaw_decode(byte: u8) -> i16 {
+    Law::Mu.decode(byte)
+}
+
+/// One sample in A-law.
+#[must_use]
+pub fn alaw_encode(sample: i16) -> u8 {
+    Law::A.encode(sample)
+}
+
+/// One sample from A-law.
+#[must_use]
+pub fn alaw_decode(byte: u8) -> i16 {
+    Law::A.decode(byte)
+}
+
+/// The standard works on 14 bits for µ-law; the two lowest of 16 are not looked at.
+const MU_BIAS: i32 = 33;
+const MU_CLIP: i32 = 8_158;
+
+fn ulaw_compress(sample: i16) -> u8 {
+    let value = i32::from(sample) >> 2;
+    // The arithmetic shift rounds towards minus infinity, so the magnitude of a negative value is its complement.
+    let (sign, magnitude) = if value < 0 { (0x80, !value) } else { (0, value) };
+    let biased = magnitude.min(MU_CLIP) + MU_BIAS;
+    let segment = biased.ilog2() - 5;
+    let step = (biased >> (segment + 1)) & 0x0f;
+    let code = (u8::try_from(segment).unwrap_or(7) << 4) | u8::try_from(step).unwrap_or(0x0f);
+    !(sign | code)
+}
+
+fn ulaw_expand(byte: u8) -> i16 {
+    let code = !byte;
+    let (segment, step) = (u32::from(code >> 4) & 7, i32::from(code & 0x0f));
+    let magnitude = (((2 * step + MU_BIAS) << segment) - MU_BIAS) << 2;
+    let value = if code & 0x80 != 0 { -magnitude } else { magnitude };
+    i16::try_from(value).unwrap_or(if value < 0 { i16::MIN } else { i16::MAX })
+}
+
+fn alaw_compress(sample: i16) -> u8 {
+    let value = i32::from(sample) >> 3;
+    let (sign, magnitude) = if value < 0 { (0, !value) } else { (0x80, value) };
+    let segment = if magnitude < 32 { 0 } else { magnitude.ilog2() - 4 };
+    let step = (magnitude >> segment.max(1)) & 0x0f;
+    let code = (u8::try_from(segment).unwrap_or(7) << 4) | u8::try_from(step).unwrap_or(0x0f);
+    (sign | code) ^ 0x55
+}
+
+fn alaw_expand(byte: u8) -> i16 {
+    let code = byte ^ 0x55;
+    let (segment, step) = (u32::from(code >> 4) & 7, i32::from(code & 0x0f));
+    let magnitude = match segment {
+        0 => (step << 4) + 8,
+        segment => ((step << 4) + 0x108) << (segment - 1),
+    };
+    let value = if code & 0x80 != 0 { magnitude } else { -magnitude };
+    i16::try_from(value).unwrap_or(i16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every output value stands in the middle of the interval between two decision values (G.711 tables 1 and 2). In 16-bit
+    /// units an interval of segment `s` is `8 << s` wide in µ-law, and `16 << max(s - 1, 0)` in A-law.
+    #[test]
+    fn every_sample_is_coded_by_the_interval_it_lies_in() {
+        for sample in i16::MIN..=i16::MAX {
+            for law in [Law::Mu, Law::A] {
+                let code = law.encode(sample);
+                let (value, segment) = match law {
+                    Law::Mu => (i32::from(law.decode(code)).abs(), (!code >> 4) & 7),
+                    Law::A => (i32::from(law.decode(code)).abs(), ((code ^ 0x55) >> 4) & 7),
+                };
+                let half = match law {
+                    Law::Mu => 4 << segment,
+                    Law::A => 8 << segment.saturating_sub(1),
+                };
+                let magnitude = i32::from(if sample < 0 { !sample } else { sample });
+                let clipped = magnitude >= value + half && law.encode(i16::MAX) & 0x7f == code & 0x7f;
+                let inside = (value - half..value + half).contains(&magnitude);
+                assert!(inside || clipped, "{law:?} {sample} was coded as {value} ± {half}");
+                // Both laws send a one for positive, before and after their bits are inverted.
+                assert_eq!(code & 0x80 == 0, sample < 0, "{law:?} {sample} changed its sign");
+            }
+        }
+    }
+
+    #[test]
+    fn known_codes_of_the_standard() {
+        for (sample, code) in [(0, 0xff), (-1, 0x7f), (32_635, 0x80), (i16::MAX, 0x80), (i16::MIN, 0x00), (4, 0xfe)] {
+            assert_eq!(ulaw_encode(sample), code, "µ-law {sample}");
+        }
+        assert_eq!((ulaw_decode(0x80), ulaw_decode(0x00), ulaw_decode(0xff)), (32_124, -32_124, 0));
+        for (sample, code) in [(0, 0xd5), (-1, 0x55), (i16::MAX, 0xaa), (i16::MIN, 0x2a)] {
+            assert_eq!(alaw_encode(sample), code, "A-law {sample}");
+        }
+        assert_eq!((alaw_decode(0xaa), alaw_decode(0x2a), alaw_decode(0xd5)), (32_256, -32_256, 8));
+    }
+
+    #[test]
+    fn decoding_then_encoding_gives_the_same_byte() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(alaw_encode(alaw_decode(byte)), byte);
+            // µ-law has two zeros; the positive one is sent.
+            let expected = if byte == 0x7f { 0xff } else { byte };
+            assert_eq!(ulaw_encode(ulaw_decode(byte)), expected);
+        }
+    }
+
+    #[test]
+    fn a_frame_has_160_bytes() {
+        assert_eq!(Law::Mu.decode_frame(&[0; 159]), Err(WrongLength(159)));
+        let frame = Frame::new([1_000; FRAME_SAMPLES]);
+        let back = Law::A.decode_frame(&Law::A.encode_frame(&frame)).expect("160 bytes");
+        assert!(back.samples().iter().all(|sample| (sample - 1_000).abs() < 32));
+    }
+}

@@ -1,0 +1,113 @@
+//! Tones: made, found, and the beep of a voicemail.
+
+use std::f64::consts::TAU;
+
+use crate::frame::{FRAME_SAMPLES, Frame, SAMPLE_RATE};
+
+/// `count` samples of a sine of `hz`, `amplitude` from 0 to 1 of full scale.
+#[must_use]
+pub fn sine(hz: f64, sample_rate: u32, amplitude: f64, count: usize) -> Vec<i16> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "within 16 bits by the amplitude")]
+    let at =
+        |n: usize| ((TAU * hz * n as f64 / f64::from(sample_rate)).sin() * amplitude.clamp(0.0, 1.0) * 32_767.0) as i16;
+    (0..count).map(at).collect()
+}
+
+/// Which share of the energy of 8 kHz `samples` is at `hz`, from 0 to 1 (Goertzel).
+#[must_use]
+pub fn share_at(samples: &[i16], hz: f64) -> f64 {
+    let energy: f64 = samples.iter().map(|sample| f64::from(*sample).powi(2)).sum();
+    if energy <= 0.0 {
+        return 0.0;
+    }
+    let omega = TAU * hz / f64::from(SAMPLE_RATE);
+    let coefficient = 2.0 * omega.cos();
+    let (mut last, mut before) = (0.0, 0.0);
+    for sample in samples {
+        (last, before) = (f64::from(*sample) + coefficient * last - before, last);
+    }
+    let power = last * last + before * before - coefficient * last * before;
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand samples")]
+    let share = 2.0 * power / (energy * samples.len() as f64);
+    share.clamp(0.0, 1.0)
+}
+
+/// Finds the beep after which a voicemail records: one steady tone between 400 and 2000 Hz, for 150 to 1000 ms.
+#[derive(Clone, Debug, Default)]
+pub struct BeepDetector {
+    hz: f64,
+    frames: u32,
+}
+
+/// Frames of tone that make a beep.
+const BEEP_FRAMES: std::ops::RangeInclusive<u32> = 8..=50;
+/// Quieter than this is no beep.
+const BEEP_DBFS: f32 = -35.0;
+/// How pure it has to be.
+const BEEP_SHARE: f64 = 0.85;
+
+impl BeepDetector {
+    /// Takes the next 20 ms; `true` when a beep has just ended.
+    pub fn push(&mut self, frame: &Frame) -> bool {
+        let hz = if frame.rms_dbfs() < BEEP_DBFS { None } else { pure_tone(frame) };
+        match hz {
+            Some(hz) if self.frames > 0 && (hz - self.hz).abs() <= 50.0 => {
+                self.frames = self.frames.saturating_add(1);
+                false
+            }
+            found => {
+                let beeped = BEEP_FRAMES.contains(&self.frames);
+                self.hz = found.unwrap_or(0.0);
+                self.frames = u32::from(found.is_some());
+                beeped
+            }
+        }
+    }
+}
+
+/// The frequency of a frame that is one tone, by its zero crossings, proved by Goertzel.
+fn pure_tone(frame: &Frame) -> Option<f64> {
+    let samples = frame.samples();
+    let crossings = samples.windows(2).filter(|pair| (pair[0] < 0) != (pair[1] < 0)).count();
+    #[expect(clippy::cast_precision_loss, reason = "at most 160")]
+    let guess = crossings as f64 * f64::from(SAMPLE_RATE) / (2.0 * FRAME_SAMPLES as f64);
+    let hz = [-25.0, 0.0, 25.0]
+        .map(|off| guess + off)
+        .into_iter()
+        .max_by(|a, b| share_at(samples, *a).total_cmp(&share_at(samples, *b)))?;
+    ((400.0..=2_000.0).contains(&hz) && share_at(samples, hz) >= BEEP_SHARE).then_some(hz)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Framer;
+    use crate::g711::Law;
+
+    fn beeps(sound: &[i16]) -> usize {
+        let mut detector = BeepDetector::default();
+        let mut framer = Framer::default();
+        let mut frames = framer.push(sound);
+        frames.extend(framer.push(&[0; 320]));
+        let over_the_phone = |frame: &Frame| Law::Mu.decode_frame(&Law::Mu.encode_frame(frame)).expect("a frame");
+        frames.iter().filter(|frame| detector.push(&over_the_phone(frame))).count()
+    }
+
+    #[test]
+    fn a_tone_is_found_where_it_is_and_not_elsewhere() {
+        let tone = sine(1_000.0, 8_000, 0.5, 800);
+        assert!(share_at(&tone, 1_000.0) > 0.99);
+        assert!(share_at(&tone, 1_300.0) < 0.02);
+    }
+
+    #[test]
+    fn one_beep_is_heard_once_and_other_sounds_are_not() {
+        assert_eq!(beeps(&sine(1_000.0, 8_000, 0.4, 3_200)), 1, "400 ms at 1 kHz");
+        assert_eq!(beeps(&sine(1_400.0, 8_000, 0.2, 1_600)), 1, "200 ms at 1.4 kHz");
+        assert_eq!(beeps(&sine(1_000.0, 8_000, 0.4, 16_000)), 0, "two seconds are a dial tone, not a beep");
+        assert_eq!(beeps(&sine(200.0, 8_000, 0.4, 3_200)), 0, "too low");
+        let two: Vec<i16> =
+            sine(697.0, 8_000, 0.3, 3_200).iter().zip(sine(1_209.0, 8_000, 0.3, 3_200)).map(|(a, b)| a + b).collect();
+        assert_eq!(beeps(&two), 0, "a key is two tones");
+    }
+}

@@ -1,0 +1,121 @@
+//! Which rows need this node now? Asked on every hint and every second: queued calls that are due, calls whose node is
+//! dead, calls whose end somebody asked for. Every five seconds the leases are renewed, all with one statement.
+
+use std::time::Duration;
+
+use switchhook_core::id::CallId;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::runner::{self, Takeover};
+use super::{Context, HEARTBEAT, LEASE, Order};
+use crate::store::calls;
+
+/// How often the rows are looked at without a hint.
+const LOOK: Duration = Duration::from_secs(1);
+/// Calls claimed at once.
+const BATCH: i64 = 100;
+
+/// Claims and runs calls until `stop`, then lets the live ones end. `hurry` ends those that are left.
+///
+/// Queued calls that were claimed and not dialled are handed back.
+pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationToken) {
+    let runners = TaskTracker::new();
+    let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut heartbeats = tokio::time::interval(HEARTBEAT);
+    heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut owned_until = Instant::now() + LEASE;
+    let mut drained = false;
+    loop {
+        tokio::select! {
+            _ = looks.tick() => {}
+            () = context.hints.calls.notified() => {}
+            _ = heartbeats.tick() => {
+                owned_until = keep_leases(&context, owned_until).await;
+                continue;
+            }
+            () = hurry.cancelled(), if !drained => {
+                drained = true;
+                context.live.tell_all(Order::Drain);
+            }
+        }
+        if stop.is_cancelled() {
+            if context.live.count() == 0 {
+                break;
+            }
+        } else if let Err(error) = claim(&context, &runners).await {
+            tracing::error!(%error, "due calls could not be claimed; trying again");
+        }
+        if let Err(error) = pass_on_hangups(&context).await {
+            tracing::error!(%error, "requests to hang up could not be read; trying again");
+        }
+    }
+    runners.close();
+    runners.wait().await;
+    if let Err(error) = hand_back(&context).await {
+        tracing::warn!(%error, "claimed calls could not be handed back; others take them when the lease ends");
+    }
+}
+
+/// Renews every lease. When that has failed for as long as a lease lasts, somebody else may own the calls: they are let go.
+async fn keep_leases(context: &Context, owned_until: Instant) -> Instant {
+    let started = Instant::now();
+    let renewed = tokio::time::timeout(HEARTBEAT, renew(context)).await;
+    if matches!(renewed, Ok(Ok(()))) {
+        return started + LEASE;
+    }
+    tracing::error!("the leases of live calls could not be renewed");
+    if Instant::now() >= owned_until {
+        context.live.tell_all(Order::Abandon);
+    }
+    owned_until
+}
+
+async fn renew(context: &Context) -> Result<(), sqlx::Error> {
+    if context.live.count() == 0 {
+        return Ok(());
+    }
+    let mut tx = context.store.begin().await?;
+    calls::renew_leases_for_node(&mut tx, context.node, context.clock.now() + LEASE).await?;
+    tx.commit().await
+}
+
+async fn claim(context: &Context, runners: &TaskTracker) -> Result<(), sqlx::Error> {
+    loop {
+        let now = context.clock.now();
+        let mut tx = context.store.begin().await?;
+        let due = calls::claim_due_for_dialer(&mut tx, context.node, now, now + LEASE, BATCH).await?;
+        let left = calls::claim_abandoned_for_recovery(&mut tx, context.node, now, now + LEASE, BATCH).await?;
+        tx.commit().await?;
+        let more = i64::try_from(due.len().max(left.len())).unwrap_or(0) == BATCH;
+        for (rows, takeover) in [(due, Takeover::Queued), (left, Takeover::Abandoned)] {
+            for row in rows {
+                if let Some(entered) = context.live.enter(row.call_id()) {
+                    runners.spawn(runner::run(context.clone(), row, takeover, entered));
+                }
+            }
+        }
+        if !more {
+            return Ok(());
+        }
+    }
+}
+
+async fn pass_on_hangups(context: &Context) -> Result<(), sqlx::Error> {
+    if context.live.count() == 0 {
+        return Ok(());
+    }
+    let mut conn = context.store.read().await?;
+    for id in calls::hangup_requests_for_node(&mut conn, context.node).await? {
+        context.live.tell(CallId::from_uuid(id), Order::HangUp);
+    }
+    Ok(())
+}
+
+async fn hand_back(context: &Context) -> Result<(), sqlx::Error> {
+    let mut tx = context.store.begin().await?;
+    calls::hand_back_for_node(&mut tx, context.node).await?;
+    tx.commit().await
+}

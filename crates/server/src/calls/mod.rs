@@ -1,0 +1,116 @@
+//! Calls at work.
+//!
+//! The cast: the [`dispatcher`] looks at the rows and claims what is due: queued calls to dial, calls that a dead node left
+//! behind. For each it starts a [`runner`], the one task that owns a live call: it drives [`switchhook_core::call::Call`],
+//! commits what that decides under the lease's fencing token, and only then acts. [`setup`] turns an agent's configuration
+//! into a carrier and a pipeline of providers. Nobody else touches a live call; whoever wants something of it writes a row
+//! and gives a hint.
+
+pub mod dispatcher;
+pub mod runner;
+pub mod setup;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use switchhook_core::id::{CallId, NodeId};
+use tokio::sync::mpsc;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::hints::Hints;
+use crate::store::Store;
+
+/// How long a node owns a call without saying so again.
+pub const LEASE: Duration = Duration::from_secs(15);
+/// How often it says so.
+pub const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// What every runner needs.
+#[derive(Clone)]
+pub struct Context {
+    /// The database.
+    pub store: Store,
+    /// The time of day.
+    pub clock: Clock,
+    /// The configuration.
+    pub config: Arc<Config>,
+    /// Wakes the webhook worker after events.
+    pub hints: Hints,
+    /// Carriers and providers by connection.
+    pub setup: Arc<setup::Setup>,
+    /// This process.
+    pub node: NodeId,
+    /// The live calls of this process.
+    pub live: Live,
+}
+
+/// What a runner may be told from outside its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Somebody asked through the API.
+    HangUp,
+    /// The service cannot wait any longer.
+    Drain,
+    /// Another node owns the call now, or nobody can tell: stop without writing.
+    Abandon,
+}
+
+/// The live calls of this process and how to reach their runners.
+#[derive(Clone, Default)]
+pub struct Live(Arc<Mutex<HashMap<CallId, mpsc::UnboundedSender<Order>>>>);
+
+impl Live {
+    fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, mpsc::UnboundedSender<Order>>) -> T) -> T {
+        // The map is whole at every step, so a panic elsewhere while it was locked has not harmed it.
+        use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Enters a call; `None` if it is already running here.
+    fn enter(&self, call: CallId) -> Option<Entered> {
+        let (sender, orders) = mpsc::unbounded_channel();
+        let fresh = self.with(|calls| match calls.entry(call) {
+            std::collections::hash_map::Entry::Vacant(slot) => {
+                slot.insert(sender);
+                true
+            }
+            std::collections::hash_map::Entry::Occupied(_) => false,
+        });
+        fresh.then(|| Entered { live: self.clone(), call, orders })
+    }
+
+    /// Tells one runner, if the call runs here.
+    pub fn tell(&self, call: CallId, order: Order) {
+        self.with(|calls| {
+            if let Some(runner) = calls.get(&call) {
+                // A runner that has just ended needs no orders.
+                let _ = runner.send(order);
+            }
+        });
+    }
+
+    /// Tells every runner.
+    pub fn tell_all(&self, order: Order) {
+        self.with(|calls| calls.values().for_each(|runner| drop(runner.send(order))));
+    }
+
+    /// How many calls run here.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.with(|calls| calls.len())
+    }
+}
+
+/// A call's place among the live ones, given up when this is dropped.
+struct Entered {
+    live: Live,
+    call: CallId,
+    orders: mpsc::UnboundedReceiver<Order>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.live.with(|calls| calls.remove(&self.call));
+    }
+}

@@ -1,0 +1,186 @@
+//! One live call: the only task that writes its row.
+//!
+//! It gives every input to [`Call`], commits what that decides, and then acts; see the numbered rules there. When a commit
+//! finds that the lease is lost, somebody else owns the call, and this task ends without another word to anybody.
+
+mod acts;
+mod commit;
+mod talking;
+
+use std::sync::Arc;
+
+use switchhook_core::call::{Call, CallEffect, CallInput};
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
+
+use self::talking::Talk;
+use super::setup::{CallPlan, SetupError};
+use super::{Context, Entered, LEASE, Order};
+use crate::carrier::{CarrierEvent, Line, Media};
+use crate::store::calls::{CallRow, WrapUp};
+use crate::talk::driver::Prepared;
+
+/// How this node came by the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takeover {
+    /// It was queued: dial it.
+    Queued,
+    /// Its node died after the dial was intended: find out and clean up.
+    Abandoned,
+}
+
+/// Runs one call to its end.
+pub(super) async fn run(context: Context, row: CallRow, takeover: Takeover, mut entered: Entered) {
+    let span = tracing::info_span!("call", id = %row.call_id());
+    async {
+        match Runner::new(context, row, takeover).await {
+            // Boxed: it lives as long as the call, and most of what it holds is needed for a moment only.
+            Ok(mut runner) => drop(Box::pin(runner.live(takeover, &mut entered)).await),
+            Err(error) => tracing::error!(%error, "a call's row could not be read"),
+        }
+    }
+    .instrument(span)
+    .await;
+}
+
+/// The lease is lost, or the database with it: nothing may be written or done any more.
+struct Stopped;
+
+/// What comes of work that was started.
+enum Outcome {
+    /// Something to tell the state machine.
+    Input(CallInput),
+    /// The conversation is over and looked back upon.
+    WrappedUp(Box<WrapUp>),
+}
+
+struct Runner {
+    context: Context,
+    row: CallRow,
+    call: Call,
+    plan: Result<Arc<CallPlan>, SetupError>,
+    line: Line,
+    happenings: mpsc::UnboundedReceiver<CarrierEvent>,
+    prepared: Option<Prepared>,
+    media: Option<Media>,
+    talk: Talk,
+    wrap_up: Option<Box<WrapUp>>,
+    outcomes: (mpsc::UnboundedSender<Outcome>, mpsc::UnboundedReceiver<Outcome>),
+    /// Dropped with the runner, and cancelled by that.
+    work: Vec<AbortOnDropHandle<()>>,
+}
+
+impl Runner {
+    async fn new(context: Context, row: CallRow, takeover: Takeover) -> Result<Self, sqlx::Error> {
+        let plan = context.setup.plan(&context.store, &row).await;
+        let timing = super::setup::timing(&context.config, &row, plan.as_ref().ok());
+        let call = Call::restore(row.snapshot()?, timing);
+        // The greeting is spoken into memory and the recogniser opened while the phone rings.
+        let prepared = match (&plan, takeover) {
+            (Ok(plan), Takeover::Queued) => Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone())),
+            _ => None,
+        };
+        let (line, happenings) = Line::new();
+        Ok(Self {
+            context,
+            row,
+            call,
+            plan: plan.map(Arc::new),
+            line,
+            happenings,
+            prepared,
+            media: None,
+            talk: Talk::none(),
+            wrap_up: None,
+            outcomes: mpsc::unbounded_channel(),
+            work: Vec::new(),
+        })
+    }
+
+    async fn live(&mut self, takeover: Takeover, entered: &mut Entered) -> Result<(), Stopped> {
+        let first = match takeover {
+            Takeover::Queued if self.row.hangup_requested_at.is_some() => CallInput::HangUpRequested,
+            Takeover::Queued => CallInput::Dial,
+            Takeover::Abandoned => CallInput::Abandoned,
+        };
+        self.handle(first).await?;
+        while !self.call.status().is_terminal() {
+            let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
+            let input = tokio::select! {
+                biased;
+                Some(order) = entered.orders.recv() => match order {
+                    Order::HangUp => Some(CallInput::HangUpRequested),
+                    Order::Drain => Some(CallInput::Drain),
+                    Order::Abandon => return Err(Stopped),
+                },
+                Some(event) = self.happenings.recv() => self.happened(event),
+                Some(line) = self.talk.next_line() => {
+                    self.write_line(line).await?;
+                    None
+                }
+                Some(outcome) = self.outcomes.1.recv() => Some(self.came_of(outcome).await?),
+                end = self.talk.ended() => Some(CallInput::TalkEnded(end)),
+                () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
+            };
+            if let Some(input) = input {
+                self.handle(input).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn happened(&mut self, event: CarrierEvent) -> Option<CallInput> {
+        match event {
+            CarrierEvent::Ringing => Some(CallInput::Ringing),
+            CarrierEvent::Answered => Some(CallInput::Answered),
+            CarrierEvent::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
+            CarrierEvent::Media(media) if self.media.is_none() && !self.talk.has_begun() => {
+                self.media = Some(media);
+                Some(CallInput::MediaStarted)
+            }
+            CarrierEvent::Media(_second) => None,
+        }
+    }
+
+    async fn came_of(&mut self, outcome: Outcome) -> Result<CallInput, Stopped> {
+        match outcome {
+            Outcome::Input(input) => Ok(input),
+            Outcome::WrappedUp(wrap_up) => {
+                while let Some(line) = self.talk.line_at_hand() {
+                    self.write_line(line).await?;
+                }
+                self.wrap_up = Some(wrap_up);
+                Ok(CallInput::WrappedUp)
+            }
+        }
+    }
+
+    async fn handle(&mut self, input: CallInput) -> Result<(), Stopped> {
+        let now = self.context.clock.now();
+        for effect in self.call.handle(now, input) {
+            match effect {
+                CallEffect::Commit(change) => self.commit(&change).await?,
+                CallEffect::Dial => self.dial(),
+                CallEffect::Answer => self.answer(),
+                CallEffect::LookUp => self.look_up(),
+                CallEffect::HangUp => self.hang_up(),
+                CallEffect::StartTalk => self.start_talk(),
+                CallEffect::StopTalk => self.stop_talk(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts work whose outcome will be an input.
+    fn start(&mut self, work: impl Future<Output = Option<Outcome>> + Send + 'static) {
+        self.work.retain(|running| !running.is_finished());
+        let outcomes = self.outcomes.0.clone();
+        self.work.push(AbortOnDropHandle::new(tokio::spawn(async move {
+            if let Some(outcome) = work.await {
+                // A runner that has gone needs no outcome.
+                let _ = outcomes.send(outcome);
+            }
+        })));
+    }
+}

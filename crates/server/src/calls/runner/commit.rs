@@ -1,0 +1,84 @@
+//! Writing what was decided: status, fields, events and deliveries in one transaction, under the fencing token.
+
+use std::time::Duration;
+
+use switchhook_core::call::Change;
+use tokio::time::Instant;
+
+use super::{Runner, Stopped};
+use crate::store::calls::{self, CallRow, TranscriptEntry};
+use crate::store::events;
+
+/// How long a failing commit is tried again; less than a lease, so that nobody else can own the call by then.
+const PATIENCE: Duration = Duration::from_secs(9);
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(250);
+
+impl Runner {
+    /// Commits `change`, trying again while the database is away. A try whose answer was lost is recognised, so nothing is
+    /// ever written twice.
+    pub(super) async fn commit(&mut self, change: &Change) -> Result<(), Stopped> {
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            match self.try_commit(change).await {
+                Ok(Some(row)) => {
+                    self.row = row;
+                    if !change.events.is_empty() {
+                        self.context.hints.webhooks.notify_one();
+                    }
+                    tracing::info!(status = change.status.as_str(), events = change.events.len(), "the call moved on");
+                    return Ok(());
+                }
+                Ok(None) => {
+                    tracing::warn!("another node owns this call now: letting go of it");
+                    return Err(Stopped);
+                }
+                Err(error) if Instant::now() < give_up => {
+                    tracing::warn!(%error, "a change of this call could not be written; trying again");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => {
+                    tracing::error!(%error, "a change of this call could not be written: letting go of it");
+                    return Err(Stopped);
+                }
+            }
+        }
+    }
+
+    async fn try_commit(&self, change: &Change) -> Result<Option<CallRow>, sqlx::Error> {
+        let wrap_up = self.wrap_up.as_deref().filter(|_| change.status.is_terminal());
+        let mut tx = self.context.store.begin().await?;
+        let Some(mut row) = calls::apply_for_runner(&mut tx, &self.row, change, wrap_up).await? else {
+            drop(tx);
+            let mut conn = self.context.store.read().await?;
+            return calls::applied_for_runner(&mut conn, &self.row, change).await;
+        };
+        let facts = row.facts()?;
+        for kind in &change.events {
+            events::record(&mut tx, self.context.clock.now(), row.tenant(), &facts, *kind).await?;
+            row.event_count += 1;
+        }
+        tx.commit().await?;
+        Ok(Some(row))
+    }
+
+    /// Adds a line to the transcript. A database that is away costs the line, not the call.
+    pub(super) async fn write_line(&mut self, entry: TranscriptEntry) -> Result<(), Stopped> {
+        match self.try_write_line(&entry).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Stopped),
+            Err(error) => {
+                tracing::error!(%error, "a line of the transcript could not be written");
+                Ok(())
+            }
+        }
+    }
+
+    async fn try_write_line(&self, entry: &TranscriptEntry) -> Result<bool, sqlx::Error> {
+        let mut tx = self.context.store.begin().await?;
+        let written =
+            calls::add_transcript_for_runner(&mut tx, self.row.call_id(), self.row.lease_token, entry).await?;
+        tx.commit().await?;
+        Ok(written)
+    }
+}

@@ -1,0 +1,197 @@
+//! The conversation of a live call: started, stopped, written down and looked back upon.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchhook_core::call::{TalkEnd, TalkFailure};
+use switchhook_core::conversation::{End, Failure, FailureCode, Role};
+use switchhook_core::event::NO_CONVERSATION;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Outcome, Runner};
+use crate::store::calls::{TranscriptEntry, WrapUp};
+use crate::talk::pipeline::Pipeline;
+use crate::talk::{Command, Ended, Note, Report};
+
+/// How long the model may look back on a conversation.
+const ANALYSIS: Duration = Duration::from_secs(8);
+/// How long a stopped conversation may take to say how it went.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+/// Lines that may wait to be written.
+const WAITING: usize = 256;
+
+/// The conversation of a call, from before it begins until after it is over.
+pub(super) struct Talk {
+    notes: Option<mpsc::Receiver<Note>>,
+    stage: Stage,
+}
+
+enum Stage {
+    NotBegun,
+    Running { commands: mpsc::Sender<Command>, task: AbortOnDropHandle<Report> },
+    Ended(Option<Box<Report>>),
+}
+
+impl Talk {
+    pub(super) fn none() -> Self {
+        Self { notes: None, stage: Stage::NotBegun }
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        !matches!(self.stage, Stage::NotBegun)
+    }
+
+    /// The next line of the transcript. Never, when nobody talks.
+    pub(super) async fn next_line(&mut self) -> Option<TranscriptEntry> {
+        match &mut self.notes {
+            Some(notes) => match notes.recv().await {
+                Some(Note::Line(line)) => Some(entry(line)),
+                None => {
+                    self.notes = None;
+                    std::future::pending().await
+                }
+            },
+            None => std::future::pending().await,
+        }
+    }
+
+    /// A line that has been said and not been written.
+    pub(super) fn line_at_hand(&mut self) -> Option<TranscriptEntry> {
+        let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()?;
+        Some(entry(line))
+    }
+
+    /// How the conversation ended by itself. Never, when it is not running.
+    pub(super) async fn ended(&mut self) -> TalkEnd {
+        let Stage::Running { task, .. } = &mut self.stage else { return std::future::pending().await };
+        match task.await {
+            Ok(report) => {
+                let end = talk_end(&report.end);
+                self.stage = Stage::Ended(Some(Box::new(report)));
+                end
+            }
+            Err(_) => {
+                self.stage = Stage::Ended(None);
+                let error = "The conversation stopped unexpectedly. The service's log has the reason.".to_owned();
+                TalkEnd::Failed { failure: TalkFailure::PipelineError, error: error.into() }
+            }
+        }
+    }
+
+    /// Ends the conversation if it still runs, and says how it went.
+    fn stop(&mut self) -> impl Future<Output = Option<Box<Report>>> + Send + use<> {
+        let stage = std::mem::replace(&mut self.stage, Stage::Ended(None));
+        async move {
+            match stage {
+                Stage::NotBegun => None,
+                Stage::Ended(report) => report,
+                Stage::Running { commands, task } => {
+                    // Full or closed, it is about to end anyway.
+                    let _ = commands.try_send(Command::HangUp);
+                    tokio::time::timeout(LAST_WORDS, task).await.ok()?.ok().map(Box::new)
+                }
+            }
+        }
+    }
+}
+
+impl Runner {
+    pub(super) fn start_talk(&mut self) {
+        let (Some(prepared), Some(media)) = (self.prepared.take(), self.media.take()) else { return };
+        let (commands, orders) = mpsc::channel(8);
+        let (notes, written) = mpsc::channel(WAITING);
+        let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes)));
+        self.talk = Talk { notes: Some(written), stage: Stage::Running { commands, task } };
+    }
+
+    pub(super) fn stop_talk(&mut self) {
+        let stopping = self.talk.stop();
+        let plan = self.plan.clone();
+        let recording = self.context.setup.recording_name(&self.row);
+        self.start(async move {
+            let report = stopping.await;
+            let plan = plan.ok()?;
+            let schema = plan.talk.agent.analysis.schema.as_ref();
+            Some(Outcome::WrappedUp(Box::new(wrap_up(report.as_deref(), &plan.pipeline, schema, recording).await)))
+        });
+    }
+}
+
+async fn wrap_up(report: Option<&Report>, pipeline: &Pipeline, schema: Option<&Value>, recording: String) -> WrapUp {
+    let Some(report) = report else {
+        return WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() };
+    };
+    let spoken = report.history.iter().any(|message| message.role != Role::System);
+    let (summary, outcome) = if spoken {
+        match tokio::time::timeout(ANALYSIS, pipeline.analyse(&report.history, schema)).await {
+            Ok(Ok(analysis)) => (analysis.summary, Some(analysis.outcome)),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the model could not look back on the conversation");
+                (extract(report), None)
+            }
+            Err(_) => {
+                tracing::warn!("the model took too long to look back on the conversation");
+                (extract(report), None)
+            }
+        }
+    } else {
+        (NO_CONVERSATION.to_owned(), None)
+    };
+    let answered_by = match report.end {
+        Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
+        _ if report.turns > 0 => Some("human"),
+        _ => None,
+    };
+    WrapUp {
+        turns: i64::from(report.turns),
+        summary: Some(summary),
+        outcome: outcome.filter(|outcome| !outcome.is_null()),
+        latency: Some(json!(report.latency)),
+        usage: Some(json!(report.usage)),
+        recording: report.recorded.then_some(recording),
+        answered_by,
+    }
+}
+
+/// A summary without a model: how much was said, and the caller's last words.
+fn extract(report: &Report) -> String {
+    let last = report.history.iter().rev().find(|message| message.role == Role::User);
+    match last {
+        Some(message) => format!("The caller spoke {} times; their last words were: {}", report.turns, message.text),
+        None => "The agent spoke; the caller said nothing.".to_owned(),
+    }
+}
+
+fn entry(line: crate::talk::Line) -> TranscriptEntry {
+    TranscriptEntry {
+        role: if line.by_agent { "agent" } else { "caller" }.to_owned(),
+        text: line.text,
+        start_ms: line.start_ms,
+        end_ms: line.end_ms,
+        interrupted: line.interrupted,
+        latency_ms: line.latency_ms,
+    }
+}
+
+fn talk_end(end: &Ended) -> TalkEnd {
+    let end = match end {
+        Ended::By(end) => end,
+        Ended::MediaLost => return TalkEnd::MediaLost,
+    };
+    match end {
+        // Asked for by the runner, which has its own reasons.
+        End::AgentHungUp | End::Requested => TalkEnd::AgentHungUp,
+        End::Silence => TalkEnd::Silence,
+        End::MaxDuration => TalkEnd::MaxDuration,
+        End::VoicemailHungUp | End::VoicemailMessageLeft => TalkEnd::Voicemail,
+        End::Failed(Failure { code, words }) => TalkEnd::Failed {
+            failure: match code {
+                FailureCode::ProviderTimeout => TalkFailure::ProviderTimeout,
+                FailureCode::Config => TalkFailure::ConfigError,
+                FailureCode::Pipeline => TalkFailure::PipelineError,
+            },
+            error: words.clone().into(),
+        },
+    }
+}

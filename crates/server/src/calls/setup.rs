@@ -1,0 +1,296 @@
+//! From an agent's configuration to something that can talk: the carrier, and a pipeline of providers.
+//!
+//! Carriers and providers are made once per connection and version of it, and shared by all calls: they hold connections,
+//! caches and models. What cannot be made is a `config_error` that names the connection.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchhook_core::agent::{AgentConfig, Fallback, fill_in};
+use switchhook_core::call::{ErrorCode, Timing};
+use switchhook_core::id::{AgentId, ConnectionId, TenantId};
+use uuid::Uuid;
+
+use crate::carrier::Carrier;
+use crate::carrier::simulator::{Simulator, SimulatorSettings};
+use crate::config::Config;
+use crate::providers::registry::{Provider, Registry};
+use crate::providers::scripted::NeverAnswers;
+use crate::providers::{Llm, Stt, SttOptions, ToolSpec, Tts};
+use crate::store::calls::CallRow;
+use crate::store::{Conn, Store, agents, connections};
+use crate::talk::Settings;
+use crate::talk::pipeline::{LlmSettings, Pipeline, TtsSettings};
+use crate::vault::Vault;
+
+/// Everything that can be known of a call before it is dialled.
+pub struct CallPlan {
+    /// Who rings.
+    pub carrier: Arc<dyn Carrier>,
+    /// How long, in seconds.
+    pub ring_timeout_seconds: u32,
+    /// Who hears, thinks and speaks.
+    pub pipeline: Pipeline,
+    /// What is talked about.
+    pub talk: Settings,
+}
+
+/// Why a call cannot be set up.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{words}")]
+pub struct SetupError {
+    /// `config_error`, or `unknown_error` when it is our own fault.
+    pub code: ErrorCode,
+    /// One sentence.
+    pub words: String,
+}
+
+impl SetupError {
+    fn config(words: impl Into<String>) -> Self {
+        Self { code: ErrorCode::ConfigError, words: words.into() }
+    }
+}
+
+impl From<sqlx::Error> for SetupError {
+    fn from(error: sqlx::Error) -> Self {
+        tracing::error!(%error, "a call could not be set up");
+        Self { code: ErrorCode::UnknownError, words: "The database failed while the call was being set up.".to_owned() }
+    }
+}
+
+/// Makes and keeps carriers and providers.
+pub struct Setup {
+    config: Arc<Config>,
+    vault: Vault,
+    providers: Registry,
+    simulator: Simulator,
+    carriers: Mutex<HashMap<(ConnectionId, i64), Arc<dyn Carrier>>>,
+}
+
+impl Setup {
+    /// With nothing made yet.
+    #[must_use]
+    pub fn new(config: Arc<Config>, vault: Vault, providers: Registry, simulator: Simulator) -> Self {
+        Self { config, vault, providers, simulator, carriers: Mutex::default() }
+    }
+
+    /// The phone network inside this process.
+    #[must_use]
+    pub fn simulator(&self) -> &Simulator {
+        &self.simulator
+    }
+
+    /// What a call's recording is called below the data directory.
+    #[must_use]
+    pub fn recording_name(&self, row: &CallRow) -> String {
+        format!("recordings/{}/{}.wav", row.tenant_id, row.id)
+    }
+
+    /// Plans the call in `row`.
+    ///
+    /// # Errors
+    /// With the call's error code, when something it needs is missing or invalid.
+    pub async fn plan(&self, store: &Store, row: &CallRow) -> Result<CallPlan, SetupError> {
+        let mut conn = store.read().await?;
+        let tenant = row.tenant();
+        let agent = agents::version(&mut conn, tenant, AgentId::from_uuid(row.agent_id), row.agent_version)
+            .await?
+            .ok_or_else(|| SetupError::config("The agent of this call no longer exists."))?;
+        let agent = for_call(agent, row);
+        let carrier = self.carrier(&mut conn, tenant, ConnectionId::from_uuid(row.connection_id)).await?;
+        let mut pipeline = self.pipeline(&mut conn, tenant, &agent).await?;
+        if row.provider == "simulator" && Simulator::silences_the_model(&row.to_number) {
+            pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
+        }
+        let recording = agent.recording.enabled.then(|| self.config.data_dir.join(self.recording_name(row)));
+        Ok(CallPlan {
+            carrier,
+            ring_timeout_seconds: agent.limits.ring_timeout_seconds,
+            pipeline,
+            talk: Settings { agent, recording },
+        })
+    }
+
+    async fn carrier(&self, conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<Arc<dyn Carrier>, SetupError> {
+        let row = connections::get(conn, tenant, id)
+            .await?
+            .ok_or_else(|| SetupError::config("The carrier connection of this call no longer exists."))?;
+        let key = (id, row.updated_at);
+        if let Some(carrier) = self.kept(&key) {
+            return Ok(carrier);
+        }
+        let carrier: Arc<dyn Carrier> = match row.provider.as_str() {
+            "simulator" => {
+                let settings = SimulatorSettings::parse(&row.settings).map_err(|error| {
+                    SetupError::config(format!("Connection {}: {}: {}.", row.name, error.path, error.message))
+                })?;
+                Arc::new(self.simulator.with_settings(settings))
+            }
+            other => {
+                return Err(SetupError::config(format!("Connection {}: carrier {other} is not available yet.", row.name)));
+            }
+        };
+        let mut carriers = self.carriers.lock().unwrap_or_else(PoisonError::into_inner);
+        carriers.retain(|(kept, _), _| *kept != id);
+        carriers.insert(key, carrier.clone());
+        Ok(carrier)
+    }
+
+    fn kept(&self, key: &(ConnectionId, i64)) -> Option<Arc<dyn Carrier>> {
+        self.carriers.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    async fn pipeline(&self, conn: &mut Conn, tenant: TenantId, agent: &AgentConfig) -> Result<Pipeline, SetupError> {
+        Ok(Pipeline {
+            stt: self.stt(conn, tenant, agent).await?,
+            llm: self.llm(conn, tenant, agent).await?,
+            tts: self.tts(conn, tenant, agent).await?,
+            tools: tools(agent),
+        })
+    }
+
+    async fn stt(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+    ) -> Result<Vec<(Arc<dyn Stt>, SttOptions)>, SetupError> {
+        let choice = agent.stt.as_ref();
+        let keyterms = choice.map(|stt| stt.keyterms.clone()).unwrap_or_default();
+        let (id, model) = choice.map_or((None, None), |stt| (stt.connection_id, stt.model.clone()));
+        let mut found = Vec::new();
+        for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |stt| &stt.fallbacks)) {
+            let stt = self.provider(conn, tenant, id, "local").await?.stt().map_err(SetupError::config)?;
+            found.push((stt, SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() }));
+        }
+        Ok(found)
+    }
+
+    async fn llm(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+    ) -> Result<Vec<(Arc<dyn Llm>, LlmSettings)>, SetupError> {
+        let choice = agent.llm.as_ref();
+        let (id, model) = choice.map_or((None, None), |llm| (llm.connection_id, llm.model.clone()));
+        let (temperature, max_tokens) = choice.map_or((None, None), |llm| (llm.temperature, llm.max_tokens));
+        let mut found = Vec::new();
+        for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |llm| &llm.fallbacks)) {
+            let llm = self.provider(conn, tenant, id, "scripted").await?.llm().map_err(SetupError::config)?;
+            found.push((llm, LlmSettings { model, temperature, max_tokens }));
+        }
+        Ok(found)
+    }
+
+    async fn tts(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+    ) -> Result<Vec<(Arc<dyn Tts>, TtsSettings)>, SetupError> {
+        let choice = agent.tts.as_ref();
+        let (id, model) = choice.map_or((None, None), |tts| (tts.connection_id, tts.model.clone()));
+        let voice = choice.and_then(|tts| tts.voice.clone());
+        let speed = choice.and_then(|tts| tts.speed).unwrap_or(1.0);
+        let mut found = Vec::new();
+        for (id, model, voice) in with_fallbacks(id, model, voice, choice.map_or(&[], |tts| &tts.fallbacks)) {
+            let tts = self.provider(conn, tenant, id, "local").await?.tts().map_err(SetupError::config)?;
+            found.push((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }));
+        }
+        Ok(found)
+    }
+
+    /// The provider behind a connection, or the built-in one when there is none.
+    async fn provider(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        id: Option<ConnectionId>,
+        built_in: &'static str,
+    ) -> Result<Provider, SetupError> {
+        let Some(id) = id else { return self.providers.built_in(built_in).map_err(SetupError::config) };
+        let row = connections::get(conn, tenant, id)
+            .await?
+            .ok_or_else(|| SetupError::config(format!("Connection {id} of the agent no longer exists.")))?;
+        self.providers
+            .for_connection(&row, &self.vault)
+            .map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
+    }
+}
+
+type Choice = (Option<ConnectionId>, Option<String>, Option<String>);
+
+fn with_fallbacks(
+    id: Option<ConnectionId>,
+    model: Option<String>,
+    voice: Option<String>,
+    fallbacks: &[Fallback],
+) -> impl Iterator<Item = Choice> + use<> {
+    let rest: Vec<Choice> =
+        fallbacks.iter().map(|f| (Some(f.connection_id), f.model.clone(), f.voice.clone())).collect();
+    std::iter::once((id, model, voice)).chain(rest)
+}
+
+/// The agent as this call changes it, its texts filled in.
+fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
+    let request = &row.request.0;
+    let overrides = &request.overrides;
+    if let Some(greeting) = &overrides.greeting {
+        agent.greeting.text.clone_from(greeting);
+    }
+    if let Some(instructions) = &overrides.instructions {
+        agent.instructions.clone_from(instructions);
+    }
+    if let Some(limits) = &overrides.limits {
+        agent.limits = limits.clone();
+    }
+    if let Some(answering_machine) = &request.answering_machine {
+        agent.answering_machine = answering_machine.clone();
+    }
+    if let Some(seconds) = request.ring_timeout_seconds {
+        agent.limits.ring_timeout_seconds = seconds;
+    }
+    let mut variables: BTreeMap<String, String> =
+        agent.variables.iter().filter_map(|(name, v)| v.default.clone().map(|value| (name.clone(), value))).collect();
+    variables.extend(request.variables.clone());
+    agent.greeting.text = fill_in(&agent.greeting.text, &variables);
+    agent.instructions = fill_in(&agent.instructions, &variables);
+    if let Some(message) = &mut agent.answering_machine.message {
+        *message = fill_in(message, &variables);
+    }
+    agent
+}
+
+/// The deadlines of this call's phases.
+#[must_use]
+pub fn timing(config: &Config, row: &CallRow, plan: Option<&CallPlan>) -> Timing {
+    let limits = plan.map(|plan| plan.talk.agent.limits.clone()).unwrap_or_default();
+    let _ = row;
+    Timing {
+        ring_timeout: Duration::from_secs(limits.ring_timeout_seconds.into()),
+        max_duration: Duration::from_secs(limits.max_duration_seconds.into()),
+        media_timeout: config.media_timeout,
+        ..Timing::default()
+    }
+}
+
+/// What the model may call.
+fn tools(agent: &AgentConfig) -> Vec<ToolSpec> {
+    use switchhook_core::agent::Tool;
+    let described = agent.tools.iter().find_map(|tool| match tool {
+        Tool::EndCall { description } => description.clone(),
+    });
+    vec![ToolSpec {
+        name: "end_call".to_owned(),
+        description: described.unwrap_or_else(|| {
+            "Ends the phone call. Say goodbye in the same answer, and use this only when the caller is done.".to_owned()
+        }),
+        parameters: json!({ "type": "object", "properties": {}, "additionalProperties": false }),
+    }]
+}
+
+/// A connection's id and settings, as providers read them.
+pub type ConnectionSettings<'a> = (Uuid, &'a Value);

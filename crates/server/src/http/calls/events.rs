@@ -1,0 +1,83 @@
+//! `GET /v1/calls/{id}/events`: the events so far, or with `Accept: text/event-stream` as they happen.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, Stream};
+use serde::Serialize;
+use switchhook_core::id::{CallId, TenantId};
+use utoipa::ToSchema;
+
+use crate::http::HttpState;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, ErrorBody};
+use crate::http::extract::PathId;
+use crate::store::events::EventRow;
+use crate::store::{calls, events};
+
+/// How often a follower looks for new events.
+const LOOK: Duration = Duration::from_millis(200);
+/// More events than a call ever has.
+const ALL: i64 = 1_000;
+
+/// What happened to a call.
+#[derive(Serialize, ToSchema)]
+pub struct Events {
+    /// In their order.
+    pub data: Vec<EventRow>,
+}
+
+/// Shows what happened to a call. With `Accept: text/event-stream` it follows until the call has ended.
+#[utoipa::path(
+    get, path = "/calls/{id}/events", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
+    responses(
+        (status = 200, description = "The events", content((Events = "application/json"), (String = "text/event-stream"))),
+        (status = 401, description = "No valid API key", body = ErrorBody),
+        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
+        (status = 404, description = "There is no such call", body = ErrorBody),
+        (status = 429, description = "Too many requests", body = ErrorBody),
+        (status = 500, description = "The service failed", body = ErrorBody),
+    )
+)]
+pub async fn events(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<CallId>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let mut conn = state.store.read().await?;
+    calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if accepts.contains("text/event-stream") {
+        drop(conn);
+        return Ok(Sse::new(follow(state, tenant.id, id)).keep_alive(KeepAlive::default()).into_response());
+    }
+    Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
+}
+
+/// Events as they are committed. The rows are looked at, so it does not matter which node the call is on.
+fn follow(state: HttpState, tenant: TenantId, id: CallId) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+    let start = (state, 0_i64, false);
+    stream::unfold(start, move |(state, seen, ended)| async move {
+        if ended {
+            return None;
+        }
+        loop {
+            let mut conn = state.store.read().await.ok()?;
+            let next = events::list(&mut conn, tenant, id, seen, 1).await.ok()?.pop();
+            drop(conn);
+            if let Some(event) = next {
+                let (sequence, ended) = (event.sequence, event.is_terminal());
+                let message = sse::Event::default().id(sequence.to_string()).event(event.event.clone());
+                let message = message.json_data(&event).ok()?;
+                return Some((Ok(message), (state, sequence, ended)));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    })
+}

@@ -1,0 +1,117 @@
+//! `GET /v1/calls`.
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use serde::Deserialize;
+use switchhook_core::Timestamp;
+use switchhook_core::call::{Direction, EndReason, ErrorCode, Status};
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use super::CallResource;
+use crate::http::HttpState;
+use crate::http::answer::List;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, ErrorBody};
+use crate::http::extract::{Page, Params};
+use crate::store::calls::{self, Filter};
+
+/// Which calls. Words may be several, separated by commas.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Query {
+    /// `queued`, `dialing`, `in_progress`, `completed`, `failed`.
+    status: Option<String>,
+    /// `inbound` or `outbound`.
+    direction: Option<String>,
+    /// Who talked.
+    agent_id: Option<Uuid>,
+    /// Over which number.
+    number_id: Option<Uuid>,
+    /// Who was called.
+    to: Option<String>,
+    /// Who called.
+    from: Option<String>,
+    /// Why calls failed.
+    error_code: Option<String>,
+    /// Why calls ended.
+    end_reason: Option<String>,
+    /// Created at or after this.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_after: Option<Timestamp>,
+    /// Created before this.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_before: Option<Timestamp>,
+}
+
+/// Lists calls, newest first. `metadata[key]=value` shows those with this metadata.
+#[utoipa::path(
+    get, path = "/calls", tag = "Calls", params(Query, Page),
+    responses(
+        (status = 200, description = "A page of calls", body = List<CallResource>),
+        (status = 401, description = "No valid API key", body = ErrorBody),
+        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
+        (status = 422, description = "A filter is invalid", body = ErrorBody),
+        (status = 429, description = "Too many requests", body = ErrorBody),
+        (status = 500, description = "The service failed", body = ErrorBody),
+    )
+)]
+pub async fn list(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    Params(query): Params<Query>,
+    Params(page): Params<Page>,
+    RawQuery(raw): RawQuery,
+) -> Result<Json<List<CallResource>>, ApiError> {
+    let page = page.checked()?;
+    let filter = Filter {
+        status: words::<Status>("status", query.status)?,
+        direction: words::<Direction>("direction", query.direction)?.pop(),
+        agent: query.agent_id,
+        number: query.number_id,
+        to: query.to,
+        from: query.from,
+        error_code: words::<ErrorCode>("error_code", query.error_code)?,
+        end_reason: words::<EndReason>("end_reason", query.end_reason)?,
+        created_after: query.created_after,
+        created_before: query.created_before,
+        metadata: metadata(raw.as_deref().unwrap_or_default()),
+    };
+    let mut conn = state.store.read().await?;
+    let rows = calls::list(&mut conn, tenant.id, &filter, page.cursor, page.limit).await?;
+    let rows = rows.into_iter().map(CallResource::from).collect();
+    Ok(Json(List::from_rows(rows, page.limit, |call| call.id)))
+}
+
+/// The comma-separated words of a filter, each one known.
+fn words<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, value: Option<String>) -> Result<Vec<String>, ApiError> {
+    let Some(value) = value else { return Ok(Vec::new()) };
+    let words: Vec<String> = value.split(',').map(|word| word.trim().to_owned()).collect();
+    for word in &words {
+        word.parse::<T>().map_err(|error| ApiError::invalid_field(name, error.to_string()))?;
+    }
+    Ok(words)
+}
+
+/// `metadata[key]=value` pairs of a query string.
+fn metadata(raw: &str) -> Vec<(String, String)> {
+    url::form_urlencoded::parse(raw.as_bytes())
+        .filter_map(|(name, value)| {
+            let key = name.strip_prefix("metadata[")?.strip_suffix(']')?;
+            Some((key.to_owned(), value.into_owned()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_checked_word_by_word_and_metadata_is_read_from_brackets() {
+        assert_eq!(words::<Status>("status", Some("queued, failed".into())).expect("both known"), ["queued", "failed"]);
+        assert!(words::<Status>("status", Some("queued,ringing".into())).is_err());
+        let pairs = metadata("limit=2&metadata%5Bcrm%5D=4%202&metadata[x]=y");
+        assert_eq!(pairs, [("crm".to_owned(), "4 2".to_owned()), ("x".to_owned(), "y".to_owned())]);
+    }
+}

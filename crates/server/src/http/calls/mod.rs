@@ -1,0 +1,27 @@
+//! `/v1/calls`: place, list, look at and end calls.
+
+mod create;
+mod events;
+mod hangup;
+mod list;
+mod recording;
+mod resource;
+mod show;
+
+pub use resource::CallResource;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::HttpState;
+
+/// The routes below `/v1`.
+pub fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new()
+        .routes(routes!(create::create, list::list))
+        .routes(routes!(show::show))
+        .routes(routes!(hangup::hangup))
+        .routes(routes!(show::transcript))
+        .routes(routes!(events::events))
+        .routes(routes!(recording::recording))
+}

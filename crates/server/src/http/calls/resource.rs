@@ -1,0 +1,144 @@
+//! A call as the API shows it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use switchhook_core::Timestamp;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::store::calls::CallRow;
+
+/// A call.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CallResource {
+    /// Its id.
+    pub id: Uuid,
+    /// `queued`, `dialing`, `in_progress`, `completed` or `failed`.
+    #[schema(example = "completed")]
+    pub status: String,
+    /// `outbound` or `inbound`.
+    pub direction: String,
+    /// Who talks.
+    pub agent_id: Uuid,
+    /// The version of the agent that this call started with.
+    pub agent_version: i64,
+    /// The tenant's number, when it is one of its numbers.
+    pub number_id: Option<Uuid>,
+    /// Who calls.
+    #[schema(example = "+12025550199")]
+    pub from: String,
+    /// Who is called.
+    #[schema(example = "+12025550100")]
+    pub to: String,
+    /// For `{{name}}` in the agent's texts.
+    pub variables: BTreeMap<String, String>,
+    /// Whatever the client attached.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+    /// When it was accepted.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// When the carrier was asked to dial.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub dialing_at: Option<Timestamp>,
+    /// When it rang.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub ringing_at: Option<Timestamp>,
+    /// When it was answered.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub answered_at: Option<Timestamp>,
+    /// When it ended.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub ended_at: Option<Timestamp>,
+    /// From answer to end.
+    pub duration_seconds: i64,
+    /// The caller's turns that the agent answered.
+    pub turns: i64,
+    /// Why a completed call ended.
+    pub end_reason: Option<String>,
+    /// Who ended it.
+    pub ended_by: Option<String>,
+    /// `human` or `voicemail`, where that is known.
+    pub answered_by: Option<String>,
+    /// Why a failed call failed.
+    pub error_code: Option<String>,
+    /// The details.
+    pub error: Option<String>,
+    /// What the carrier says.
+    pub carrier: CarrierPart,
+    /// What was spoken about, in a sentence or two.
+    pub summary: Option<String>,
+    /// The facts found in the conversation.
+    #[schema(value_type = Option<Object>)]
+    pub outcome: Option<Value>,
+    /// How long the caller waited for answers.
+    #[schema(value_type = Option<Object>)]
+    pub latency: Option<Value>,
+    /// What was used, by the units that providers charge.
+    #[schema(value_type = Option<Object>)]
+    pub usage: Option<Value>,
+    /// Where the recording can be fetched, with the same key.
+    pub recording_url: Option<String>,
+}
+
+/// What the carrier says of a call.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CarrierPart {
+    /// The connection dialled over.
+    pub connection_id: Uuid,
+    /// Its provider.
+    pub provider: String,
+    /// The carrier's own id of the call.
+    pub call_id: Option<String>,
+    /// Why it ended, in our words.
+    pub cause: Option<String>,
+    /// The SIP status, where there is one.
+    pub sip_code: Option<i64>,
+}
+
+impl From<CallRow> for CallResource {
+    fn from(row: CallRow) -> Self {
+        let at = |micros: Option<i64>| micros.map(Timestamp::from_micros);
+        // An end is written down a moment before it is told; until then the call is still what its status says.
+        let ended = matches!(row.status.as_str(), "completed" | "failed");
+        let request = row.request.0;
+        Self {
+            id: row.id,
+            direction: row.direction,
+            agent_id: row.agent_id,
+            agent_version: row.agent_version,
+            number_id: row.number_id,
+            from: row.from_number,
+            to: row.to_number,
+            variables: request.variables,
+            metadata: request.metadata,
+            created_at: Timestamp::from_micros(row.created_at),
+            dialing_at: at(row.dialing_at),
+            ringing_at: at(row.ringing_at),
+            answered_at: at(row.answered_at),
+            ended_at: at(row.ended_at).filter(|_| ended),
+            duration_seconds: row.duration_seconds,
+            turns: row.turns,
+            end_reason: row.end_reason.filter(|_| ended),
+            ended_by: row.ended_by.filter(|_| ended),
+            answered_by: row.answered_by,
+            error_code: row.error_code.filter(|_| ended),
+            error: row.error.filter(|_| ended),
+            carrier: CarrierPart {
+                connection_id: row.connection_id,
+                provider: row.provider,
+                call_id: row.carrier_call_id,
+                cause: row.carrier_cause,
+                sip_code: row.sip_code,
+            },
+            summary: row.summary,
+            outcome: row.outcome.map(|json| json.0),
+            latency: row.latency.map(|json| json.0),
+            usage: row.usage.map(|json| json.0),
+            recording_url: row.recording.map(|_| format!("/v1/calls/{}/recording", row.id)),
+            status: row.status,
+        }
+    }
+}

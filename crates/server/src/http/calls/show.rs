@@ -1,0 +1,65 @@
+//! `GET /v1/calls/{id}` and its transcript.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use switchhook_core::id::CallId;
+use utoipa::ToSchema;
+
+use super::CallResource;
+use crate::http::HttpState;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, ErrorBody};
+use crate::http::extract::PathId;
+use crate::store::calls::{self, TranscriptEntry};
+
+/// Shows a call.
+#[utoipa::path(
+    get, path = "/calls/{id}", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
+    responses(
+        (status = 200, description = "The call", body = CallResource),
+        (status = 401, description = "No valid API key", body = ErrorBody),
+        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
+        (status = 404, description = "There is no such call", body = ErrorBody),
+        (status = 429, description = "Too many requests", body = ErrorBody),
+        (status = 500, description = "The service failed", body = ErrorBody),
+    )
+)]
+pub async fn show(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<CallId>,
+) -> Result<Json<CallResource>, ApiError> {
+    let mut conn = state.store.read().await?;
+    let row = calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
+    Ok(Json(row.into()))
+}
+
+/// Who said what.
+#[derive(Serialize, ToSchema)]
+pub struct Transcript {
+    /// The lines, in the order they were finished.
+    pub data: Vec<TranscriptEntry>,
+}
+
+/// Shows what was said, so far while the call lives. Of the agent it holds what was heard.
+#[utoipa::path(
+    get, path = "/calls/{id}/transcript", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
+    responses(
+        (status = 200, description = "The transcript", body = Transcript),
+        (status = 401, description = "No valid API key", body = ErrorBody),
+        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
+        (status = 404, description = "There is no such call", body = ErrorBody),
+        (status = 429, description = "Too many requests", body = ErrorBody),
+        (status = 500, description = "The service failed", body = ErrorBody),
+    )
+)]
+pub async fn transcript(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<CallId>,
+) -> Result<Json<Transcript>, ApiError> {
+    let mut conn = state.store.read().await?;
+    calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
+    Ok(Json(Transcript { data: calls::transcript(&mut conn, tenant.id, id).await? }))
+}

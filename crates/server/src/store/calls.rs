@@ -1,0 +1,592 @@
+//! Calls: what customers see of them, and what workers do with them under a lease.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sqlx::types::Json;
+use sqlx::{FromRow, QueryBuilder};
+use std::collections::BTreeMap;
+use switchhook_core::agent::{AnsweringMachine, Limits};
+use switchhook_core::Timestamp;
+use switchhook_core::call::{Change, Direction, EndReason, EndedBy, Ending, ErrorCode, Snapshot, Status};
+use switchhook_core::event::CallFacts;
+use switchhook_core::id::{AgentId, CallId, ConnectionId, NodeId, NumberId, TenantId};
+use uuid::Uuid;
+
+use super::{Conn, Dialect, Tx, on};
+
+/// A row of `calls`.
+#[derive(Clone, FromRow)]
+#[expect(missing_docs, reason = "the migration describes the columns")]
+pub struct CallRow {
+    pub id: Uuid,
+    pub tenant_id: Uuid,
+    pub status: String,
+    pub direction: String,
+    pub agent_id: Uuid,
+    pub agent_version: i64,
+    pub number_id: Option<Uuid>,
+    pub connection_id: Uuid,
+    pub provider: String,
+    pub from_number: String,
+    pub to_number: String,
+    pub request: Json<CallRequest>,
+    pub created_at: i64,
+    pub due_at: i64,
+    pub deadline: Option<i64>,
+    pub dialing_at: Option<i64>,
+    pub ringing_at: Option<i64>,
+    pub answered_at: Option<i64>,
+    pub ended_at: Option<i64>,
+    pub end_reason: Option<String>,
+    pub ended_by: Option<String>,
+    pub answered_by: Option<String>,
+    pub error_code: Option<String>,
+    pub error: Option<String>,
+    pub carrier_call_id: Option<String>,
+    pub carrier_cause: Option<String>,
+    pub carrier_code: Option<String>,
+    pub sip_code: Option<i64>,
+    pub hung_up_by: Option<String>,
+    pub hangup_reported: bool,
+    pub hangup_requested_at: Option<i64>,
+    pub duration_seconds: i64,
+    pub turns: i64,
+    pub summary: Option<String>,
+    pub outcome: Option<Json<Value>>,
+    pub latency: Option<Json<Value>>,
+    pub usage: Option<Json<Value>>,
+    pub recording: Option<String>,
+    pub event_count: i64,
+    pub lease_token: i64,
+}
+
+/// What the client asked for beyond whom to call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CallRequest {
+    /// For `{{name}}` in the agent's texts.
+    pub variables: BTreeMap<String, String>,
+    /// Handed back in the call and its events.
+    pub metadata: Map<String, Value>,
+    /// Replaces parts of the agent for this call.
+    pub overrides: Overrides,
+    /// Replaces the agent's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answering_machine: Option<AnsweringMachine>,
+    /// Replaces the agent's, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ring_timeout_seconds: Option<u32>,
+}
+
+/// What a call may change of its agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Overrides {
+    /// The greeting's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greeting: Option<String>,
+    /// The instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// The limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+}
+
+/// A call to be written for the first time.
+pub struct NewCall {
+    /// Its id.
+    pub id: CallId,
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// Who placed it.
+    pub direction: Direction,
+    /// Who talks.
+    pub agent: AgentId,
+    /// Which version of it.
+    pub agent_version: i64,
+    /// The tenant's number, when it is a known one.
+    pub number: Option<NumberId>,
+    /// The carrier connection.
+    pub connection: ConnectionId,
+    /// Its provider.
+    pub provider: String,
+    /// Who calls.
+    pub from: String,
+    /// Who is called.
+    pub to: String,
+    /// The rest.
+    pub request: CallRequest,
+    /// Now.
+    pub created_at: Timestamp,
+    /// When to dial.
+    pub due_at: Timestamp,
+}
+
+/// What is known only once a conversation is over.
+#[derive(Default)]
+pub struct WrapUp {
+    /// The caller's turns that were answered.
+    pub turns: i64,
+    /// What was said, in a sentence or two.
+    pub summary: Option<String>,
+    /// The facts found.
+    pub outcome: Option<Value>,
+    /// How long the caller waited.
+    pub latency: Option<Value>,
+    /// What was used.
+    pub usage: Option<Value>,
+    /// The recording's file below the data directory.
+    pub recording: Option<String>,
+    /// `human` or `voicemail`, where that is known.
+    pub answered_by: Option<&'static str>,
+}
+
+/// A row of `transcript_entries`.
+#[derive(Clone, FromRow, Serialize, utoipa::ToSchema)]
+pub struct TranscriptEntry {
+    /// `caller` or `agent`.
+    pub role: String,
+    /// What was said; of the agent, what was heard.
+    pub text: String,
+    /// Milliseconds since the conversation began.
+    pub start_ms: i64,
+    /// Milliseconds since the conversation began.
+    pub end_ms: i64,
+    /// Whether the caller cut it short.
+    pub interrupted: bool,
+    /// How long the caller waited for it, in milliseconds; only on the first line of an answer.
+    pub latency_ms: Option<i64>,
+}
+
+fn word<T: std::str::FromStr>(text: &str, column: &str) -> Result<T, sqlx::Error> {
+    text.parse().map_err(|_| sqlx::Error::Decode(format!("calls.{column} holds an unknown word").into()))
+}
+
+impl CallRow {
+    /// Its id.
+    #[must_use]
+    pub fn call_id(&self) -> CallId {
+        CallId::from_uuid(self.id)
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn tenant(&self) -> TenantId {
+        TenantId::from_uuid(self.tenant_id)
+    }
+
+    /// Where it stands.
+    ///
+    /// # Errors
+    /// When the row holds a word that this program does not know.
+    pub fn status(&self) -> Result<Status, sqlx::Error> {
+        word(&self.status, "status")
+    }
+
+    /// What the state machine needs to take this call over.
+    ///
+    /// # Errors
+    /// When the row holds a word that this program does not know.
+    pub fn snapshot(&self) -> Result<Snapshot, sqlx::Error> {
+        let reason = self.end_reason.as_deref().map(|text| word::<EndReason>(text, "end_reason")).transpose()?;
+        let by = self.ended_by.as_deref().map(|text| word::<EndedBy>(text, "ended_by")).transpose()?;
+        let code = self.error_code.as_deref().map(|text| word::<ErrorCode>(text, "error_code")).transpose()?;
+        Ok(Snapshot {
+            direction: word(&self.direction, "direction")?,
+            status: self.status()?,
+            deadline: self.deadline.map(Timestamp::from_micros),
+            dialing_at: self.dialing_at.map(Timestamp::from_micros),
+            ringing_at: self.ringing_at.map(Timestamp::from_micros),
+            answered_at: self.answered_at.map(Timestamp::from_micros),
+            ended_at: self.ended_at.map(Timestamp::from_micros),
+            carrier_call_id_known: self.carrier_call_id.is_some(),
+            hangup_reported: self.hangup_reported,
+            ending: Ending::from_columns(reason, by, code, self.error.clone().map(Into::into)),
+        })
+    }
+
+    /// What its events tell of it.
+    ///
+    /// # Errors
+    /// When the row holds a word that this program does not know.
+    pub fn facts(&self) -> Result<CallFacts, sqlx::Error> {
+        facts::of(self)
+    }
+}
+
+mod facts;
+
+/// Writes a new call. Its first event is recorded by the caller, in the same transaction.
+///
+/// # Errors
+/// When the database fails.
+pub async fn insert(tx: &mut Tx, call: &NewCall, change: &Change) -> Result<(), sqlx::Error> {
+    const SQL: &str = "INSERT INTO calls (id, tenant_id, status, direction, agent_id, agent_version, number_id, \
+        connection_id, provider, from_number, to_number, request, created_at, due_at, deadline, dialing_at, \
+        carrier_call_id, hangup_reported, duration_seconds, turns, event_count, lease_token) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, FALSE, 0, 0, 0, 0)";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(call.id.uuid())
+        .bind(call.tenant.uuid())
+        .bind(change.status.as_str())
+        .bind(call.direction.as_str())
+        .bind(call.agent.uuid())
+        .bind(call.agent_version)
+        .bind(call.number.map(NumberId::uuid))
+        .bind(call.connection.uuid())
+        .bind(&call.provider)
+        .bind(&call.from)
+        .bind(&call.to)
+        .bind(Json(&call.request))
+        .bind(call.created_at.as_micros())
+        .bind(call.due_at.as_micros())
+        .bind(change.deadline.map(Timestamp::as_micros))
+        .bind(change.dialing_at.map(Timestamp::as_micros))
+        .bind(&change.carrier_call_id)
+        .execute(c)
+        .await
+        .map(drop))
+}
+
+/// One call of a tenant.
+///
+/// # Errors
+/// When the database fails.
+pub async fn get(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+}
+
+/// One call of a tenant, locked against other transactions until this one ends.
+///
+/// # Errors
+/// When the database fails.
+pub async fn lock(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
+    const SQLITE: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2";
+    const POSTGRES: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2 FOR UPDATE";
+    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+}
+
+/// Which calls a list shows; every part that is set must hold.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Any of these.
+    pub status: Vec<String>,
+    /// `inbound` or `outbound`.
+    pub direction: Option<String>,
+    /// Who talked.
+    pub agent: Option<Uuid>,
+    /// Over which number.
+    pub number: Option<Uuid>,
+    /// Who was called.
+    pub to: Option<String>,
+    /// Who called.
+    pub from: Option<String>,
+    /// Any of these.
+    pub error_code: Vec<String>,
+    /// Any of these.
+    pub end_reason: Vec<String>,
+    /// Created at or after this.
+    pub created_after: Option<Timestamp>,
+    /// Created before this.
+    pub created_before: Option<Timestamp>,
+    /// Metadata that must be there, as text.
+    pub metadata: Vec<(String, String)>,
+}
+
+/// A tenant's calls, newest first, one more than `limit` if there are more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(
+    conn: &mut Conn,
+    tenant: TenantId,
+    filter: &Filter,
+    cursor: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<CallRow>, sqlx::Error> {
+    let metadata_as_text = match conn.dialect() {
+        Dialect::Sqlite => ("json_extract(request, '$.metadata.' || json_quote(", ")) = "),
+        Dialect::Postgres => ("request -> 'metadata' ->> (", ") = "),
+    };
+    on!(conn, |c| {
+        let mut query = QueryBuilder::new("SELECT * FROM calls WHERE tenant_id = ");
+        query.push_bind(tenant.uuid());
+        if let Some(cursor) = cursor {
+            query.push(" AND id < ").push_bind(cursor);
+        }
+        for (column, words) in
+            [("status", &filter.status), ("error_code", &filter.error_code), ("end_reason", &filter.end_reason)]
+        {
+            if !words.is_empty() {
+                query.push(format!(" AND {column} IN ("));
+                let mut list = query.separated(", ");
+                for word in words {
+                    list.push_bind(word.clone());
+                }
+                query.push(")");
+            }
+        }
+        for (column, text) in
+            [("direction", &filter.direction), ("to_number", &filter.to), ("from_number", &filter.from)]
+        {
+            if let Some(text) = text {
+                query.push(format!(" AND {column} = ")).push_bind(text.clone());
+            }
+        }
+        for (column, id) in [("agent_id", filter.agent), ("number_id", filter.number)] {
+            if let Some(id) = id {
+                query.push(format!(" AND {column} = ")).push_bind(id);
+            }
+        }
+        if let Some(at) = filter.created_after {
+            query.push(" AND created_at >= ").push_bind(at.as_micros());
+        }
+        if let Some(at) = filter.created_before {
+            query.push(" AND created_at < ").push_bind(at.as_micros());
+        }
+        for (key, value) in &filter.metadata {
+            query.push(" AND ").push(metadata_as_text.0).push_bind(key.clone());
+            query.push(metadata_as_text.1).push_bind(value.clone());
+        }
+        query.push(" ORDER BY id DESC LIMIT ").push_bind(limit + 1);
+        query.build_query_as().fetch_all(c).await
+    })
+}
+
+/// How many calls of the tenant are queued, dialling or in progress, and how many it has placed since `month`.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count_for_quota(tx: &mut Tx, tenant: TenantId, month: Timestamp) -> Result<(u32, u32), sqlx::Error> {
+    const LIVE: &str =
+        "SELECT COUNT(*) FROM calls WHERE tenant_id = $1 AND status IN ('queued', 'dialing', 'in_progress')";
+    const MONTH: &str = "SELECT COUNT(*) FROM calls WHERE tenant_id = $1 AND direction = 'outbound' AND created_at >= $2";
+    let live: i64 = on!(tx, |c| sqlx::query_scalar(LIVE).bind(tenant.uuid()).fetch_one(c).await)?;
+    let month: i64 =
+        on!(tx, |c| sqlx::query_scalar(MONTH).bind(tenant.uuid()).bind(month.as_micros()).fetch_one(c).await)?;
+    let count = |rows: i64| u32::try_from(rows).unwrap_or(u32::MAX);
+    Ok((count(live), count(month)))
+}
+
+/// Notes that somebody asked for the end of a call; its runner looks for this.
+///
+/// # Errors
+/// When the database fails.
+pub async fn request_hangup(tx: &mut Tx, tenant: TenantId, id: CallId, now: Timestamp) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET hangup_requested_at = $3 \
+        WHERE tenant_id = $1 AND id = $2 AND hangup_requested_at IS NULL";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .bind(now.as_micros())
+        .execute(c)
+        .await
+        .map(drop))
+}
+
+/// A call's transcript so far.
+///
+/// # Errors
+/// When the database fails.
+pub async fn transcript(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Vec<TranscriptEntry>, sqlx::Error> {
+    const SQL: &str = "SELECT role, text, start_ms, end_ms, interrupted, latency_ms FROM transcript_entries \
+        WHERE tenant_id = $1 AND call_id = $2 ORDER BY position";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)
+}
+
+/// Claims calls that are due to be dialled: nobody's, or a dead node's.
+///
+/// # Errors
+/// When the database fails.
+pub async fn claim_due_for_dialer(
+    tx: &mut Tx,
+    node: NodeId,
+    now: Timestamp,
+    until: Timestamp,
+    limit: i64,
+) -> Result<Vec<CallRow>, sqlx::Error> {
+    claim(tx, node, now, until, limit, "status = 'queued' AND due_at <= $1 AND").await
+}
+
+/// Claims calls that were already dialled by a node that is dead.
+///
+/// # Errors
+/// When the database fails.
+pub async fn claim_abandoned_for_recovery(
+    tx: &mut Tx,
+    node: NodeId,
+    now: Timestamp,
+    until: Timestamp,
+    limit: i64,
+) -> Result<Vec<CallRow>, sqlx::Error> {
+    claim(tx, node, now, until, limit, "status IN ('dialing', 'in_progress') AND").await
+}
+
+async fn claim(
+    tx: &mut Tx,
+    node: NodeId,
+    now: Timestamp,
+    until: Timestamp,
+    limit: i64,
+    which: &'static str,
+) -> Result<Vec<CallRow>, sqlx::Error> {
+    let lock = if tx.dialect() == Dialect::Postgres { "FOR UPDATE SKIP LOCKED" } else { "" };
+    let sql = format!(
+        "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = $3 WHERE id IN ( \
+            SELECT id FROM calls WHERE {which} (lease_until IS NULL OR lease_until < $1) \
+            ORDER BY due_at LIMIT $4 {lock}) RETURNING *"
+    );
+    on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(sql))
+        .bind(now.as_micros())
+        .bind(node.uuid())
+        .bind(until.as_micros())
+        .bind(limit)
+        .fetch_all(c)
+        .await)
+}
+
+/// Takes a call over from whoever has it, for one change made elsewhere than in its runner. Returns the new token.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take_over(tx: &mut Tx, id: CallId) -> Result<i64, sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET lease_token = lease_token + 1, lease_owner = NULL, lease_until = NULL \
+        WHERE id = $1 RETURNING lease_token";
+    on!(tx, |c| sqlx::query_scalar(SQL).bind(id.uuid()).fetch_one(c).await)
+}
+
+/// Extends the lease of every call that this node runs.
+///
+/// # Errors
+/// When the database fails.
+pub async fn renew_leases_for_node(tx: &mut Tx, node: NodeId, until: Timestamp) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET lease_until = $2 \
+        WHERE lease_owner = $1 AND status IN ('queued', 'dialing', 'in_progress')";
+    on!(tx, |c| sqlx::query(SQL).bind(node.uuid()).bind(until.as_micros()).execute(c).await.map(drop))
+}
+
+/// Gives queued calls back that this node claimed and did not dial.
+///
+/// # Errors
+/// When the database fails.
+pub async fn hand_back_for_node(tx: &mut Tx, node: NodeId) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET lease_owner = NULL, lease_until = NULL, lease_token = lease_token + 1 \
+        WHERE lease_owner = $1 AND status = 'queued'";
+    on!(tx, |c| sqlx::query(SQL).bind(node.uuid()).execute(c).await.map(drop))
+}
+
+/// The calls of this node whose end somebody asked for.
+///
+/// # Errors
+/// When the database fails.
+pub async fn hangup_requests_for_node(conn: &mut Conn, node: NodeId) -> Result<Vec<Uuid>, sqlx::Error> {
+    const SQL: &str = "SELECT id FROM calls WHERE lease_owner = $1 AND hangup_requested_at IS NOT NULL \
+        AND status IN ('queued', 'dialing', 'in_progress')";
+    on!(conn, |c| sqlx::query_scalar(SQL).bind(node.uuid()).fetch_all(c).await)
+}
+
+/// Writes a change under the lease of `row`, as it was last read or written. `None` means that the lease is lost, or that
+/// this change was written before: see [`applied_for_runner`].
+///
+/// # Errors
+/// When the database fails.
+pub async fn apply_for_runner(
+    tx: &mut Tx,
+    row: &CallRow,
+    change: &Change,
+    wrap_up: Option<&WrapUp>,
+) -> Result<Option<CallRow>, sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET status = $3, deadline = $4, \
+        dialing_at = COALESCE($5, dialing_at), ringing_at = COALESCE($6, ringing_at), \
+        answered_at = COALESCE($7, answered_at), ended_at = COALESCE($8, ended_at), \
+        duration_seconds = COALESCE($9, duration_seconds), carrier_call_id = COALESCE($10, carrier_call_id), \
+        end_reason = COALESCE($11, end_reason), ended_by = COALESCE($12, ended_by), \
+        error_code = COALESCE($13, error_code), error = COALESCE($14, error), \
+        carrier_cause = COALESCE($15, carrier_cause), carrier_code = COALESCE($16, carrier_code), \
+        sip_code = COALESCE($17, sip_code), hangup_reported = (hangup_reported OR $18), \
+        turns = COALESCE($19, turns), summary = COALESCE($20, summary), outcome = COALESCE($21, outcome), \
+        latency = COALESCE($22, latency), usage = COALESCE($23, usage), recording = COALESCE($24, recording), \
+        answered_by = COALESCE($25, answered_by), hung_up_by = COALESCE($26, hung_up_by) \
+        WHERE id = $1 AND lease_token = $2 AND event_count = $27 AND status IN ('queued', 'dialing', 'in_progress') RETURNING *";
+    let error = change.ending.as_ref().and_then(Ending::error);
+    let hangup = change.hangup.as_ref();
+    on!(tx, |c| sqlx::query_as(SQL)
+        .bind(row.id)
+        .bind(row.lease_token)
+        .bind(change.status.as_str())
+        .bind(change.deadline.map(Timestamp::as_micros))
+        .bind(change.dialing_at.map(Timestamp::as_micros))
+        .bind(change.ringing_at.map(Timestamp::as_micros))
+        .bind(change.answered_at.map(Timestamp::as_micros))
+        .bind(change.ended_at.map(Timestamp::as_micros))
+        .bind(change.duration_seconds.map(i64::from))
+        .bind(&change.carrier_call_id)
+        .bind(change.ending.as_ref().and_then(Ending::reason).map(EndReason::as_str))
+        .bind(change.ending.as_ref().map(|ending| ending.ended_by().as_str()))
+        .bind(error.map(|(code, _)| code.as_str()))
+        .bind(error.map(|(_, words)| words.reveal().clone()))
+        .bind(hangup.map(|hangup| hangup.cause.as_str()))
+        .bind(hangup.and_then(|hangup| hangup.carrier_code.clone()))
+        .bind(hangup.and_then(|hangup| hangup.sip_code).map(i64::from))
+        .bind(hangup.is_some())
+        .bind(wrap_up.map(|w| w.turns))
+        .bind(wrap_up.and_then(|w| w.summary.clone()))
+        .bind(wrap_up.and_then(|w| w.outcome.clone()).map(Json))
+        .bind(wrap_up.and_then(|w| w.latency.clone()).map(Json))
+        .bind(wrap_up.and_then(|w| w.usage.clone()).map(Json))
+        .bind(wrap_up.and_then(|w| w.recording.clone()))
+        .bind(wrap_up.and_then(|w| w.answered_by))
+        .bind(hangup.and_then(|hangup| hangup.hung_up_by).map(EndedBy::as_str))
+        .bind(row.event_count)
+        .fetch_optional(c)
+        .await)
+}
+
+/// Whether `change` has been written under the lease of `row` after all: the answer to a commit can be lost on its way. Then
+/// the row as it is now.
+///
+/// # Errors
+/// When the database fails.
+pub async fn applied_for_runner(conn: &mut Conn, row: &CallRow, change: &Change) -> Result<Option<CallRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM calls WHERE id = $1 AND lease_token = $2 AND event_count = $3 AND status = $4";
+    let events = i64::try_from(change.events.len()).unwrap_or(0);
+    on!(conn, |c| sqlx::query_as(SQL)
+        .bind(row.id)
+        .bind(row.lease_token)
+        .bind(row.event_count + events)
+        .bind(change.status.as_str())
+        .fetch_optional(c)
+        .await)
+}
+
+/// Adds a line to the transcript under the lease. `false` means that the lease is lost.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add_transcript_for_runner(
+    tx: &mut Tx,
+    id: CallId,
+    token: i64,
+    entry: &TranscriptEntry,
+) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "INSERT INTO transcript_entries \
+        (tenant_id, call_id, position, role, text, start_ms, end_ms, interrupted, latency_ms) \
+        SELECT tenant_id, id, (SELECT COUNT(*) FROM transcript_entries WHERE call_id = $1), $3, $4, $5, $6, $7, $8 \
+        FROM calls WHERE id = $1 AND lease_token = $2";
+    let written = on!(tx, |c| sqlx::query(SQL)
+        .bind(id.uuid())
+        .bind(token)
+        .bind(&entry.role)
+        .bind(&entry.text)
+        .bind(entry.start_ms)
+        .bind(entry.end_ms)
+        .bind(entry.interrupted)
+        .bind(entry.latency_ms)
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
+    Ok(written == 1)
+}

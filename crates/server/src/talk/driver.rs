@@ -1,0 +1,407 @@
+//! The one task of a call: the turn engine in the middle, media on one side, providers on the other.
+//!
+//! Outgoing sound runs on absolute deadlines of 20 ms: a tick that comes late does not make the next one late. Nothing here
+//! waits for anything but the next thing to happen, so sound is never late because of a provider, a tool or a disk.
+
+use std::collections::{HashMap, VecDeque};
+
+use switchhook_core::Timestamp;
+use switchhook_core::call::ErrorCode;
+use switchhook_core::conversation::{Conversation, Effect, End, Failure, FailureCode, Input, Speaker, ToolCall, TurnTimes};
+use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
+use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::latency::Latencies;
+use super::pipeline::{Pipeline, Rendered, Running, Signal};
+use super::playback::Playback;
+use super::recorder::Recorder;
+use super::{Command, Ended, Line, Note, Report, Settings};
+use crate::carrier::{FromCarrier, Media, ToCarrier};
+use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, Usage};
+
+/// Frames of the caller that may wait to be recorded, against jitter: 200 ms.
+const RECORDED_BEHIND: usize = 10;
+
+/// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory.
+pub struct Prepared {
+    settings: Settings,
+    pipeline: Pipeline,
+    recogniser: AbortOnDropHandle<Result<(Box<dyn SttSession>, mpsc::Receiver<SttEvent>), ProviderError>>,
+    greeting: Option<(String, AbortOnDropHandle<Result<Rendered, ProviderError>>)>,
+}
+
+impl Prepared {
+    /// Starts getting ready.
+    #[must_use]
+    pub fn new(settings: Settings, pipeline: Pipeline) -> Self {
+        let recogniser = {
+            let pipeline = pipeline.clone();
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                let (events, heard) = mpsc::channel(64);
+                Ok((pipeline.open_stt(events).await?, heard))
+            }))
+        };
+        let greeting = Conversation::opening(&settings.agent).map(|text| {
+            let rendering = pipeline.render(text.clone());
+            (text, rendering)
+        });
+        Self { settings, pipeline, recogniser, greeting }
+    }
+
+    /// Holds the conversation until it ends. `commands` may close at any time.
+    pub async fn talk(self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
+        let (session, heard) = match self.recogniser.await {
+            Ok(Ok(opened)) => opened,
+            Ok(Err(error)) => return stillborn(&self.settings, &error),
+            Err(_) => {
+                let error = ProviderError::Failed { provider: "speech to text", words: "it stopped unexpectedly".to_owned() };
+                return stillborn(&self.settings, &error);
+            }
+        };
+        let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, session, media, notes);
+        driver.run(heard, commands).await;
+        driver.report().await
+    }
+}
+
+/// The report of a conversation that could not begin.
+fn stillborn(settings: &Settings, error: &ProviderError) -> Report {
+    let conversation = Conversation::new(&settings.agent, Timestamp::from_micros(0));
+    Report {
+        end: Ended::By(End::Failed(failure(error))),
+        turns: 0,
+        history: conversation.history(),
+        latency: Latencies::default().summary(),
+        usage: Usage::default(),
+        recorded: false,
+    }
+}
+
+fn failure(error: &ProviderError) -> Failure {
+    let kind = match error.code() {
+        ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
+        ErrorCode::ConfigError => FailureCode::Config,
+        _ => FailureCode::Pipeline,
+    };
+    Failure::new(kind, error.to_string())
+}
+
+struct Driver {
+    conversation: Conversation,
+    pipeline: Pipeline,
+    session: Box<dyn SttSession>,
+    greeting: Option<(String, AbortOnDropHandle<Result<Rendered, ProviderError>>)>,
+    media: Media,
+    vad: Vad,
+    segment: u32,
+    playback: Playback,
+    recorder: Option<Recorder>,
+    unrecorded: VecDeque<CallerAudio>,
+    /// Virtual time zero of the engine: it only ever sees time since then.
+    began: Instant,
+    /// Whether the agent has made any sound yet.
+    greeted: bool,
+    asks: HashMap<u32, Running>,
+    speaking: HashMap<u32, Running>,
+    answers: (mpsc::Sender<(u32, Signal<LlmEvent>)>, mpsc::Receiver<(u32, Signal<LlmEvent>)>),
+    speech: (mpsc::Sender<(u32, Signal<TtsAudio>)>, mpsc::Receiver<(u32, Signal<TtsAudio>)>),
+    latencies: Latencies,
+    last_response: Option<i64>,
+    usage: Usage,
+    notes: mpsc::Sender<Note>,
+    end: Option<Ended>,
+}
+
+/// Something to tell the engine, or what ends the loop.
+enum Event {
+    Input(Input),
+    Nothing,
+    MediaLost,
+}
+
+impl Driver {
+    fn new(
+        settings: Settings,
+        pipeline: Pipeline,
+        greeting: Option<(String, AbortOnDropHandle<Result<Rendered, ProviderError>>)>,
+        session: Box<dyn SttSession>,
+        media: Media,
+        notes: mpsc::Sender<Note>,
+    ) -> Self {
+        Self {
+            conversation: Conversation::new(&settings.agent, Timestamp::from_micros(0)),
+            pipeline,
+            session,
+            greeting,
+            media,
+            vad: Vad::new(VadSettings::default()),
+            segment: 0,
+            playback: Playback::default(),
+            recorder: settings.recording.map(Recorder::start),
+            unrecorded: VecDeque::new(),
+            began: Instant::now(),
+            greeted: false,
+            asks: HashMap::new(),
+            speaking: HashMap::new(),
+            answers: mpsc::channel(64),
+            speech: mpsc::channel(64),
+            latencies: Latencies::default(),
+            last_response: None,
+            usage: Usage::default(),
+            notes,
+            end: None,
+        }
+    }
+
+    /// The engine's time: what has passed since the conversation began.
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(0) + self.began.elapsed()
+    }
+
+    async fn run(&mut self, mut heard: mpsc::Receiver<SttEvent>, mut commands: mpsc::Receiver<Command>) {
+        let mut ticks = tokio::time::interval(FRAME_DURATION);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        self.handle(Input::MediaStarted).await;
+        while self.end.is_none() {
+            let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
+            let event = tokio::select! {
+                biased;
+                _ = ticks.tick() => self.frame_out(),
+                frame = self.media.incoming.recv() => frame.map_or(Event::MediaLost, |frame| self.frame_in(frame)),
+                Some(event) = heard.recv() => Event::Input(recognised(event)),
+                Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
+                Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
+                Some(command) = commands.recv() => Event::Input(match command {
+                    Command::HangUp => Input::HangUpRequested,
+                    Command::Say(text) => Input::Say { text },
+                }),
+                () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => Event::Input(Input::Tick),
+            };
+            match event {
+                Event::Input(input) => self.handle(input).await,
+                Event::Nothing => {}
+                Event::MediaLost => self.end = Some(Ended::MediaLost),
+            }
+        }
+    }
+
+    async fn handle(&mut self, input: Input) {
+        let now = self.now();
+        for effect in self.conversation.handle(now, input) {
+            self.perform(effect).await;
+        }
+    }
+
+    async fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Ask { turn, messages, .. } => {
+                let running = self.pipeline.ask(turn, messages, self.answers.0.clone());
+                self.asks.insert(turn, running);
+            }
+            Effect::CancelModel { turn } => drop(self.asks.remove(&turn)),
+            Effect::Speak { utterance, text, .. } => self.speak(utterance, text),
+            Effect::ClearPlayback => {
+                self.playback.clear();
+                self.speaking.clear();
+                self.send(ToCarrier::Clear);
+            }
+            Effect::Pause => self.playback.pause(),
+            Effect::Resume => self.playback.resume(),
+            Effect::Transcript(entry) => {
+                let by_agent = entry.speaker == Speaker::Agent;
+                let line = Line {
+                    by_agent,
+                    text: entry.text,
+                    start_ms: entry.start.as_millis(),
+                    end_ms: entry.end.as_millis(),
+                    interrupted: entry.interrupted,
+                    latency_ms: if by_agent { self.last_response.take() } else { None },
+                };
+                // Whoever keeps notes may be slow or gone; the call is not.
+                let _ = self.notes.try_send(Note::Line(line));
+            }
+            Effect::Turn(times) => self.measured(&times),
+            Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
+            // The greeting is prepared before the conversation begins, and the tools there are act inside the engine.
+            Effect::PrepareSpeech { .. } | Effect::RunTool { .. } => {}
+        }
+    }
+
+    fn measured(&mut self, times: &TurnTimes) {
+        let waited = times.first_audio_played.since(times.speech_ended);
+        self.latencies.response(waited);
+        self.latencies.after_turn(times.first_audio_played.since(times.turn_ended));
+        self.last_response = i64::try_from(waited.as_millis()).ok();
+    }
+
+    fn speak(&mut self, utterance: u32, text: String) {
+        self.playback.announce(utterance);
+        let signals = self.speech.0.clone();
+        let running = match self.greeting.take_if(|(prepared, _)| *prepared == text) {
+            Some((_, rendering)) => AbortOnDropHandle::new(tokio::spawn(async move {
+                let signal = match rendering.await {
+                    Ok(Ok(rendered)) => {
+                        let piece = TtsAudio { samples: rendered.samples, words: rendered.words };
+                        let _ = signals.send((utterance, Signal::Piece(piece))).await;
+                        Signal::Done(rendered.usage)
+                    }
+                    Ok(Err(error)) => Signal::Failed(error),
+                    Err(_) => return,
+                };
+                let _ = signals.send((utterance, signal)).await;
+            })),
+            None => self.pipeline.speak(utterance, text, signals),
+        };
+        self.speaking.insert(utterance, running);
+    }
+
+    /// 20 ms of the agent to the line and of both to the recording.
+    fn frame_out(&mut self) -> Event {
+        let next = self.playback.next_frame();
+        let sound = next.as_ref().and_then(|(frame, _)| *frame);
+        if let Some(frame) = &sound {
+            if !self.greeted {
+                self.greeted = true;
+                self.latencies.greeting(self.began.elapsed());
+            }
+            let bytes = self.media.law.encode_frame(&frame.0);
+            self.send(ToCarrier::Audio(bytes::Bytes::copy_from_slice(&bytes)));
+        }
+        if let Some(recorder) = &mut self.recorder {
+            let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(Frame::silence()));
+            recorder.push(caller, sound.unwrap_or(AgentAudio(Frame::silence())));
+        }
+        match next {
+            Some((_, played)) if played.finished => Event::Input(Input::PlaybackFinished { utterance: played.utterance }),
+            Some((_, played)) => Event::Input(Input::Played { utterance: played.utterance, samples: played.samples }),
+            None => Event::Nothing,
+        }
+    }
+
+    /// A full channel means that the line has taken nothing for seconds: it is broken, and its end will be told.
+    fn send(&self, message: ToCarrier) {
+        let _ = self.media.outgoing.try_send(message);
+    }
+
+    fn frame_in(&mut self, message: FromCarrier) -> Event {
+        match message {
+            FromCarrier::Audio(bytes) => match self.media.law.decode_frame(&bytes) {
+                Ok(frame) => self.caller(CallerAudio(frame)),
+                Err(_) => Event::Nothing, // A frame of the wrong length carries nothing that could be heard.
+            },
+            FromCarrier::Dtmf(digit) => Event::Input(Input::Dtmf { digit }),
+            FromCarrier::MarkPlayed(_) => Event::Nothing,
+        }
+    }
+
+    fn caller(&mut self, frame: CallerAudio) -> Event {
+        self.usage.stt_audio_ms += u64::try_from(FRAME_DURATION.as_millis()).unwrap_or(0);
+        self.session.audio(&frame);
+        if self.recorder.is_some() {
+            if self.unrecorded.len() >= RECORDED_BEHIND {
+                self.unrecorded.pop_front();
+            }
+            self.unrecorded.push_back(frame);
+        }
+        match self.vad.push(&frame) {
+            Some(VadEvent::SpeechStarted) => {
+                self.session.speech_started();
+                Event::Input(Input::SpeechStarted)
+            }
+            Some(VadEvent::SpeechStopped) => {
+                let segment = self.segment;
+                self.segment += 1;
+                self.session.speech_stopped(segment);
+                Event::Input(Input::SpeechStopped { segment })
+            }
+            None => Event::Nothing,
+        }
+    }
+
+    fn answered(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Event {
+        Event::Input(match signal {
+            Signal::Piece(LlmEvent::Delta(text)) => Input::ModelDelta { turn, text },
+            Signal::Piece(LlmEvent::ToolCall { id, name, arguments }) => {
+                Input::ModelToolCall { turn, call: ToolCall { id, name, arguments } }
+            }
+            Signal::Done(usage) => {
+                self.add(usage);
+                self.asks.remove(&turn);
+                Input::ModelDone { turn }
+            }
+            Signal::Failed(error) => {
+                self.asks.remove(&turn);
+                Input::ModelFailed { turn, failure: failure(&error) }
+            }
+        })
+    }
+
+    fn spoken(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Event {
+        if !self.speaking.contains_key(&utterance) {
+            return Event::Nothing; // It was cleared while this was on its way.
+        }
+        Event::Input(match signal {
+            Signal::Piece(audio) => {
+                let samples = self.playback.push(utterance, &audio.samples);
+                Input::SpeechReady { utterance, samples, words: audio.words, complete: false }
+            }
+            Signal::Done(usage) => {
+                self.add(usage);
+                self.speaking.remove(&utterance);
+                let samples = self.playback.complete(utterance);
+                Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true }
+            }
+            Signal::Failed(error) => {
+                self.speaking.remove(&utterance);
+                self.playback.complete(utterance);
+                Input::SpeechFailed { utterance, failure: failure(&error) }
+            }
+        })
+    }
+
+    fn add(&mut self, usage: Usage) {
+        self.usage.stt_audio_ms += usage.stt_audio_ms;
+        self.usage.llm_input_tokens += usage.llm_input_tokens;
+        self.usage.llm_output_tokens += usage.llm_output_tokens;
+        self.usage.tts_characters += usage.tts_characters;
+    }
+
+    async fn report(mut self) -> Report {
+        // What was still in the air when the call ended belongs into the transcript as far as it was heard.
+        let now = self.now();
+        for effect in self.conversation.finish(now) {
+            self.perform(effect).await;
+        }
+        let recorded = match self.recorder.take() {
+            Some(recorder) => recorder.finish().await.inspect_err(|error| tracing::error!(%error, "a recording failed")).is_ok(),
+            None => false,
+        };
+        Report {
+            end: self.end.take().unwrap_or(Ended::MediaLost),
+            turns: self.conversation.turns(),
+            history: self.conversation.history(),
+            latency: self.latencies.summary(),
+            usage: self.usage,
+            recorded,
+        }
+    }
+}
+
+fn recognised(event: SttEvent) -> Input {
+    match event {
+        SttEvent::Partial { text } => Input::Partial { text },
+        SttEvent::Final { segment, text } => Input::Final { segment, text },
+        SttEvent::TurnJudged => Input::TurnJudged,
+        SttEvent::Failed { code, words } => {
+            let kind = match code {
+                ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
+                ErrorCode::ConfigError => FailureCode::Config,
+                _ => FailureCode::Pipeline,
+            };
+            Input::RecogniserFailed(Failure::new(kind, words))
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! How long the caller waited, measured at the media edge on one monotonic clock.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// The waits of one call.
+#[derive(Clone, Debug, Default)]
+pub struct Latencies {
+    responses: Vec<Duration>,
+    after_turn: Vec<Duration>,
+    greeting: Option<Duration>,
+}
+
+/// What a call's resource shows of them. Times are whole milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// From the end of the caller's speech to the first sound of the answer.
+    pub response_ms: Percentiles,
+    /// From the decision that the caller's turn is over to the first sound of the answer: model, voice and ourselves.
+    pub after_turn_ms: Percentiles,
+    /// From the start of media to the first sound of the greeting.
+    pub greeting_ms: Option<u64>,
+}
+
+/// Percentiles by the nearest-rank method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Percentiles {
+    /// Half waited no longer.
+    pub p50: Option<u64>,
+    /// 95 of 100 waited no longer.
+    pub p95: Option<u64>,
+    /// The longest.
+    pub max: Option<u64>,
+    /// How many were measured.
+    pub n: usize,
+}
+
+impl Latencies {
+    /// The caller heard an answer after this time.
+    pub fn response(&mut self, waited: Duration) {
+        self.responses.push(waited);
+    }
+
+    /// An answer was heard this long after the turn was judged to be over.
+    pub fn after_turn(&mut self, waited: Duration) {
+        self.after_turn.push(waited);
+    }
+
+    /// The caller heard the greeting after this time.
+    pub fn greeting(&mut self, waited: Duration) {
+        self.greeting.get_or_insert(waited);
+    }
+
+    /// All of them in a few numbers.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        Summary { response_ms: percentiles(&self.responses), after_turn_ms: percentiles(&self.after_turn), greeting_ms: self.greeting.map(millis) }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Percentiles of any set of durations.
+#[must_use]
+pub fn percentiles(durations: &[Duration]) -> Percentiles {
+    let mut sorted: Vec<u64> = durations.iter().copied().map(millis).collect();
+    sorted.sort_unstable();
+    let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied();
+    Percentiles { p50: rank(50), p95: rank(95), max: sorted.last().copied(), n: sorted.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_that_happened() {
+        let waits: Vec<_> = (1..=20).map(|n| Duration::from_millis(n * 10)).collect();
+        assert_eq!(percentiles(&waits), Percentiles { p50: Some(100), p95: Some(190), max: Some(200), n: 20 });
+        assert_eq!(percentiles(&waits[..1]), Percentiles { p50: Some(10), p95: Some(10), max: Some(10), n: 1 });
+        assert_eq!(percentiles(&[]), Percentiles::default());
+    }
+}

@@ -1,0 +1,87 @@
+//! One call's conversation: media, providers and the turn engine, put together.
+//!
+//! The cast: the [`driver`] is the one task of a call; it feeds [`switchhook_core::conversation::Conversation`] and performs
+//! its effects. [`playback`] holds what the agent is about to say, [`pipeline`] runs the providers, [`recorder`] writes the
+//! recording, [`latency`] adds up what callers had to wait. Nothing here knows the database: what is worth keeping leaves as
+//! [`Note`]s and, at the end, as a [`Report`].
+
+pub mod driver;
+pub mod latency;
+pub mod pipeline;
+pub mod playback;
+pub mod recorder;
+
+use std::path::PathBuf;
+
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::{End, Message};
+
+use crate::providers::Usage;
+
+/// What a conversation needs to know before it begins.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The agent, its texts filled in.
+    pub agent: AgentConfig,
+    /// Where the recording goes, when there is to be one.
+    pub recording: Option<PathBuf>,
+}
+
+/// What others may ask of a running conversation.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Say no more and end.
+    HangUp,
+    /// Speak this sentence next.
+    Say(String),
+}
+
+/// Something worth keeping, as it happens. `Debug` would print spoken words, so there is none.
+#[derive(Clone)]
+pub enum Note {
+    /// Somebody has said something.
+    Line(Line),
+}
+
+/// A line of the transcript.
+#[derive(Clone)]
+pub struct Line {
+    /// Whether the agent said it.
+    pub by_agent: bool,
+    /// What was said; of the agent, what was heard.
+    pub text: String,
+    /// Milliseconds since the conversation began.
+    pub start_ms: i64,
+    /// Milliseconds since the conversation began.
+    pub end_ms: i64,
+    /// Whether the caller cut it short.
+    pub interrupted: bool,
+    /// How long the caller waited for this answer, in milliseconds, from the end of their speech to the first sound.
+    pub latency_ms: Option<i64>,
+}
+
+/// How a conversation went.
+#[derive(Debug)]
+pub struct Report {
+    /// Why it ended.
+    pub end: Ended,
+    /// The caller's turns that the agent answered.
+    pub turns: u32,
+    /// What was said and heard, instructions in front, for the analysis.
+    pub history: Vec<Message>,
+    /// How long the caller waited.
+    pub latency: latency::Summary,
+    /// What was used.
+    pub usage: Usage,
+    /// Whether a recording was written.
+    pub recorded: bool,
+}
+
+/// Why a conversation ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// The agent's side ended it.
+    By(End),
+    /// The line was gone.
+    MediaLost,
+}

@@ -1,0 +1,162 @@
+//! What the agent is about to say: utterances in order, cut into frames, held and resumed at the very sample.
+
+use std::collections::VecDeque;
+
+use switchhook_media::frame::{AgentAudio, FRAME_SAMPLES, Frame};
+
+/// The queue of utterances. Pure: the driver takes a frame every 20 ms.
+#[derive(Debug, Default)]
+pub struct Playback {
+    queue: VecDeque<Utterance>,
+    paused: bool,
+}
+
+#[derive(Debug)]
+struct Utterance {
+    number: u32,
+    samples: VecDeque<i16>,
+    complete: bool,
+    received: u64,
+    played: u64,
+}
+
+/// What came of asking for a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played {
+    /// The utterance the frame is of.
+    pub utterance: u32,
+    /// Its samples played so far, this frame included; padding does not count.
+    pub samples: u64,
+    /// Whether that was the last of it.
+    pub finished: bool,
+}
+
+impl Playback {
+    /// Puts an utterance at the end of the queue; its sound follows in [`Playback::push`].
+    pub fn announce(&mut self, number: u32) {
+        self.queue.push_back(Utterance { number, samples: VecDeque::new(), complete: false, received: 0, played: 0 });
+    }
+
+    /// Adds sound to an announced utterance and says how many samples of it there are now. Sound of one that was cleared is
+    /// dropped.
+    pub fn push(&mut self, number: u32, samples: &[i16]) -> u64 {
+        let Some(utterance) = self.find(number) else { return 0 };
+        utterance.samples.extend(samples);
+        utterance.received += u64::try_from(samples.len()).unwrap_or(0);
+        utterance.received
+    }
+
+    /// No more sound will come for this utterance; says how many samples it has.
+    pub fn complete(&mut self, number: u32) -> u64 {
+        let Some(utterance) = self.find(number) else { return 0 };
+        utterance.complete = true;
+        utterance.received
+    }
+
+    fn find(&mut self, number: u32) -> Option<&mut Utterance> {
+        self.queue.iter_mut().find(|utterance| utterance.number == number)
+    }
+
+    /// Forgets everything that was not played.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+        self.paused = false;
+    }
+
+    /// Holds everything where it is.
+    pub fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Goes on from the sample at which it was held.
+    pub fn resume(&mut self) {
+        self.paused = false;
+    }
+
+    /// The next 20 ms, or nothing when there is nothing to say, it is held, or its sound has not come yet.
+    ///
+    /// The last frame of an utterance is padded with silence; an utterance whose sound is late waits for a whole frame
+    /// rather than break a word in two.
+    pub fn next_frame(&mut self) -> Option<(Option<AgentAudio>, Played)> {
+        if self.paused {
+            return None;
+        }
+        let head = self.queue.front_mut()?;
+        if head.samples.len() < FRAME_SAMPLES && !head.complete {
+            return None;
+        }
+        let count = head.samples.len().min(FRAME_SAMPLES);
+        let frame = (count > 0).then(|| {
+            let mut samples = [0_i16; FRAME_SAMPLES];
+            for (slot, sample) in samples.iter_mut().zip(head.samples.drain(..count)) {
+                *slot = sample;
+            }
+            AgentAudio(Frame::new(samples))
+        });
+        head.played += u64::try_from(count).unwrap_or(0);
+        let finished = head.complete && head.samples.is_empty();
+        let played = Played { utterance: head.number, samples: head.played, finished };
+        if finished {
+            self.queue.pop_front();
+        }
+        Some((frame, played))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(from: i16, count: usize) -> Vec<i16> {
+        (0..count).map(|i| from + i16::try_from(i).expect("few samples")).collect()
+    }
+
+    fn first(frame: Option<AgentAudio>) -> i16 {
+        frame.expect("a frame of sound").0.samples()[0]
+    }
+
+    #[test]
+    fn utterances_play_in_order_and_the_last_frame_is_padded() {
+        let mut playback = Playback::default();
+        playback.announce(1);
+        playback.announce(2);
+        playback.push(2, &samples(1_000, 160));
+        playback.complete(2);
+        assert_eq!(playback.next_frame(), None, "the first utterance has no sound yet");
+
+        playback.push(1, &samples(1, 200));
+        let (frame, played) = playback.next_frame().expect("a whole frame is there");
+        assert_eq!((first(frame), played), (1, Played { utterance: 1, samples: 160, finished: false }));
+        assert_eq!(playback.next_frame(), None, "40 samples are not a frame, and more may come");
+
+        playback.complete(1);
+        let (frame, played) = playback.next_frame().expect("the rest");
+        assert_eq!((first(frame), played), (161, Played { utterance: 1, samples: 200, finished: true }));
+        let (frame, played) = playback.next_frame().expect("the second");
+        assert_eq!((first(frame), played.utterance, played.finished), (1_000, 2, true));
+    }
+
+    #[test]
+    fn held_playback_goes_on_from_the_very_sample_and_cleared_playback_does_not() {
+        let mut playback = Playback::default();
+        playback.announce(1);
+        playback.push(1, &samples(0, 480));
+        let _first = playback.next_frame();
+        playback.pause();
+        assert_eq!(playback.next_frame(), None);
+        playback.resume();
+        assert_eq!(first(playback.next_frame().expect("goes on").0), 160);
+
+        playback.clear();
+        playback.push(1, &samples(0, 480));
+        assert_eq!(playback.next_frame(), None, "late sound of a cleared utterance is dropped");
+    }
+
+    #[test]
+    fn an_utterance_without_any_sound_still_finishes() {
+        let mut playback = Playback::default();
+        playback.announce(7);
+        playback.complete(7);
+        assert_eq!(playback.next_frame(), Some((None, Played { utterance: 7, samples: 0, finished: true })));
+    }
+}

@@ -1,0 +1,86 @@
+//! The recording: a stereo WAV, caller left, agent right, written off the audio path.
+//!
+//! The driver hands over a pair of frames every 20 ms. They are gathered for a second and written by a task of their own, on
+//! a thread that may block. A disk that cannot keep up costs the recording its tail, never the call its sound.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use switchhook_media::frame::{AgentAudio, CallerAudio};
+use switchhook_media::wav::StereoWriter;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+type Pair = (CallerAudio, AgentAudio);
+
+/// Pairs written at once: one second.
+const CHUNK: usize = 50;
+/// Chunks that may wait for the disk: half a minute.
+const WAITING: usize = 30;
+
+/// One call's recording.
+#[derive(Debug)]
+pub struct Recorder {
+    pairs: Vec<Pair>,
+    chunks: Option<mpsc::Sender<Vec<Pair>>>,
+    writer: JoinHandle<std::io::Result<()>>,
+}
+
+impl Recorder {
+    /// Begins a recording at `path`, whose folder is made if it is missing.
+    #[must_use]
+    pub fn start(path: PathBuf) -> Self {
+        let (chunks, waiting) = mpsc::channel(WAITING);
+        Self { pairs: Vec::with_capacity(CHUNK), chunks: Some(chunks), writer: tokio::spawn(write(path, waiting)) }
+    }
+
+    /// The next 20 ms of both sides. Never blocks.
+    pub fn push(&mut self, caller: CallerAudio, agent: AgentAudio) {
+        self.pairs.push((caller, agent));
+        if self.pairs.len() >= CHUNK {
+            let chunk = std::mem::replace(&mut self.pairs, Vec::with_capacity(CHUNK));
+            if self.chunks.as_ref().is_some_and(|chunks| chunks.try_send(chunk).is_err()) {
+                tracing::warn!("the disk is too slow for recordings: this one ends early");
+                self.chunks = None;
+            }
+        }
+    }
+
+    /// Writes the rest and closes the file.
+    ///
+    /// # Errors
+    /// When the file could not be written.
+    pub async fn finish(mut self) -> std::io::Result<()> {
+        if let Some(chunks) = self.chunks.take() {
+            // A writer that has failed says so below.
+            let _ = chunks.send(std::mem::take(&mut self.pairs)).await;
+        }
+        self.writer.await.map_err(std::io::Error::other)?
+    }
+}
+
+async fn write(path: PathBuf, mut chunks: mpsc::Receiver<Vec<Pair>>) -> std::io::Result<()> {
+    let mut file = blocking(move || create(&path)).await?;
+    while let Some(chunk) = chunks.recv().await {
+        file = blocking(move || {
+            for (caller, agent) in &chunk {
+                file.push(&caller.0, &agent.0)?;
+            }
+            Ok(file)
+        })
+        .await?;
+    }
+    blocking(move || file.finish().map(drop)).await
+}
+
+fn create(path: &Path) -> std::io::Result<StereoWriter<BufWriter<File>>> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    StereoWriter::new(BufWriter::new(File::create(path)?))
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> std::io::Result<T> + Send + 'static) -> std::io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(std::io::Error::other)?
+}
