@@ -1,0 +1,162 @@
+//! Fetching a wheel with `pip`, which knows where packages come from and through which proxy.
+//!
+//! pip runs as a child process with `--require-hashes` and without building or installing anything; we check the hash
+//! again ourselves. Its environment may point to a company's own package index.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::manifest::Model;
+use super::scratch::Scratch;
+use super::{ModelError, Progress, Stage};
+
+/// How pip may be called, in this order.
+const CLIENTS: &[&[&str]] = &[&["pip3"], &["pip"], &["python3", "-m", "pip"], &["python", "-m", "pip"]];
+
+/// A fast line needs seconds for the 55 MB of the largest wheel; this lets 100 kB/s pass.
+const DEADLINE: Duration = Duration::from_secs(600);
+
+/// How often progress is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Downloads the wheel of `model` into `scratch` and returns its path.
+pub(super) fn fetch(model: &'static Model, scratch: &Scratch, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
+    let client = CLIENTS.iter().copied().find(|client| answers(client)).ok_or(ModelError::NoPip { wheel: model.wheel })?;
+    fetch_with(client, DEADLINE, model, scratch, progress)
+}
+
+/// Whether this client can be started and is pip.
+fn answers(client: &[&str]) -> bool {
+    let version = command(client).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    version.is_ok_and(|status| status.success())
+}
+
+fn command(client: &[&str]) -> Command {
+    let mut command = Command::new(client[0]);
+    command.args(&client[1..]).stdin(Stdio::null());
+    command
+}
+
+fn fetch_with(
+    client: &[&str],
+    deadline: Duration,
+    model: &'static Model,
+    scratch: &Scratch,
+    progress: &dyn Progress,
+) -> Result<PathBuf, ModelError> {
+    let folder = scratch.path();
+    let lock = folder.join("models.lock");
+    let pinned = format!("{}=={} --hash=sha256:{}\n", model.package, model.version, model.wheel_sha256);
+    fs::write(&lock, pinned).map_err(ModelError::io(&lock))?;
+    let log_path = folder.join("pip.log");
+    let log = File::create(&log_path).map_err(ModelError::io(&log_path))?;
+
+    let mut command = command(client);
+    command
+        .args(["download", "--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:"])
+        .args(["--disable-pip-version-check", "--no-input", "--progress-bar=off"])
+        // The wheels are tagged for one platform because of libraries that we do not use; their models serve all.
+        .args(["--platform=manylinux2014_x86_64", "--platform=any", "--python-version=3.11"])
+        .args(["--implementation=cp", "--abi=none"])
+        .arg("--requirement")
+        .arg(&lock)
+        .arg("--dest")
+        .arg(folder)
+        // pip downloads into a temporary folder first: inside ours its growth can be seen, and it goes when ours goes.
+        .envs(["TMPDIR", "TEMP", "TMP"].map(|name| (name, folder)))
+        .stderr(log)
+        .stdout(Stdio::null());
+    let child = command.spawn().map_err(|_| ModelError::NoPip { wheel: model.wheel })?;
+    let status = wait(child, deadline, || {
+        progress.report(model.id, Stage::Download, scratch.size().min(model.wheel_bytes), model.wheel_bytes);
+    });
+    match status.map_err(ModelError::io(folder))? {
+        None => Err(ModelError::PipTimeout { wheel: model.wheel, seconds: deadline.as_secs() }),
+        Some(status) if !status.success() => Err(ModelError::PipFailed {
+            package: model.package,
+            version: model.version,
+            words: last_words(&log_path),
+            wheel: model.wheel,
+        }),
+        Some(_) => Ok(folder.join(model.wheel)),
+    }
+}
+
+/// Waits until `child` ends, looking in between; kills it at the deadline and returns `None`.
+fn wait(mut child: Child, deadline: Duration, mut look: impl FnMut()) -> std::io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if started.elapsed() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        look();
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// What pip complained of last: one line, not too long.
+fn last_words(log: &Path) -> String {
+    let log = fs::read(log).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log);
+    let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines().rfind(|line| line.starts_with("ERROR")).or_else(|| lines().next_back());
+    line.unwrap_or("it said nothing").trim_start_matches("ERROR:").trim().chars().take(200).collect()
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use crate::models::manifest::MODELS;
+    use crate::models::progress::Silent;
+
+    /// A pretended pip: a script for `sh`.
+    fn pretend(scratch: &Scratch, script: &str) -> String {
+        let path = scratch.path().join("pip");
+        fs::write(&path, script).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn scratch() -> Scratch {
+        Scratch::new(&std::env::temp_dir().join("switchhook-fetch-tests")).unwrap()
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_pips_own_words_with_the_way_out() {
+        let scratch = scratch();
+        let pip = pretend(&scratch, "echo 'WARNING: odd' >&2; echo 'ERROR: No matching distribution' >&2; exit 1");
+        let error = fetch_with(&["sh", &pip], DEADLINE, &MODELS[0], &scratch, &Silent).unwrap_err().to_string();
+        assert!(error.contains("(No matching distribution)"), "{error}");
+        assert!(error.contains("--from FILE.whl"), "{error}");
+    }
+
+    #[test]
+    fn a_pip_that_hangs_is_ended_at_the_deadline() {
+        let scratch = scratch();
+        let pip = pretend(&scratch, "exec sleep 60");
+        let started = Instant::now();
+        let error = fetch_with(&["sh", &pip], Duration::from_millis(50), &MODELS[0], &scratch, &Silent).unwrap_err();
+        assert!(matches!(error, ModelError::PipTimeout { .. }), "{error}");
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn pip_is_asked_for_exactly_the_pinned_wheel_and_builds_nothing() {
+        let scratch = scratch();
+        let pip = pretend(&scratch, "here=$(dirname \"$0\"); echo \"$@\" > \"$here/asked\"; cp \"$here/models.lock\" \"$here/pinned\"");
+        let path = fetch_with(&["sh", &pip], DEADLINE, &MODELS[1], &scratch, &Silent).unwrap();
+        assert_eq!(path.file_name().unwrap(), MODELS[1].wheel);
+        let asked = fs::read_to_string(scratch.path().join("asked")).unwrap();
+        assert!(asked.starts_with("download "), "{asked}");
+        assert!(asked.contains("--require-hashes --only-binary=:all:"), "{asked}");
+        let pinned = fs::read_to_string(scratch.path().join("pinned")).unwrap();
+        assert_eq!(pinned, format!("hibari-tts==0.2.1 --hash=sha256:{}\n", MODELS[1].wheel_sha256));
+    }
+}

@@ -1,0 +1,57 @@
+//! A folder of one's own while something is being made.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::ModelError;
+
+/// A new folder, removed with all its contents when dropped.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes one in `parent` that no other thread or process has.
+    pub(super) fn new(parent: &Path) -> Result<Self, ModelError> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        fs::create_dir_all(parent).map_err(ModelError::io(parent))?;
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = parent.join(format!(".incoming-{}-{number}", std::process::id()));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self(path)),
+                // Left behind by a process that was killed and had our number.
+                Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(ModelError::Io { path, source }),
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Bytes in the folder, however deep. Files that vanish meanwhile count nothing.
+    pub(super) fn size(&self) -> u64 {
+        fn size(path: &Path) -> u64 {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            let sizes = entries.map(|entry| match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+                Ok(metadata) => metadata.len(),
+                Err(_) => 0,
+            });
+            sizes.sum()
+        }
+        size(&self.0)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %self.0.display(), %error, "could not remove a temporary folder");
+        }
+    }
+}
