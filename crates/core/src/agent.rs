@@ -15,6 +15,7 @@ pub use validate::FieldError;
 
 /// The configuration of an agent, one version of it. A call keeps the version it started with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentConfig {
     /// What the language model is told about its job; `{{variable}}` is replaced by the call's variables.
     pub instructions: String,
@@ -68,6 +69,7 @@ fn default_language() -> String {
 
 /// The opening of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Greeting {
     /// Who speaks first.
@@ -86,6 +88,7 @@ impl Default for Greeting {
 
 /// Who speaks first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GreetingMode {
     /// The agent says the greeting's text as soon as there is media.
@@ -98,8 +101,10 @@ pub enum GreetingMode {
 
 /// A speech-to-text provider and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SttChoice {
     /// The connection used; `null` is the local recogniser.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
     /// The provider's model name.
     #[serde(default)]
@@ -114,8 +119,10 @@ pub struct SttChoice {
 
 /// A language model and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LlmChoice {
     /// The connection used; `null` is the scripted dialogue.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
     /// The provider's model name.
     #[serde(default)]
@@ -133,8 +140,10 @@ pub struct LlmChoice {
 
 /// A text-to-speech provider and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TtsChoice {
     /// The connection used; `null` is the local voice.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
     /// The provider's voice name.
     #[serde(default)]
@@ -152,8 +161,10 @@ pub struct TtsChoice {
 
 /// A provider to try when the first one fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Fallback {
     /// The connection used.
+    #[cfg_attr(feature = "openapi", schema(value_type = uuid::Uuid))]
     pub connection_id: ConnectionId,
     /// The provider's model name.
     #[serde(default)]
@@ -165,6 +176,7 @@ pub struct Fallback {
 
 /// When the caller has finished a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TurnTaking {
     /// Silence after a sentence that sounds finished, in milliseconds, 100 to 5000.
@@ -183,6 +195,7 @@ impl Default for TurnTaking {
 
 /// What happens when the caller talks over the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Interruption {
     /// Whether the caller can interrupt at all.
@@ -204,6 +217,7 @@ impl Default for Interruption {
 
 /// What happens when the caller says nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Silence {
     /// Silence after which the agent asks again, in seconds, 2 to 600.
@@ -222,6 +236,7 @@ impl Default for Silence {
 
 /// How long a call may ring and last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Limits {
     /// The longest conversation, in seconds, 10 to 14400.
@@ -238,6 +253,7 @@ impl Default for Limits {
 
 /// What to do about voicemail.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AnsweringMachine {
     /// Whether machines are looked for.
@@ -250,6 +266,7 @@ pub struct AnsweringMachine {
 
 /// Whether answering machines are looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MachineDetection {
     /// The agent talks to a machine like to anybody.
@@ -261,6 +278,7 @@ pub enum MachineDetection {
 
 /// What happens when a machine answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnMachine {
     /// The agent hangs up; the call is completed with `end_reason` `voicemail`.
@@ -272,6 +290,7 @@ pub enum OnMachine {
 
 /// A tool the model may call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Tool {
     /// Ends the call once the goodbye has been heard. Every agent has it; listing it changes its description.
@@ -284,11 +303,13 @@ pub enum Tool {
 
 /// What is written down after the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AnalysisSettings {
     /// Whether a summary is written.
     pub summary: bool,
     /// JSON Schema of `outcome`; without one the provider decides what it found worth keeping.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub schema: Option<Value>,
 }
 
@@ -300,6 +321,7 @@ impl Default for AnalysisSettings {
 
 /// Whether calls are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Recording {
     /// A stereo WAV is kept: caller left, agent right.
@@ -308,6 +330,7 @@ pub struct Recording {
 
 /// A variable of a call, used as `{{name}}` in texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Variable {
     /// Whether a call must give it.

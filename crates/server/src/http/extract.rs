@@ -7,8 +7,10 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use switchhook_core::agent::FieldError;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
@@ -61,13 +63,27 @@ fn is_json(content_type: &str) -> bool {
     kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
 }
 
-/// Reads `T` from JSON text, blaming the field that is wrong and naming those that are unknown.
+/// Reads `T` from the text of a JSON object, blaming the field that is wrong and naming those that are unknown.
 ///
 /// # Errors
 /// 422 with the path of the first wrong field.
 pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<Body<T>, ApiError> {
+    parse_part(json, &[])
+}
+
+/// As [`parse`], for a `T` that is only a part: the fields named `elsewhere` are read by others.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
+    must_be_object(json)?;
     let mut warnings = Vec::new();
-    let mut unknown = |path: serde_ignored::Path<'_>| warnings.push(format!("Unknown field {path} was ignored."));
+    let mut unknown = |path: serde_ignored::Path<'_>| {
+        let path = path.to_string();
+        if !elsewhere.contains(&path.as_str()) {
+            warnings.push(format!("Unknown field {path} was ignored."));
+        }
+    };
     let mut json = serde_json::Deserializer::from_slice(json);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
@@ -77,12 +93,72 @@ pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<Body<T>, ApiError> {
     Ok(Body { value, warnings })
 }
 
+/// Serde would read a struct from an array too, and neither database keeps U+0000 in text.
+fn must_be_object(json: &[u8]) -> Result<(), ApiError> {
+    if json.trim_ascii_start().first() != Some(&b'{') {
+        return Err(match serde_json::from_slice::<IgnoredAny>(json) {
+            Ok(_) => ApiError::invalid("The body must be a JSON object."),
+            Err(error) => blame(".", &error),
+        });
+    }
+    if has_nul(json) {
+        return Err(ApiError::invalid("The body must not contain the character U+0000."));
+    }
+    Ok(())
+}
+
+/// Whether a string of the JSON text holds U+0000, which must be written `\u0000` there.
+fn has_nul(json: &[u8]) -> bool {
+    let escaped = json.windows(6).enumerate().filter(|(_, window)| window == b"\\u0000");
+    let backslashes = |end: usize| json[..end].iter().rev().take_while(|byte| **byte == b'\\').count();
+    escaped.into_iter().any(|(start, _)| backslashes(start) % 2 == 0)
+}
+
+/// The paths at which the JSON text has an array where `value`, which was read from it, has an object.
+pub fn arrays_for_objects(json: &[u8], value: &impl Serialize) -> Vec<FieldError> {
+    fn compare(path: &str, sent: &Value, read: &Value, errors: &mut Vec<FieldError>) {
+        match (sent, read) {
+            (Value::Array(_), Value::Object(_)) => errors.push(FieldError::new(path, "must be an object")),
+            (Value::Object(sent), Value::Object(read)) => {
+                for (name, read) in read {
+                    let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                    compare(&path, sent.get(name).unwrap_or(&Value::Null), read, errors);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut errors = Vec::new();
+    if let (Ok(sent), Ok(read)) = (serde_json::from_slice(json), serde_json::to_value(value)) {
+        compare("", &sent, &read, &mut errors);
+    }
+    errors
+}
+
+const MAX_NAME: usize = 200;
+
+/// What is wrong with a name that people give to something.
+#[must_use]
+pub fn check_name(path: &str, name: &str) -> Option<FieldError> {
+    let message = match name {
+        name if name.trim().is_empty() => "must not be empty".to_owned(),
+        name if name.chars().count() > MAX_NAME => format!("must be at most {MAX_NAME} characters"),
+        name if name.chars().any(char::is_control) => "must not contain control characters".to_owned(),
+        _ => return None,
+    };
+    Some(FieldError::new(path, message))
+}
+
 fn blame(path: &str, error: &serde_json::Error) -> ApiError {
     if error.is_syntax() || error.is_eof() {
         return ApiError::invalid(format!("The body is not valid JSON: {error}."));
     }
     let words = error.to_string();
     let message = words.split(" at line ").next().unwrap_or(&words);
+    if let Some(missing) = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        let above = if path == "." { String::new() } else { format!("{path}.") };
+        return ApiError::invalid_field(format!("{above}{missing}"), "is required");
+    }
     if path == "." {
         ApiError::invalid(format!("The body is invalid: {message}."))
     } else {
@@ -112,6 +188,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        if parts.uri.query().is_some_and(|query| query.contains("%00")) {
+            return Err(ApiError::invalid("The query must not contain the character U+0000."));
+        }
         let query = Query::<T>::from_request_parts(parts, state).await;
         query
             .map(|Query(value)| Self(value))
@@ -170,7 +249,27 @@ mod tests {
 
         let error = parse::<Sample>(br#"{"inner":{"count":"one"}}"#).expect_err("count is a string").body(None);
         assert_eq!((error.status, error.errors[0].path.as_str()), (422, "inner.count"));
-        let error = parse::<Sample>(b"{} x").expect_err("two things wrong").body(None);
-        assert_eq!(error.status, 422);
+        let error = parse::<Sample>(br#"{"inner":{}}"#).expect_err("count is missing").body(None);
+        assert_eq!(error.detail, "inner.count: is required.");
+        for bad in [&b"{} x"[..], b"", b"[]", b"[{\"count\":1}]", b"nonsense", br#"{"inner":{"count":1},"x":"\u0000"}"#]
+        {
+            assert_eq!(parse::<Sample>(bad).expect_err("not an object that fits").body(None).status, 422);
+        }
+        assert!(parse::<Sample>(br#"{"inner":{"count":1},"x":"a \\u0000"}"#).is_ok(), "a backslash, and no U+0000");
+    }
+
+    #[test]
+    fn an_array_is_not_taken_for_an_object() {
+        #[derive(Serialize, Deserialize)]
+        struct Outer {
+            inner: Limits,
+        }
+        #[derive(Serialize, Deserialize)]
+        struct Limits {
+            a: u32,
+        }
+        let json = br#"{"inner":[1]}"#;
+        let read = parse::<Outer>(json).expect("serde reads structs from arrays").value;
+        assert_eq!(arrays_for_objects(json, &read), [FieldError::new("inner", "must be an object")]);
     }
 }

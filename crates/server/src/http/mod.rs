@@ -3,18 +3,23 @@
 //! A request passes, from the outside in: its id, the catching of panics, its measurement, the time limit; and below `/v1`
 //! the key, the rate limit and the route. So an error is found in this order: 401, 403, 429, 404 or 405, 413 or 422.
 
+pub mod agents;
 pub mod answer;
 pub mod api_keys;
 pub mod auth;
+pub mod connections;
 pub mod error;
 pub mod extract;
 mod fallback;
 pub mod health;
+pub mod merge_patch;
 mod metrics;
+pub mod numbers;
 mod openapi;
 mod rate_limit;
 pub mod request_id;
 mod state;
+pub mod tenant;
 
 pub use openapi::openapi;
 pub use state::{Draining, HttpState};
@@ -62,7 +67,12 @@ pub fn router(state: HttpState) -> Router {
 
 /// The resources, below `/v1`.
 fn v1() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::new().merge(api_keys::routes())
+    OpenApiRouter::new()
+        .merge(api_keys::routes())
+        .merge(tenant::routes())
+        .merge(connections::routes())
+        .merge(agents::routes())
+        .merge(numbers::routes())
 }
 
 /// Background work of the HTTP side, until `stop`: when keys were last used, and tidy metrics.

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder};
 use std::collections::BTreeMap;
-use switchhook_core::agent::{AnsweringMachine, Limits};
 use switchhook_core::Timestamp;
+use switchhook_core::agent::{AnsweringMachine, Limits};
 use switchhook_core::call::{Change, Direction, EndReason, EndedBy, Ending, ErrorCode, Snapshot, Status};
 use switchhook_core::event::CallFacts;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NodeId, NumberId, TenantId};
@@ -360,13 +360,14 @@ pub async fn list(
 ///
 /// # Errors
 /// When the database fails.
-pub async fn count_for_quota(tx: &mut Tx, tenant: TenantId, month: Timestamp) -> Result<(u32, u32), sqlx::Error> {
+pub async fn count_for_quota(conn: &mut Conn, tenant: TenantId, month: Timestamp) -> Result<(u32, u32), sqlx::Error> {
     const LIVE: &str =
         "SELECT COUNT(*) FROM calls WHERE tenant_id = $1 AND status IN ('queued', 'dialing', 'in_progress')";
-    const MONTH: &str = "SELECT COUNT(*) FROM calls WHERE tenant_id = $1 AND direction = 'outbound' AND created_at >= $2";
-    let live: i64 = on!(tx, |c| sqlx::query_scalar(LIVE).bind(tenant.uuid()).fetch_one(c).await)?;
+    const MONTH: &str =
+        "SELECT COUNT(*) FROM calls WHERE tenant_id = $1 AND direction = 'outbound' AND created_at >= $2";
+    let live: i64 = on!(conn, |c| sqlx::query_scalar(LIVE).bind(tenant.uuid()).fetch_one(c).await)?;
     let month: i64 =
-        on!(tx, |c| sqlx::query_scalar(MONTH).bind(tenant.uuid()).bind(month.as_micros()).fetch_one(c).await)?;
+        on!(conn, |c| sqlx::query_scalar(MONTH).bind(tenant.uuid()).bind(month.as_micros()).fetch_one(c).await)?;
     let count = |rows: i64| u32::try_from(rows).unwrap_or(u32::MAX);
     Ok((count(live), count(month)))
 }
@@ -378,13 +379,7 @@ pub async fn count_for_quota(tx: &mut Tx, tenant: TenantId, month: Timestamp) ->
 pub async fn request_hangup(tx: &mut Tx, tenant: TenantId, id: CallId, now: Timestamp) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE calls SET hangup_requested_at = $3 \
         WHERE tenant_id = $1 AND id = $2 AND hangup_requested_at IS NULL";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(tenant.uuid())
-        .bind(id.uuid())
-        .bind(now.as_micros())
-        .execute(c)
-        .await
-        .map(drop))
+    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(id.uuid()).bind(now.as_micros()).execute(c).await.map(drop))
 }
 
 /// A call's transcript so far.
@@ -550,7 +545,11 @@ pub async fn apply_for_runner(
 ///
 /// # Errors
 /// When the database fails.
-pub async fn applied_for_runner(conn: &mut Conn, row: &CallRow, change: &Change) -> Result<Option<CallRow>, sqlx::Error> {
+pub async fn applied_for_runner(
+    conn: &mut Conn,
+    row: &CallRow,
+    change: &Change,
+) -> Result<Option<CallRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM calls WHERE id = $1 AND lease_token = $2 AND event_count = $3 AND status = $4";
     let events = i64::try_from(change.events.len()).unwrap_or(0);
     on!(conn, |c| sqlx::query_as(SQL)

@@ -12,7 +12,11 @@
 //!
 //! Every function that serves a customer takes a tenant; those that work for the service itself say so in their names.
 
+pub mod agents;
 pub mod api_keys;
+pub mod calls;
+pub mod connections;
+pub mod numbers;
 pub mod rate;
 mod sqlite;
 pub mod tenants;

@@ -1,0 +1,287 @@
+//! `/v1/agents`: who talks, and how.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use switchhook_core::Timestamp;
+use switchhook_core::agent::{AgentConfig, FieldError};
+use switchhook_core::id::AgentId;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::HttpState;
+use super::answer::{List, WithWarnings, created};
+use super::auth::Tenant;
+use super::connections::catalogue::{Kind, Provider};
+use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
+use super::extract::{self, Body, JsonBytes, Page, Params, PathId, check_name};
+use super::merge_patch;
+use crate::clock;
+use crate::store::agents::{self, AgentRow};
+use crate::store::{Conn, connections, is_duplicate, is_foreign_key, tenants};
+
+/// Where `null` is a value of its own, not the default.
+const NULLABLE: &[&str] = &["silence.hangup_after_seconds"];
+
+/// The routes below `/v1`.
+pub fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete))
+}
+
+/// An agent to make. Everything but its name and instructions has a default.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"name": "Reception", "instructions": "You answer the phone of a dentist."}))]
+#[expect(dead_code, reason = "describes the body; read() reads it in two parts")]
+struct CreateAgent {
+    /// Unique in the tenant.
+    #[schema(min_length = 1, max_length = 200)]
+    name: String,
+    #[serde(flatten)]
+    config: AgentConfig,
+}
+
+/// Changes to an agent, merged into it: objects are merged field by field, `null` goes back to the default.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"greeting": {"text": "Good morning!"}, "limits": {"max_duration_seconds": 600}}))]
+#[expect(dead_code, reason = "describes the body; it is merged as JSON")]
+struct UpdateAgent {
+    /// Any of the fields of an agent.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    fields: Map<String, Value>,
+}
+
+/// An agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AgentResource {
+    /// Its id.
+    id: Uuid,
+    /// Unique in the tenant.
+    #[schema(example = "Reception")]
+    name: String,
+    /// What it is like.
+    #[serde(flatten)]
+    config: AgentConfig,
+    /// Goes up with each change; a call keeps the version it started with.
+    version: i64,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When it was last changed.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl From<AgentRow> for AgentResource {
+    fn from(row: AgentRow) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            config: row.config.0,
+            version: row.version,
+            created_at: Timestamp::from_micros(row.created_at),
+            updated_at: Timestamp::from_micros(row.updated_at),
+        }
+    }
+}
+
+/// Makes an agent.
+#[utoipa::path(
+    post, path = "/agents", tag = "Agents", request_body = CreateAgent,
+    responses(
+        (status = 201, description = "The agent", body = WithWarnings<AgentResource>,
+            headers(("Location" = String, description = "Where it is"))),
+        Conflict,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn create(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    JsonBytes(json): JsonBytes,
+) -> Result<Response, ApiError> {
+    let Body { value: (name, config), warnings } = read(&json)?;
+    let now = state.clock.now();
+    let id = AgentId::new(now, clock::random());
+    let row = AgentRow {
+        id: id.uuid(),
+        tenant_id: tenant.id.uuid(),
+        name,
+        version: 1,
+        config: config.into(),
+        created_at: now.as_micros(),
+        updated_at: now.as_micros(),
+    };
+    let mut tx = state.store.begin().await?;
+    tenants::lock(&mut tx, tenant.id).await?; // A connection cannot go away between check and use.
+    check_connections(&mut tx, tenant, &row.config).await?;
+    agents::insert(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
+    tx.commit().await?;
+    Ok(created(&format!("/v1/agents/{id}"), AgentResource::from(row), warnings))
+}
+
+/// A name and a configuration. Read in two parts, because one struct flattened into another loses the paths of errors
+/// and warnings.
+fn read(json: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    let Named { name } = extract::parse(json)?.value;
+    let Body { value: config, warnings } = extract::parse_part::<AgentConfig>(json, &["name"])?;
+    let mut errors: Vec<FieldError> = check_name("name", &name).into_iter().collect();
+    errors.extend(extract::arrays_for_objects(json, &config));
+    errors.extend(config.validate());
+    if errors.is_empty() { Ok(Body { value: (name, config), warnings }) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+/// Every connection that the agent names is the tenant's and fits. One of another tenant does not exist.
+async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig) -> Result<(), ApiError> {
+    let mut errors = Vec::new();
+    for (path, id) in config.connections() {
+        let needed = match path.split('.').next() {
+            Some("stt") => Kind::Stt,
+            Some("llm") => Kind::Llm,
+            _ => Kind::Tts,
+        };
+        match connections::get(conn, tenant.id, id).await? {
+            None => errors.push(FieldError::new(path, "there is no such connection")),
+            Some(row) if !Provider::named(&row.provider).is_some_and(|provider| provider.offers(needed)) => {
+                let message = format!("is a connection to {}, which is not {}", row.provider, needed.words());
+                errors.push(FieldError::new(path, message));
+            }
+            Some(_) => {}
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+fn taken(error: sqlx::Error, name: &str) -> ApiError {
+    if is_duplicate(&error) {
+        return ApiError::conflict("name_taken", format!("There already is an agent named \"{name}\"."));
+    }
+    error.into()
+}
+
+/// Lists the tenant's agents, newest first.
+#[utoipa::path(
+    get, path = "/agents", tag = "Agents", params(Page),
+    responses(
+        (status = 200, description = "A page of agents", body = List<AgentResource>),
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn list(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    Params(page): Params<Page>,
+) -> Result<Json<List<AgentResource>>, ApiError> {
+    let page = page.checked()?;
+    let mut conn = state.store.read().await?;
+    let rows = agents::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
+    let rows = rows.into_iter().map(AgentResource::from).collect();
+    Ok(Json(List::from_rows(rows, page.limit, |agent| agent.id)))
+}
+
+/// Shows an agent, every default written out.
+#[utoipa::path(
+    get, path = "/agents/{id}", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
+    responses(
+        (status = 200, description = "The agent", body = AgentResource),
+        NotFound,
+        CommonErrors,
+    )
+)]
+async fn show(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<AgentId>,
+) -> Result<Json<AgentResource>, ApiError> {
+    let mut conn = state.store.read().await?;
+    let row = agents::get(&mut conn, tenant.id, id).await?.ok_or_else(missing)?;
+    Ok(Json(row.into()))
+}
+
+fn missing() -> ApiError {
+    ApiError::not_found("agent")
+}
+
+/// Changes an agent, which makes a new version of it. Calls that have begun go on with theirs.
+#[utoipa::path(
+    patch, path = "/agents/{id}", tag = "Agents", request_body = UpdateAgent,
+    params(("id" = Uuid, Path, description = "The agent")),
+    responses(
+        (status = 200, description = "The agent as it is now", body = WithWarnings<AgentResource>),
+        NotFound,
+        Conflict,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn update(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<AgentId>,
+    JsonBytes(patch): JsonBytes,
+) -> Result<Json<WithWarnings<AgentResource>>, ApiError> {
+    let mut tx = state.store.begin().await?;
+    tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
+    let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    let Body { value: (name, config), warnings } = patched(&row, &patch)?;
+    if name != row.name || config != row.config.0 {
+        check_connections(&mut tx, tenant, &config).await?;
+        row.name = name;
+        row.config.0 = config;
+        row.version += 1;
+        row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
+        agents::update(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
+        tx.commit().await?;
+    }
+    Ok(Json(WithWarnings { resource: row.into(), warnings }))
+}
+
+fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
+    let patch = merge_patch::read(patch)?;
+    let config = serde_json::to_value(&row.config.0).map_err(anyhow::Error::from)?;
+    let Value::Object(mut whole) = config else { return Err(ApiError::internal()) };
+    whole.insert("name".to_owned(), row.name.clone().into());
+    merge_patch::merge(&mut whole, patch, NULLABLE);
+    read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
+}
+
+/// Deletes an agent that answers no number. Calls that have begun go on with their version of it.
+#[utoipa::path(
+    delete, path = "/agents/{id}", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
+    responses(
+        (status = 204, description = "It is deleted"),
+        NotFound,
+        Conflict,
+        CommonErrors,
+    )
+)]
+async fn delete(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<AgentId>,
+) -> Result<StatusCode, ApiError> {
+    let mut tx = state.store.begin().await?;
+    match agents::delete(&mut tx, tenant.id, id).await {
+        Ok(true) => tx.commit().await?,
+        Ok(false) => return Err(missing()),
+        Err(error) if is_foreign_key(&error) => {
+            drop(tx);
+            let numbers = agents::numbers(&mut state.store.read().await?, tenant.id, id).await?.join(", ");
+            let detail = format!("The agent still answers the numbers {numbers}. Change those first.");
+            return Err(ApiError::conflict("agent_in_use", detail));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,102 @@
+//! The carriers and providers that a connection can be for.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What a connection can be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Places and takes phone calls.
+    Carrier,
+    /// Speech to text.
+    Stt,
+    /// Language model.
+    Llm,
+    /// Text to speech.
+    Tts,
+    /// Speech to speech.
+    Realtime,
+    /// Several of these; `kinds` names them.
+    Several,
+}
+
+impl Kind {
+    /// What it is called in a sentence.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Carrier => "a carrier",
+            Self::Stt => "a speech-to-text provider",
+            Self::Llm => "a language model provider",
+            Self::Tts => "a text-to-speech provider",
+            Self::Realtime => "a speech-to-speech provider",
+            Self::Several => "a provider of several kinds",
+        }
+    }
+}
+
+/// A carrier or provider.
+#[derive(Debug)]
+pub struct Provider {
+    /// Its word in the API.
+    pub name: &'static str,
+    /// What it offers.
+    pub kinds: &'static [Kind],
+    /// The credentials without which nothing can be done.
+    pub required: &'static [&'static str],
+    /// Whether this version can make calls with it.
+    pub usable: bool,
+}
+
+const fn usable(name: &'static str, kinds: &'static [Kind], required: &'static [&'static str]) -> Provider {
+    Provider { name, kinds, required, usable: true }
+}
+
+/// Its connections can be kept, but calls with them fail as `config_error`.
+const fn planned(name: &'static str, kinds: &'static [Kind], required: &'static [&'static str]) -> Provider {
+    Provider { name, kinds, required, usable: false }
+}
+
+/// Every provider, carriers first.
+pub const PROVIDERS: &[Provider] = &[
+    usable("simulator", &[Kind::Carrier], &[]),
+    planned("twilio", &[Kind::Carrier], &["account_sid", "auth_token"]),
+    planned("signalwire", &[Kind::Carrier], &[]),
+    planned("telnyx", &[Kind::Carrier], &[]),
+    planned("plivo", &[Kind::Carrier], &[]),
+    planned("vonage", &[Kind::Carrier], &[]),
+    planned("sip", &[Kind::Carrier], &[]),
+    usable("local", &[Kind::Stt, Kind::Tts], &[]),
+    usable("scripted", &[Kind::Stt, Kind::Llm, Kind::Tts], &[]),
+    usable("openai", &[Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime], &[]),
+    planned("anthropic", &[Kind::Llm], &[]),
+    planned("gemini", &[Kind::Llm, Kind::Realtime], &[]),
+    planned("deepgram", &[Kind::Stt, Kind::Tts], &[]),
+    planned("assemblyai", &[Kind::Stt], &[]),
+    planned("elevenlabs", &[Kind::Stt, Kind::Tts], &[]),
+    planned("cartesia", &[Kind::Stt, Kind::Tts], &[]),
+];
+
+impl Provider {
+    /// The provider with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|provider| provider.name == name)
+    }
+
+    /// Its only kind, or [`Kind::Several`].
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self.kinds {
+            [only] => *only,
+            _ => Kind::Several,
+        }
+    }
+
+    /// Whether it offers this.
+    #[must_use]
+    pub fn offers(&self, kind: Kind) -> bool {
+        self.kinds.contains(&kind)
+    }
+}

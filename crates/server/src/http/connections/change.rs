@@ -1,0 +1,140 @@
+//! What a connection may hold, and how a patch changes it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use switchhook_core::agent::FieldError;
+use switchhook_core::webhook::{UrlRefusal, judge_url};
+
+use super::CreateConnection;
+use super::catalogue::{PROVIDERS, Provider};
+use crate::config::Config;
+use crate::http::HttpState;
+use crate::http::error::ApiError;
+use crate::http::extract::{self, Body, check_name};
+use crate::http::merge_patch;
+use crate::store::connections::{ConnectionRow, Credentials};
+
+/// Stands in front of a credential's last characters in whatever is read.
+pub(super) const MASK: &str = "••••";
+
+const MAX_CREDENTIALS: usize = 20;
+/// A private key in PEM form is a few thousand bytes.
+const MAX_CREDENTIAL: usize = 16 * 1024;
+const MAX_CONCURRENT: i64 = 100_000;
+
+/// Reads and checks a whole connection.
+pub(super) fn read(json: &[u8], config: &Config) -> Result<Body<CreateConnection>, ApiError> {
+    let body = extract::parse::<CreateConnection>(json)?;
+    let shape = json!({ "limits": body.value.limits });
+    let mut errors = extract::arrays_for_objects(json, &shape);
+    errors.extend(check(&body.value, config));
+    if errors.is_empty() { Ok(body) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+fn check(request: &CreateConnection, config: &Config) -> Vec<FieldError> {
+    let mut errors: Vec<_> = check_name("name", &request.name).into_iter().collect();
+    match Provider::named(&request.provider) {
+        Some(provider) => errors.extend(missing_credentials(provider, request.credentials.reveal())),
+        None => {
+            let known: Vec<_> = PROVIDERS.iter().map(|provider| provider.name).collect();
+            errors.push(FieldError::new("provider", format!("must be one of: {}", known.join(", "))));
+        }
+    }
+    errors.extend(bad_credentials(request.credentials.reveal()));
+    errors.extend(bad_base_url(&request.settings, config));
+    if request.limits.max_concurrent.is_some_and(|calls| !(1..=MAX_CONCURRENT).contains(&calls)) {
+        errors.push(FieldError::new("limits.max_concurrent", format!("must be from 1 to {MAX_CONCURRENT}")));
+    }
+    errors
+}
+
+fn missing_credentials(provider: &Provider, given: &Credentials) -> Vec<FieldError> {
+    let missing = provider.required.iter().filter(|name| !given.contains_key(**name));
+    missing.map(|name| FieldError::new(format!("credentials.{name}"), "is required")).collect()
+}
+
+fn bad_credentials(credentials: &Credentials) -> Vec<FieldError> {
+    if credentials.len() > MAX_CREDENTIALS {
+        return vec![FieldError::new("credentials", format!("may have at most {MAX_CREDENTIALS} entries"))];
+    }
+    let bad = credentials.iter().filter_map(|(name, secret)| {
+        let message = match secret {
+            secret if secret.is_empty() => "must not be empty".to_owned(),
+            secret if secret.len() > MAX_CREDENTIAL => format!("must be at most {MAX_CREDENTIAL} bytes"),
+            secret if secret.starts_with(MASK) => "is masked: send the secret itself".to_owned(),
+            _ => return None,
+        };
+        Some(FieldError::new(format!("credentials.{name}"), message))
+    });
+    bad.collect()
+}
+
+fn bad_base_url(settings: &Map<String, Value>, config: &Config) -> Option<FieldError> {
+    let wrong = |message: String| Some(FieldError::new("settings.base_url", message));
+    let Value::String(url) = settings.get("base_url")? else { return wrong("must be a string".to_owned()) };
+    match judge_url(url, &config.outbound_allow) {
+        Ok(_) => None,
+        Err(UrlRefusal::Credentials) => {
+            wrong("must not contain a user name or password; put secrets into credentials".to_owned())
+        }
+        Err(refusal @ (UrlRefusal::Scheme | UrlRefusal::PrivateName | UrlRefusal::Address(_))) => {
+            wrong(format!("{refusal}; the operator can exempt addresses with SWITCHHOOK_OUTBOUND_ALLOW"))
+        }
+        Err(refusal) => wrong(refusal.to_string()),
+    }
+}
+
+/// A warning when calls cannot be made with this provider yet.
+pub(super) fn unusable(provider: &str) -> Option<String> {
+    let usable = Provider::named(provider).is_none_or(|provider| provider.usable);
+    (!usable).then(|| format!("This version cannot use {provider} yet: calls with it fail as config_error."))
+}
+
+/// The row as a patch changes it, and what was odd about the patch.
+pub(super) fn apply(
+    mut row: ConnectionRow,
+    patch: &[u8],
+    state: &HttpState,
+) -> Result<(ConnectionRow, Vec<String>), ApiError> {
+    let mut patch = merge_patch::read(patch)?;
+    if patch.get("provider").is_some_and(|provider| *provider != row.provider) {
+        return Err(ApiError::invalid_field("provider", "cannot be changed: make another connection"));
+    }
+    keep_masked(&mut patch, &row.hints.0);
+    let secrets = row.open(&state.vault).map_err(anyhow::Error::from)?;
+    let mut whole = writable(&row, secrets.reveal());
+    merge_patch::merge(&mut whole, patch, &[]);
+    let whole = serde_json::to_vec(&whole).map_err(anyhow::Error::from)?;
+    let Body { value: request, warnings } = read(&whole, &state.config)?;
+    row.seal(&state.vault, &request.credentials);
+    row.name = request.name;
+    row.settings.0 = request.settings;
+    row.max_concurrent = request.limits.max_concurrent;
+    row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
+    Ok((row, warnings))
+}
+
+/// A masked credential that comes back as it was read means: as it is.
+fn keep_masked(patch: &mut Map<String, Value>, hints: &BTreeMap<String, String>) {
+    if let Some(Value::Object(credentials)) = patch.get_mut("credentials") {
+        credentials.retain(|name, value| {
+            let masked = hints.get(name).map(|hint| format!("{MASK}{hint}"));
+            masked.as_deref() != value.as_str() || masked.is_none()
+        });
+    }
+}
+
+fn writable(row: &ConnectionRow, secrets: &Credentials) -> Map<String, Value> {
+    let whole = json!({
+        "name": row.name,
+        "provider": row.provider,
+        "settings": row.settings.0,
+        "credentials": secrets,
+        "limits": { "max_concurrent": row.max_concurrent },
+    });
+    match whole {
+        Value::Object(whole) => whole,
+        _ => unreachable!("json! made an object"),
+    }
+}

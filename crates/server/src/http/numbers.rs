@@ -1,0 +1,277 @@
+//! `/v1/numbers`: phone numbers, each at one carrier connection.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use switchhook_core::Timestamp;
+use switchhook_core::agent::FieldError;
+use switchhook_core::id::{AgentId, ConnectionId, NumberId};
+use switchhook_core::phone_number::PhoneNumber;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::HttpState;
+use super::answer::{List, WithWarnings, created};
+use super::auth::Tenant;
+use super::connections::catalogue::{Kind, Provider};
+use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
+use super::extract::{self, Body, JsonBytes, Page, Params, PathId, check_name};
+use super::merge_patch;
+use crate::clock;
+use crate::store::numbers::{self, NumberRow};
+use crate::store::{Conn, agents, connections, is_duplicate, tenants};
+
+/// The routes below `/v1`.
+pub fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete))
+}
+
+/// A number to make.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct CreateNumber {
+    /// E.164; unique in its connection.
+    #[schema(value_type = String, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
+    number: PhoneNumber,
+    /// What people call it.
+    #[schema(min_length = 1, max_length = 200, example = "Reception")]
+    label: Option<String>,
+    /// The carrier connection that it belongs to.
+    connection_id: Uuid,
+    /// The agent that answers it; calls to it are refused when `null`.
+    inbound_agent_id: Option<Uuid>,
+}
+
+/// Changes to a number, merged into it; `null` clears.
+#[derive(Debug, Deserialize, ToSchema)]
+#[expect(dead_code, reason = "describes the body; it is merged as JSON")]
+struct UpdateNumber {
+    /// E.164; unique in its connection.
+    #[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
+    number: Option<String>,
+    /// What people call it.
+    #[schema(min_length = 1, max_length = 200)]
+    label: Option<String>,
+    /// The carrier connection that it belongs to.
+    connection_id: Option<Uuid>,
+    /// The agent that answers it.
+    inbound_agent_id: Option<Uuid>,
+}
+
+/// A phone number.
+#[derive(Serialize, ToSchema)]
+pub struct NumberResource {
+    /// Its id.
+    id: Uuid,
+    /// E.164.
+    #[schema(example = "+12025550199")]
+    number: String,
+    /// What people call it.
+    label: Option<String>,
+    /// The carrier connection that it belongs to.
+    connection_id: Uuid,
+    /// The agent that answers it.
+    inbound_agent_id: Option<Uuid>,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When it was last changed.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl From<NumberRow> for NumberResource {
+    fn from(row: NumberRow) -> Self {
+        Self {
+            id: row.id,
+            number: row.number,
+            label: row.label,
+            connection_id: row.connection_id,
+            inbound_agent_id: row.inbound_agent_id,
+            created_at: Timestamp::from_micros(row.created_at),
+            updated_at: Timestamp::from_micros(row.updated_at),
+        }
+    }
+}
+
+/// Adds a number.
+#[utoipa::path(
+    post, path = "/numbers", tag = "Numbers", request_body = CreateNumber,
+    responses(
+        (status = 201, description = "The number", body = WithWarnings<NumberResource>,
+            headers(("Location" = String, description = "Where it is"))),
+        Conflict,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn create(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    Body { value: request, warnings }: Body<CreateNumber>,
+) -> Result<Response, ApiError> {
+    let now = state.clock.now();
+    let id = NumberId::new(now, clock::random());
+    let mut tx = state.store.begin().await?;
+    tenants::lock(&mut tx, tenant.id).await?; // What it refers to cannot go away between check and use.
+    check(&mut tx, tenant, &request).await?;
+    let row = NumberRow {
+        id: id.uuid(),
+        tenant_id: tenant.id.uuid(),
+        number: request.number.reveal().to_owned(),
+        label: request.label,
+        connection_id: request.connection_id,
+        inbound_agent_id: request.inbound_agent_id,
+        created_at: now.as_micros(),
+        updated_at: now.as_micros(),
+    };
+    numbers::insert(&mut tx, &row).await.map_err(taken)?;
+    tx.commit().await?;
+    Ok(created(&format!("/v1/numbers/{id}"), NumberResource::from(row), warnings))
+}
+
+/// What a number refers to is the tenant's and fits. What is another tenant's does not exist.
+async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Result<(), ApiError> {
+    let mut errors = Vec::new();
+    if !request.number.is_e164() {
+        errors.push(FieldError::new("number", "must be a phone number in E.164 form, such as +12025550100"));
+    }
+    errors.extend(request.label.as_ref().and_then(|label| check_name("label", label)));
+    match connections::get(conn, tenant.id, ConnectionId::from_uuid(request.connection_id)).await? {
+        None => errors.push(FieldError::new("connection_id", "there is no such connection")),
+        Some(row) if !Provider::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier)) => {
+            let message = format!("is a connection to {}, which is not {}", row.provider, Kind::Carrier.words());
+            errors.push(FieldError::new("connection_id", message));
+        }
+        Some(_) => {}
+    }
+    if let Some(agent) = request.inbound_agent_id
+        && agents::get(conn, tenant.id, AgentId::from_uuid(agent)).await?.is_none()
+    {
+        errors.push(FieldError::new("inbound_agent_id", "there is no such agent"));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+fn taken(error: sqlx::Error) -> ApiError {
+    if is_duplicate(&error) {
+        return ApiError::conflict("number_taken", "The connection already has this number.");
+    }
+    error.into()
+}
+
+/// Lists the tenant's numbers, newest first.
+#[utoipa::path(
+    get, path = "/numbers", tag = "Numbers", params(Page),
+    responses(
+        (status = 200, description = "A page of numbers", body = List<NumberResource>),
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn list(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    Params(page): Params<Page>,
+) -> Result<Json<List<NumberResource>>, ApiError> {
+    let page = page.checked()?;
+    let mut conn = state.store.read().await?;
+    let rows = numbers::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
+    let rows = rows.into_iter().map(NumberResource::from).collect();
+    Ok(Json(List::from_rows(rows, page.limit, |number| number.id)))
+}
+
+/// Shows a number.
+#[utoipa::path(
+    get, path = "/numbers/{id}", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
+    responses(
+        (status = 200, description = "The number", body = NumberResource),
+        NotFound,
+        CommonErrors,
+    )
+)]
+async fn show(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<NumberId>,
+) -> Result<Json<NumberResource>, ApiError> {
+    let mut conn = state.store.read().await?;
+    let row = numbers::get(&mut conn, tenant.id, id).await?.ok_or_else(missing)?;
+    Ok(Json(row.into()))
+}
+
+fn missing() -> ApiError {
+    ApiError::not_found("number")
+}
+
+/// Changes a number.
+#[utoipa::path(
+    patch, path = "/numbers/{id}", tag = "Numbers", request_body = UpdateNumber,
+    params(("id" = Uuid, Path, description = "The number's id")),
+    responses(
+        (status = 200, description = "The number as it is now", body = WithWarnings<NumberResource>),
+        NotFound,
+        Conflict,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn update(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<NumberId>,
+    JsonBytes(patch): JsonBytes,
+) -> Result<Json<WithWarnings<NumberResource>>, ApiError> {
+    let mut tx = state.store.begin().await?;
+    tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
+    let mut row = numbers::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    let Body { value: request, warnings } = patched(&row, &patch)?;
+    check(&mut tx, tenant, &request).await?;
+    row.number = request.number.reveal().to_owned();
+    row.label = request.label;
+    row.connection_id = request.connection_id;
+    row.inbound_agent_id = request.inbound_agent_id;
+    row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
+    numbers::update(&mut tx, &row).await.map_err(taken)?;
+    tx.commit().await?;
+    Ok(Json(WithWarnings { resource: row.into(), warnings }))
+}
+
+fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError> {
+    let patch = merge_patch::read(patch)?;
+    let whole = json!({
+        "number": row.number,
+        "label": row.label,
+        "connection_id": row.connection_id,
+        "inbound_agent_id": row.inbound_agent_id,
+    });
+    let Value::Object(mut whole) = whole else { return Err(ApiError::internal()) };
+    merge_patch::merge(&mut whole, patch, &[]);
+    extract::parse(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
+}
+
+/// Deletes a number. Calls over it that have begun go on.
+#[utoipa::path(
+    delete, path = "/numbers/{id}", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
+    responses(
+        (status = 204, description = "It is deleted"),
+        NotFound,
+        CommonErrors,
+    )
+)]
+async fn delete(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<NumberId>,
+) -> Result<StatusCode, ApiError> {
+    let mut tx = state.store.begin().await?;
+    if !numbers::delete(&mut tx, tenant.id, id).await? {
+        return Err(missing());
+    }
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,95 @@
+//! `GET /v1/tenant`: what the key's tenant may use, and what it uses.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use switchhook_core::Timestamp;
+use switchhook_core::quota;
+use switchhook_core::rate::WINDOW;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::HttpState;
+use super::auth::Tenant;
+use super::error::{ApiError, CommonErrors};
+use crate::store::{calls, tenants};
+
+/// The routes below `/v1`.
+pub fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new().routes(routes!(show))
+}
+
+/// A tenant.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TenantResource {
+    /// Its id.
+    id: Uuid,
+    /// Its name.
+    #[schema(example = "Acme")]
+    name: String,
+    /// Calls queued, dialing or in progress, inbound ones too.
+    concurrent_calls: ConcurrentCalls,
+    /// Calls placed in this calendar month (UTC).
+    monthly_calls: MonthlyCalls,
+    /// Requests.
+    rate_limit: RateLimit,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+/// Calls at the same time.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ConcurrentCalls {
+    /// The most.
+    limit: u32,
+    /// How many there are.
+    in_use: u32,
+}
+
+/// Calls of a month.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MonthlyCalls {
+    /// The most; no cap when `null`.
+    limit: Option<u32>,
+    /// How many there were.
+    used: u32,
+    /// When the next month begins.
+    #[schema(value_type = String, format = DateTime)]
+    resets_at: Timestamp,
+}
+
+/// Requests in a sliding window.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RateLimit {
+    /// The most in any window. The `RateLimit` header of every answer says how many are left.
+    limit: u32,
+    /// The length of the window.
+    window_seconds: u64,
+}
+
+/// Shows the tenant of the key: its limits and how much of them is used.
+#[utoipa::path(
+    get, path = "/tenant", tag = "Tenant",
+    responses(
+        (status = 200, description = "The tenant", body = TenantResource),
+        CommonErrors,
+    )
+)]
+async fn show(State(state): State<HttpState>, tenant: Tenant) -> Result<Json<TenantResource>, ApiError> {
+    let now = state.clock.now();
+    let mut conn = state.store.read().await?;
+    let row = tenants::get(&mut conn, tenant.id).await?.ok_or_else(ApiError::unauthorized)?;
+    let (in_use, used) = calls::count_for_quota(&mut conn, tenant.id, quota::month_start(now)).await?;
+    let limits = row.limits(&state.config);
+    Ok(Json(TenantResource {
+        id: row.id,
+        name: row.name,
+        concurrent_calls: ConcurrentCalls { limit: limits.concurrent_calls, in_use },
+        monthly_calls: MonthlyCalls { limit: limits.monthly_calls, used, resets_at: quota::next_month_start(now) },
+        rate_limit: RateLimit { limit: limits.rate_per_minute, window_seconds: WINDOW.as_secs() },
+        created_at: Timestamp::from_micros(row.created_at),
+    }))
+}

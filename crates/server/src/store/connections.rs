@@ -1,0 +1,182 @@
+//! Connections: credentials and settings of carriers and providers.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use sqlx::FromRow;
+use sqlx::types::Json;
+use switchhook_core::Timestamp;
+use switchhook_core::id::{ConnectionId, TenantId};
+use switchhook_core::private::Private;
+use uuid::Uuid;
+
+use super::{Conn, Tx, on};
+use crate::vault::{Vault, VaultError};
+
+/// The credentials of a connection, by name.
+pub type Credentials = BTreeMap<String, String>;
+
+/// A row of `connections`.
+#[derive(Clone, FromRow)]
+#[expect(missing_docs, reason = "the migration describes the columns")]
+pub struct ConnectionRow {
+    pub id: Uuid,
+    pub tenant_id: Uuid,
+    pub name: String,
+    pub provider: String,
+    pub settings: Json<Map<String, Value>>,
+    pub credentials: Option<Vec<u8>>,
+    pub hints: Json<BTreeMap<String, String>>,
+    pub max_concurrent: Option<i64>,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+impl ConnectionRow {
+    /// A new row without credentials.
+    #[must_use]
+    pub fn new(id: ConnectionId, tenant: TenantId, name: String, provider: String, now: Timestamp) -> Self {
+        Self {
+            id: id.uuid(),
+            tenant_id: tenant.uuid(),
+            name,
+            provider,
+            settings: Json::default(),
+            credentials: None,
+            hints: Json::default(),
+            max_concurrent: None,
+            created_at: now.as_micros(),
+            updated_at: now.as_micros(),
+        }
+    }
+
+    /// Its credentials in the clear; empty when it has none.
+    ///
+    /// # Errors
+    /// When they were sealed with another key, or changed.
+    pub fn open(&self, vault: &Vault) -> Result<Private<Credentials>, VaultError> {
+        let Some(sealed) = &self.credentials else { return Ok(Private::default()) };
+        let plain = vault.open(&self.context(), sealed)?;
+        serde_json::from_slice(plain.reveal()).map(Private::new).map_err(|_| VaultError::Malformed)
+    }
+
+    /// Puts `credentials` in place of those it has.
+    pub fn seal(&mut self, vault: &Vault, credentials: &Private<Credentials>) {
+        let credentials = credentials.reveal();
+        let plain = serde_json::to_vec(credentials).expect("a map of strings is JSON");
+        self.credentials = (!credentials.is_empty()).then(|| vault.seal(&self.context(), &plain));
+        self.hints.0 = credentials.iter().map(|(name, secret)| (name.clone(), hint(secret))).collect();
+    }
+
+    /// What its credentials are sealed for: they open in this row only.
+    fn context(&self) -> String {
+        format!("connection/{}/{}", self.tenant_id, self.id)
+    }
+}
+
+/// The last four characters, by which people recognise a secret; nothing of one so short that they would give it away.
+fn hint(secret: &str) -> String {
+    let length = secret.chars().count();
+    if length < 8 { String::new() } else { secret.chars().skip(length - 4).collect() }
+}
+
+/// Writes a new row.
+///
+/// # Errors
+/// When the database fails; [`is_duplicate`](super::is_duplicate) when the name is taken.
+pub async fn insert(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error> {
+    const SQL: &str = "INSERT INTO connections \
+        (id, tenant_id, name, provider, settings, credentials, hints, max_concurrent, created_at, updated_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(row.id)
+        .bind(row.tenant_id)
+        .bind(&row.name)
+        .bind(&row.provider)
+        .bind(&row.settings)
+        .bind(&row.credentials)
+        .bind(&row.hints)
+        .bind(row.max_concurrent)
+        .bind(row.created_at)
+        .bind(row.updated_at)
+        .execute(c)
+        .await
+        .map(drop))
+}
+
+/// Writes what may change of a row.
+///
+/// # Errors
+/// As [`insert`].
+pub async fn update(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE connections SET name = $3, settings = $4, credentials = $5, hints = $6, \
+        max_concurrent = $7, updated_at = $8 WHERE tenant_id = $1 AND id = $2";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(row.tenant_id)
+        .bind(row.id)
+        .bind(&row.name)
+        .bind(&row.settings)
+        .bind(&row.credentials)
+        .bind(&row.hints)
+        .bind(row.max_concurrent)
+        .bind(row.updated_at)
+        .execute(c)
+        .await
+        .map(drop))
+}
+
+/// One connection.
+///
+/// # Errors
+/// When the database fails.
+pub async fn get(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<Option<ConnectionRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM connections WHERE tenant_id = $1 AND id = $2";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+}
+
+/// A page of a tenant's connections, newest first, and one row more when there are more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(
+    conn: &mut Conn,
+    tenant: TenantId,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<ConnectionRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM connections WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    let before = before.unwrap_or(Uuid::max());
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
+}
+
+/// Deletes a connection; whether there was one.
+///
+/// # Errors
+/// When the database fails; [`is_foreign_key`](super::is_foreign_key) when something still uses it.
+pub async fn delete(tx: &mut Tx, tenant: TenantId, id: ConnectionId) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "DELETE FROM connections WHERE tenant_id = $1 AND id = $2";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected() > 0))
+}
+
+/// The agents (by name) and numbers that use a connection, at most ten of each.
+///
+/// # Errors
+/// When the database fails.
+pub async fn users(
+    conn: &mut Conn,
+    tenant: TenantId,
+    id: ConnectionId,
+) -> Result<(Vec<String>, Vec<String>), sqlx::Error> {
+    const AGENTS: &str = "SELECT a.name FROM agent_connections u JOIN agents a ON a.id = u.agent_id \
+        WHERE u.tenant_id = $1 AND u.connection_id = $2 ORDER BY a.name LIMIT 10";
+    const NUMBERS: &str =
+        "SELECT number FROM numbers WHERE tenant_id = $1 AND connection_id = $2 ORDER BY number LIMIT 10";
+    let agents = on!(conn, |c| sqlx::query_scalar(AGENTS).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)?;
+    let numbers = on!(conn, |c| sqlx::query_scalar(NUMBERS).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)?;
+    Ok((agents, numbers))
+}

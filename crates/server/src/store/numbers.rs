@@ -1,0 +1,119 @@
+//! Phone numbers of tenants, each at one carrier connection.
+
+use sqlx::FromRow;
+use switchhook_core::id::{NumberId, TenantId};
+use uuid::Uuid;
+
+use super::{Conn, Tx, on};
+
+/// A row of `numbers`. `Debug` would print a phone number, so there is none.
+#[derive(Clone, FromRow)]
+#[expect(missing_docs, reason = "the migration describes the columns")]
+pub struct NumberRow {
+    pub id: Uuid,
+    pub tenant_id: Uuid,
+    pub number: String,
+    pub label: Option<String>,
+    pub connection_id: Uuid,
+    pub inbound_agent_id: Option<Uuid>,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+/// Writes a new number.
+///
+/// # Errors
+/// When the database fails; [`is_duplicate`](super::is_duplicate) when its connection already has it.
+pub async fn insert(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
+    const SQL: &str = "INSERT INTO numbers \
+        (id, tenant_id, number, label, connection_id, inbound_agent_id, created_at, updated_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(row.id)
+        .bind(row.tenant_id)
+        .bind(&row.number)
+        .bind(&row.label)
+        .bind(row.connection_id)
+        .bind(row.inbound_agent_id)
+        .bind(row.created_at)
+        .bind(row.updated_at)
+        .execute(c)
+        .await
+        .map(drop))
+}
+
+/// Writes what may change of a number.
+///
+/// # Errors
+/// As [`insert`].
+pub async fn update(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE numbers SET number = $3, label = $4, connection_id = $5, inbound_agent_id = $6, \
+        updated_at = $7 WHERE tenant_id = $1 AND id = $2";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(row.tenant_id)
+        .bind(row.id)
+        .bind(&row.number)
+        .bind(&row.label)
+        .bind(row.connection_id)
+        .bind(row.inbound_agent_id)
+        .bind(row.updated_at)
+        .execute(c)
+        .await
+        .map(drop))
+}
+
+/// One number.
+///
+/// # Errors
+/// When the database fails.
+pub async fn get(conn: &mut Conn, tenant: TenantId, id: NumberId) -> Result<Option<NumberRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM numbers WHERE tenant_id = $1 AND id = $2";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+}
+
+/// The tenant's rows of one phone number: one for each connection that has it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn by_number(conn: &mut Conn, tenant: TenantId, number: &str) -> Result<Vec<NumberRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM numbers WHERE tenant_id = $1 AND number = $2 ORDER BY id";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(number).fetch_all(c).await)
+}
+
+/// Up to `limit` of a tenant's numbers, oldest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn some(conn: &mut Conn, tenant: TenantId, limit: i64) -> Result<Vec<NumberRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM numbers WHERE tenant_id = $1 ORDER BY id LIMIT $2";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(limit).fetch_all(c).await)
+}
+
+/// A page of a tenant's numbers, newest first, and one row more when there are more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(
+    conn: &mut Conn,
+    tenant: TenantId,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<NumberRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM numbers WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    let before = before.unwrap_or(Uuid::max());
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
+}
+
+/// Deletes a number; whether there was one.
+///
+/// # Errors
+/// When the database fails.
+pub async fn delete(tx: &mut Tx, tenant: TenantId, id: NumberId) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "DELETE FROM numbers WHERE tenant_id = $1 AND id = $2";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected() > 0))
+}
