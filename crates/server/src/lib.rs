@@ -7,8 +7,9 @@ pub mod clock;
 pub mod config;
 pub mod hints;
 pub mod http;
-pub mod models;
+
 pub mod providers;
 pub mod store;
 pub mod talk;
 pub mod vault;
+pub mod models;

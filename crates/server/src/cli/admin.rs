@@ -1,0 +1,46 @@
+//! `seed`, `migrate`, `openapi`.
+
+use std::process::ExitCode;
+
+use super::{Failure, output};
+use crate::config::Config;
+use crate::operator::{self, Seeded};
+use crate::store::Store;
+
+pub(super) async fn seed(config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    let store = Store::open(&config.database_url()).await?;
+    let seeded = operator::seed(&store, config).await?;
+    store.close().await;
+    if json {
+        output::json(&seeded)?;
+    } else {
+        tell(&seeded, &config.listen.to_string());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was seeded, and a line that places a call.
+pub(super) fn tell(seeded: &Seeded, address: &str) {
+    output::line(&format!("Tenant   {}  {}", seeded.tenant.id, seeded.tenant.name));
+    output::line(&format!("Agent    {}  Ava", seeded.agent_id));
+    output::line(&format!("Number   {}", seeded.number));
+    output::line(&format!("API key  {}", seeded.api_key.key));
+    output::line("\nThe key is shown only now. Place a call with:\n");
+    output::line(&format!(
+        "  curl -s http://{address}/v1/calls -H 'Authorization: Bearer {}' \\\n    -H 'Content-Type: application/json' \
+         -d '{{\"agent_id\":\"{}\",\"to\":\"+12025550100\"}}'\n",
+        seeded.api_key.key, seeded.agent_id
+    ));
+}
+
+pub(super) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {
+    let store = Store::open(&config.database_url()).await?;
+    store.close().await;
+    output::line("The database's schema is up to date.");
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn openapi() -> Result<ExitCode, Failure> {
+    output::json(&crate::http::openapi())?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,93 @@
+//! `switchhook key …`: recovery when a tenant lost its last key.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Subcommand;
+use switchhook_core::Timestamp;
+use switchhook_core::id::{ApiKeyId, TenantId};
+
+use super::{Failure, output};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::http::api_keys::ApiKey;
+use crate::operator;
+use crate::store::{Store, api_keys};
+
+/// What to do with keys.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make a key.
+    Create {
+        /// Whose key.
+        tenant: TenantId,
+        /// A label for recognising it.
+        #[arg(long)]
+        name: Option<String>,
+        /// After how many days it expires; never when not given.
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3_650))]
+        expires_in_days: Option<u32>,
+    },
+    /// List a tenant's keys.
+    List {
+        /// Whose keys.
+        tenant: TenantId,
+    },
+    /// Revoke a key at once.
+    Revoke {
+        /// Whose key.
+        tenant: TenantId,
+        /// Its id.
+        id: ApiKeyId,
+    },
+}
+
+pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    let store = Store::open(&config.database_url()).await?;
+    let done = execute(command, &store, config, json).await;
+    store.close().await;
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+async fn execute(command: Command, store: &Store, config: &Config, json: bool) -> Result<(), Failure> {
+    match command {
+        Command::Create { tenant, name, expires_in_days } => {
+            let key = operator::create_key(store, config, tenant, name.as_deref(), expires_in_days).await?;
+            if json {
+                output::json(&key)?;
+            } else {
+                output::line(&format!("API key, shown only now: {}", key.key));
+            }
+        }
+        Command::List { tenant } => {
+            let rows = api_keys::list(&mut store.read().await?, tenant, None, i64::from(i32::MAX)).await?;
+            let keys: Vec<ApiKey> = rows.into_iter().map(ApiKey::from).collect();
+            if json { output::json(&keys)? } else { print(&keys) }
+        }
+        Command::Revoke { tenant, id } => {
+            let mut tx = store.begin().await?;
+            let known = api_keys::revoke(&mut tx, tenant, id, Clock::system().now()).await?;
+            tx.commit().await?;
+            known.then_some(()).with_context(|| format!("tenant {tenant} has no key {id}"))?;
+            if !json {
+                output::line("Revoked.");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn print(keys: &[ApiKey]) {
+    let at = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), |at| at.to_string());
+    let row = |key: &ApiKey| {
+        vec![
+            key.id.to_string(),
+            key.prefix.clone(),
+            key.name.clone().unwrap_or_default(),
+            at(key.last_used_at),
+            at(key.expires_at),
+            at(key.revoked_at),
+        ]
+    };
+    output::table(&["ID", "PREFIX", "NAME", "LAST USED", "EXPIRES", "REVOKED"], &keys.iter().map(row).collect::<Vec<_>>());
+}

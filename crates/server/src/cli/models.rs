@@ -1,0 +1,120 @@
+//! `switchhook models …`: the local speech models.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use clap::Subcommand;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{Failure, output};
+use crate::config::Config;
+use crate::models::{ModelStatus, Models, Progress, Stage};
+
+/// What to do with models.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// List the models: sizes, licences, hashes.
+    List,
+    /// Download what is missing, with the pip client.
+    Pull {
+        /// Which; all when none is named.
+        ids: Vec<String>,
+        /// Take this wheel instead of downloading one.
+        #[arg(long, value_name = "FILE.whl", conflicts_with = "ids")]
+        from: Option<PathBuf>,
+    },
+    /// Read every model and compare it with its hashes.
+    Verify,
+}
+
+pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    let models = Models::new(&config.data_dir);
+    let work = move || match command {
+        Command::List => Ok((models.status(), true)),
+        Command::Verify => {
+            let verified = models.verify();
+            let good = verified.iter().all(|model| model.verified == Some(true));
+            Ok((verified, good))
+        }
+        Command::Pull { from: Some(wheel), .. } => {
+            models.pull_from_file(&wheel, &Bar::new()).map(|model| (vec![model], true)).map_err(anyhow::Error::from)
+        }
+        Command::Pull { ids, from: None } => {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            models.pull(&ids, &Bar::new()).map(|models| (models, true)).map_err(anyhow::Error::from)
+        }
+    };
+    let (models, good) = tokio::task::spawn_blocking(work).await.map_err(anyhow::Error::from)??;
+    if json { output::json(&models)? } else { print(&models) }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print(models: &[ModelStatus]) {
+    let row = |model: &ModelStatus| {
+        let state = match (model.installed, model.verified) {
+            (false, _) => "missing",
+            (true, Some(false)) => "damaged",
+            (true, Some(true)) => "verified",
+            (true, None) => "installed",
+        };
+        vec![
+            model.id.to_owned(),
+            model.version.to_owned(),
+            state.to_owned(),
+            format!("{:.0} MB", bytes(model.download_bytes)),
+            format!("{:.0} MB", bytes(model.bytes)),
+            model.license.to_owned(),
+            model.sha256.chars().take(12).collect(),
+        ]
+    };
+    let heading = ["MODEL", "VERSION", "STATE", "DOWNLOAD", "ON DISK", "LICENCE", "SHA-256"];
+    output::table(&heading, &models.iter().map(row).collect::<Vec<_>>());
+    for model in models {
+        output::line(&format!("\n{}: {}. {}", model.id, model.purpose, model.attribution));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown in megabytes")]
+fn bytes(count: u64) -> f64 {
+    count as f64 / 1e6
+}
+
+/// A progress bar on a terminal, and one line per stage where there is none.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    told: Mutex<Option<(String, Stage)>>,
+}
+
+impl Bar {
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{msg:40} [{bar:30}] {bytes}/{total_bytes}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar, told: Mutex::new(None) }
+    }
+}
+
+impl Progress for Bar {
+    fn report(&self, id: &str, stage: Stage, done: u64, total: u64) {
+        let mut told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let words = match stage {
+            Stage::Download => format!("Downloading {id}"),
+            Stage::Unpack => format!("Checking and converting {id}"),
+            Stage::Done => format!("{id} is ready"),
+        };
+        if told.as_ref().is_none_or(|(last, at)| last != id || *at != stage) {
+            if self.bar.is_hidden() {
+                output::note(&words);
+            }
+            *told = Some((id.to_owned(), stage));
+        }
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+        self.bar.set_message(words);
+        if stage == Stage::Done {
+            self.bar.finish_and_clear();
+            self.bar.reset();
+        }
+    }
+}

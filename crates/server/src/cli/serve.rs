@@ -1,0 +1,58 @@
+//! `switchhook serve` and `switchhook dev`.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::{Failure, admin, output};
+use crate::app::Service;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::models::Models;
+use crate::{lifecycle, operator, telemetry};
+
+/// How to serve.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Where to listen [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) listen: Option<String>,
+}
+
+pub(super) async fn serve(_args: &Args, config: Arc<Config>) -> Result<ExitCode, Failure> {
+    telemetry::start();
+    let service = start(&config).await?;
+    until_stopped(service, &config).await;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) async fn dev(_args: &Args, config: Arc<Config>) -> Result<ExitCode, Failure> {
+    telemetry::start();
+    let first_start = !config.data_dir.join("switchhook.db").exists();
+    let service = start(&config).await?;
+    if first_start {
+        let seeded = operator::seed(service.store(), &config).await?;
+        admin::tell(&seeded, &service.address().to_string());
+    } else {
+        output::line("The tenant, agent and number of the first start are still there; `switchhook seed` makes a new key.");
+    }
+    until_stopped(service, &config).await;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn start(config: &Arc<Config>) -> anyhow::Result<Service> {
+    let service = Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await?;
+    output::line(&format!("Switchhook listens on http://{} (API documentation at /docs)", service.address()));
+    Ok(service)
+}
+
+async fn until_stopped(service: Service, config: &Config) {
+    lifecycle::asked_to_stop().await;
+    output::note("Stopping: live calls may end; a second signal ends them now.");
+    let patience = config.drain_timeout;
+    let hurry = service.hurry();
+    tokio::spawn(async move {
+        lifecycle::asked_to_stop().await;
+        hurry.cancel();
+    });
+    service.stop(patience).await;
+}

@@ -1,0 +1,161 @@
+//! `switchhook tenant …`: works while the service runs and while it is down.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Subcommand;
+use switchhook_core::id::TenantId;
+
+use super::{Failure, output};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::operator::{self, Tenant};
+use crate::store::tenants::{self, MonthlyCap, OwnLimits};
+use crate::store::{Store, Tx};
+
+/// What to do with tenants.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make a tenant and its first key.
+    Create {
+        /// What to call it.
+        name: String,
+        #[command(flatten)]
+        limits: Limits,
+    },
+    /// List all tenants.
+    List,
+    /// Show one tenant.
+    Show {
+        /// Its id.
+        id: TenantId,
+    },
+    /// Change a tenant's limits or name.
+    Set {
+        /// Its id.
+        id: TenantId,
+        /// Its new name.
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        limits: Limits,
+    },
+    /// Stop a tenant's keys from working: they get 403.
+    Deactivate {
+        /// Its id.
+        id: TenantId,
+    },
+    /// Let them work again.
+    Activate {
+        /// Its id.
+        id: TenantId,
+    },
+}
+
+/// Limits of a tenant; what is not given stays as it is, or as configured.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Authenticated requests in any 60 seconds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate_limit: Option<u32>,
+    /// Calls queued, dialing or in progress at the same time.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    concurrent_calls: Option<u32>,
+    /// Calls in a calendar month (UTC), or none.
+    #[arg(long, value_name = "N|none", value_parser = monthly)]
+    monthly_calls: Option<MonthlyCap>,
+}
+
+fn monthly(text: &str) -> Result<MonthlyCap, String> {
+    match text {
+        "none" => Ok(MonthlyCap::None),
+        _ => text.parse().map(MonthlyCap::Calls).map_err(|_| "must be a whole number or none".to_owned()),
+    }
+}
+
+impl From<Limits> for OwnLimits {
+    fn from(limits: Limits) -> Self {
+        Self {
+            rate_per_minute: limits.rate_limit,
+            concurrent_calls: limits.concurrent_calls,
+            monthly_calls: limits.monthly_calls,
+        }
+    }
+}
+
+pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    let store = Store::open(&config.database_url()).await?;
+    let done = execute(command, &store, config, json).await;
+    store.close().await;
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+async fn execute(command: Command, store: &Store, config: &Config, json: bool) -> Result<(), Failure> {
+    let now = Clock::system().now();
+    let mut tx = match command {
+        Command::Create { name, limits } => return create(store, config, &name, limits.into(), json).await,
+        Command::List => return list(store, config, json).await,
+        _ => store.begin().await?,
+    };
+    let id = match command {
+        Command::Create { .. } | Command::List => unreachable!("answered above"),
+        Command::Show { id } => id,
+        Command::Set { id, name, limits } => {
+            if let Some(name) = name {
+                tenants::rename_for_operator(&mut tx, id, &name, now).await?;
+            }
+            tenants::set_limits_for_operator(&mut tx, id, limits.into(), now).await?;
+            id
+        }
+        Command::Deactivate { id } => {
+            tenants::set_active_for_operator(&mut tx, id, false, now).await?;
+            id
+        }
+        Command::Activate { id } => {
+            tenants::set_active_for_operator(&mut tx, id, true, now).await?;
+            id
+        }
+    };
+    let tenant = shown(&mut tx, id, config).await?;
+    tx.commit().await?;
+    if json { output::json(&tenant)? } else { print(&[tenant]) }
+    Ok(())
+}
+
+async fn shown(tx: &mut Tx, id: TenantId, config: &Config) -> anyhow::Result<Tenant> {
+    let row = tenants::get(tx, id).await?.with_context(|| format!("there is no tenant {id}"))?;
+    Ok(Tenant::of(&row, config))
+}
+
+async fn create(store: &Store, config: &Config, name: &str, limits: OwnLimits, json: bool) -> Result<(), Failure> {
+    let created = operator::create_tenant(store, config, name, limits).await?;
+    if json {
+        output::json(&created)?;
+    } else {
+        print(std::slice::from_ref(&created.tenant));
+        output::line(&format!("\nAPI key, shown only now: {}", created.api_key.key));
+    }
+    Ok(())
+}
+
+async fn list(store: &Store, config: &Config, json: bool) -> Result<(), Failure> {
+    let rows = tenants::list_for_operator(&mut store.read().await?).await?;
+    let all: Vec<Tenant> = rows.iter().map(|row| Tenant::of(row, config)).collect();
+    if json { output::json(&all)? } else { print(&all) }
+    Ok(())
+}
+
+fn print(tenants: &[Tenant]) {
+    let row = |tenant: &Tenant| {
+        vec![
+            tenant.id.to_string(),
+            tenant.name.clone(),
+            if tenant.active { "active" } else { "deactivated" }.to_owned(),
+            tenant.rate_limit.to_string(),
+            tenant.concurrent_calls.to_string(),
+            tenant.monthly_calls.map_or_else(|| "none".to_owned(), |calls| calls.to_string()),
+        ]
+    };
+    let heading = ["ID", "NAME", "STATE", "REQUESTS/MIN", "CALLS AT ONCE", "CALLS/MONTH"];
+    output::table(&heading, &tenants.iter().map(row).collect::<Vec<_>>());
+}
