@@ -1,5 +1,6 @@
 //! Frames: 20 ms of telephone sound, and whose it is.
 
+use std::fmt;
 use std::time::Duration;
 
 /// Samples per second on every call.
@@ -10,7 +11,9 @@ pub const FRAME_SAMPLES: usize = 160;
 pub const FRAME_DURATION: Duration = Duration::from_millis(20);
 
 /// 20 ms of sound: 160 samples of 16 bit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// `Debug` tells how loud it is and nothing of what is said.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Frame([i16; FRAME_SAMPLES]);
 
 /// Sound of the person at the other end. Not to be mixed up with [`AgentAudio`].
@@ -50,6 +53,11 @@ impl Frame {
         &self.0
     }
 
+    /// The samples, to be changed in place.
+    pub const fn samples_mut(&mut self) -> &mut [i16; FRAME_SAMPLES] {
+        &mut self.0
+    }
+
     /// How loud it is; see [`crate::level::rms_dbfs`].
     #[must_use]
     pub fn rms_dbfs(&self) -> f32 {
@@ -57,10 +65,22 @@ impl Frame {
     }
 }
 
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Frame({:.0} dBFS)", self.rms_dbfs())
+    }
+}
+
 /// Cuts sound of any length into frames.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Framer {
     left: Vec<i16>,
+}
+
+impl fmt::Debug for Framer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Framer({} samples wait)", self.left.len())
+    }
 }
 
 impl Framer {
@@ -84,6 +104,16 @@ impl Framer {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_is_said_stays_out_of_debug() {
+        let mut frame = Frame::silence();
+        frame.samples_mut().fill(16_384);
+        assert_eq!(format!("{:?}", CallerAudio(frame)), "CallerAudio(Frame(-6 dBFS))");
+        let mut framer = Framer::default();
+        framer.push(&[16_384; 170]);
+        assert_eq!(format!("{framer:?}"), "Framer(10 samples wait)");
+    }
 
     proptest! {
         #[test]

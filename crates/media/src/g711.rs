@@ -149,27 +149,43 @@ fn alaw_expand(byte: u8) -> i16 {
 mod tests {
     use super::*;
 
-    /// Every output value stands in the middle of the interval between two decision values (G.711 tables 1 and 2). In 16-bit
-    /// units an interval of segment `s` is `8 << s` wide in µ-law, and `16 << max(s - 1, 0)` in A-law.
+    /// One half of a law as the standard's tables print it: for each code without its sign, the decision value at which its
+    /// interval begins and the value it is decoded to, in 16 bits.
+    fn table_of_the_standard(law: Law) -> Vec<(i32, i32)> {
+        // The tables count to 8159 in µ-law and to 4096 in A-law.
+        let unit = if law == Law::Mu { 4 } else { 8 };
+        let (mut table, mut begin) = (Vec::new(), 0);
+        for code in 0..128 {
+            let segment = code / 16;
+            let (width, twice_the_value) = match law {
+                // The first interval reaches to both sides of zero, which it is decoded to.
+                Law::Mu if code == 0 => (1, 0),
+                Law::Mu => (2 << segment, 2 * begin + (2 << segment)),
+                Law::A if segment == 0 => (2, 2 * begin + 2),
+                Law::A => (1 << segment, 2 * begin + (1 << segment)),
+            };
+            table.push((begin * unit, twice_the_value * unit / 2));
+            begin += width;
+        }
+        table
+    }
+
     #[test]
-    fn every_sample_is_coded_by_the_interval_it_lies_in() {
-        for sample in i16::MIN..=i16::MAX {
-            for law in [Law::Mu, Law::A] {
-                let code = law.encode(sample);
-                let (value, segment) = match law {
-                    Law::Mu => (i32::from(law.decode(code)).abs(), (!code >> 4) & 7),
-                    Law::A => (i32::from(law.decode(code)).abs(), ((code ^ 0x55) >> 4) & 7),
-                };
-                let half = match law {
-                    Law::Mu => 4 << segment,
-                    Law::A => 8 << segment.saturating_sub(1),
-                };
+    fn every_sample_is_coded_as_the_tables_of_the_standard_say() {
+        for law in [Law::Mu, Law::A] {
+            let table = table_of_the_standard(law);
+            let inverted = if law == Law::Mu { 0xff } else { 0xd5 };
+            for sample in i16::MIN..=i16::MAX {
+                // A negative sample on a decision value belongs to the interval nearer to zero: it is judged by its one's
+                // complement, as in the ITU's own tools (G.191).
                 let magnitude = i32::from(if sample < 0 { !sample } else { sample });
-                let clipped = magnitude >= value + half && law.encode(i16::MAX) & 0x7f == code & 0x7f;
-                let inside = (value - half..value + half).contains(&magnitude);
-                assert!(inside || clipped, "{law:?} {sample} was coded as {value} ± {half}");
-                // Both laws send a one for positive, before and after their bits are inverted.
-                assert_eq!(code & 0x80 == 0, sample < 0, "{law:?} {sample} changed its sign");
+                let code = table.iter().rposition(|(begin, _)| *begin <= magnitude).expect("the first begins at zero");
+                let sign = if sample < 0 { 0x80 } else { 0 };
+                let expected = (sign | u8::try_from(code).expect("128 codes")) ^ inverted;
+                assert_eq!(law.encode(sample), expected, "{law:?} {sample}");
+                let value = table[code].1;
+                let decoded = i32::from(law.decode(expected));
+                assert_eq!(decoded, if sample < 0 { -value } else { value }, "{law:?} {sample} {expected:#04x}");
             }
         }
     }

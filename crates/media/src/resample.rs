@@ -1,24 +1,36 @@
-//! Changing the sample rate, band-limited (rubato's FFT resampler in chunks of 20 ms; it delays by about 10 ms).
+//! Changing the sample rate, band-limited: rubato's FFT resampler in chunks of 20 ms.
+//!
+//! The sound keeps its place in time: the 10 ms by which the filter delays are cut off at the beginning and given at the end
+//! by [`Resampler::flush`]. In a live stream the newest 10 to 30 ms are therefore still inside.
 
-use audioadapter_buffers::direct::SequentialSlice;
-use rubato::{Fft, FixedSync, Resampler as _};
+use rubato::audioadapter_buffers::direct::SequentialSlice;
+use rubato::{Fft, FixedSync, Resampler as _, WindowFunction};
 
 /// Resamples one stream, in one direction. Make one per direction and call, not per frame: it remembers what came before.
 pub struct Resampler {
     from_hz: u32,
     to_hz: u32,
-    inner: Option<Fft<f32>>,
+    /// `None` when both rates are the same.
+    filter: Option<Filter>,
     waiting: Vec<f32>,
-    chunk_out: Vec<f32>,
-    /// Delayed samples at the very beginning that are still to be dropped.
-    skip: usize,
     taken: u64,
     given: u64,
 }
 
+struct Filter {
+    fft: Fft<f32>,
+    chunk_in: usize,
+    chunk_out: Vec<f32>,
+    /// Delayed samples at the very beginning that are still to be dropped.
+    skip: usize,
+}
+
 /// The pair of rates cannot be resampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot resample from {from_hz} Hz to {to_hz} Hz")]
+#[error(
+    "cannot resample from {from_hz} Hz to {to_hz} Hz: use rates from 8000 to 192000 Hz that share a divisor of 10 or more, \
+     such as 8000, 16000, 24000, 44100 and 48000"
+)]
 pub struct UnsupportedRates {
     from_hz: u32,
     to_hz: u32,
@@ -34,87 +46,104 @@ impl Resampler {
     /// From one rate to another, both in samples per second.
     ///
     /// # Errors
-    /// When a rate is not between 1 kHz and 192 kHz.
+    /// When a rate is not between 8 and 192 kHz, or when the two have so little in common that a chunk would be longer than
+    /// 100 ms. Every pair of 8000, 16000, 24000, 44100 and 48000 is supported.
     pub fn new(from_hz: u32, to_hz: u32) -> Result<Self, UnsupportedRates> {
-        let unsupported = || UnsupportedRates { from_hz, to_hz };
-        if !(1_000..=192_000).contains(&from_hz) || !(1_000..=192_000).contains(&to_hz) {
-            return Err(unsupported());
+        let usable = |hz| (8_000..=192_000).contains(&hz);
+        if !usable(from_hz) || !usable(to_hz) || common_divisor(from_hz, to_hz) < 10 {
+            return Err(UnsupportedRates { from_hz, to_hz });
         }
-        let inner = if from_hz == to_hz {
-            None
-        } else {
-            let rate = |hz: u32| usize::try_from(hz).map_err(|_| unsupported());
-            let (from, to) = (rate(from_hz)?, rate(to_hz)?);
-            Some(
-                Fft::new_custom(from, to, from / 50, 1, 1, rubato::WindowFunction::BlackmanHarris2, FixedSync::Both)
-                    .map_err(|_| unsupported())?,
-            )
-        };
-        let skip = inner.as_ref().map_or(0, |inner| inner.output_delay());
-        let chunk_out = vec![0.0; inner.as_ref().map_or(0, |inner| inner.output_frames_max())];
-        Ok(Self { from_hz, to_hz, inner, waiting: Vec::new(), chunk_out, skip, taken: 0, given: 0 })
+        let filter = if from_hz == to_hz { None } else { Some(Filter::new(from_hz, to_hz)?) };
+        Ok(Self { from_hz, to_hz, filter, waiting: Vec::new(), taken: 0, given: 0 })
     }
 
-    /// Takes sound from -1 to 1 of any length and appends what can be given to `out`.
-    pub fn process_f32(&mut self, input: &[f32], out: &mut Vec<f32>) {
-        self.taken += u64::try_from(input.len()).unwrap_or(0);
-        self.waiting.extend_from_slice(input);
-        self.drain(out);
-    }
-
-    /// As [`Resampler::process_f32`], in 16 bit.
+    /// Takes 16-bit sound of any length and appends what can be given already to `out`.
     pub fn process(&mut self, input: &[i16], out: &mut Vec<i16>) {
-        let input: Vec<f32> = input.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
-        let mut floats = Vec::new();
-        self.process_f32(&input, &mut floats);
-        out.extend(floats.into_iter().map(to_i16));
+        self.taken += length(input);
+        self.waiting.extend(input.iter().map(|sample| f32::from(*sample) / 32_768.0));
+        self.convert(|sound| out.extend(sound.iter().map(|sample| to_i16(*sample))));
     }
 
-    /// Appends the rest: as much sound as was put in, at the new rate.
-    pub fn flush_f32(&mut self, out: &mut Vec<f32>) {
-        let due = self.taken * u64::from(self.to_hz) / u64::from(self.from_hz);
-        while self.inner.is_some() && self.given < due {
-            let Some(needed) = self.inner.as_ref().map(rubato::Resampler::input_frames_next) else { break };
-            self.waiting.resize(self.waiting.len().next_multiple_of(needed).max(needed), 0.0);
-            let before = out.len();
-            self.drain(out);
-            if self.given > due {
-                let extra = usize::try_from(self.given - due).unwrap_or(0);
-                out.truncate(out.len().saturating_sub(extra).max(before));
-                self.given = due;
-            }
-        }
+    /// As [`Resampler::process`], with samples from -1 to 1.
+    pub fn process_f32(&mut self, input: &[f32], out: &mut Vec<f32>) {
+        self.taken += length(input);
+        self.waiting.extend_from_slice(input);
+        self.convert(|sound| out.extend_from_slice(sound));
     }
 
-    /// As [`Resampler::flush_f32`], in 16 bit.
+    /// Appends the rest, so that as much sound has come out as went in (rounded down to whole samples), and forgets the
+    /// stream: what comes next is a new one.
     pub fn flush(&mut self, out: &mut Vec<i16>) {
-        let mut floats = Vec::new();
-        self.flush_f32(&mut floats);
-        out.extend(floats.into_iter().map(to_i16));
+        self.finish(|sound| out.extend(sound.iter().map(|sample| to_i16(*sample))));
     }
 
-    fn drain(&mut self, out: &mut Vec<f32>) {
-        let Some(inner) = &mut self.inner else {
-            self.given += u64::try_from(self.waiting.len()).unwrap_or(0);
-            out.append(&mut self.waiting);
+    /// As [`Resampler::flush`], with samples from -1 to 1.
+    pub fn flush_f32(&mut self, out: &mut Vec<f32>) {
+        self.finish(|sound| out.extend_from_slice(sound));
+    }
+
+    /// Converts every whole chunk that waits.
+    fn convert(&mut self, mut give: impl FnMut(&[f32])) {
+        let Some(filter) = &mut self.filter else {
+            self.given += length(&self.waiting);
+            give(&self.waiting);
+            self.waiting.clear();
             return;
         };
-        let needed = inner.input_frames_next();
-        let whole = self.waiting.len() / needed * needed;
-        for chunk in self.waiting[..whole].chunks_exact(needed) {
-            let room = self.chunk_out.len();
-            let input = SequentialSlice::new(chunk, 1, needed).expect("the slice has exactly that many samples");
-            let mut output = SequentialSlice::new_mut(&mut self.chunk_out, 1, room)
-                .expect("the slice has exactly that many samples");
-            let (_, written) = inner
-                .process_into_buffer(&input, &mut output, None)
-                .expect("both buffers are as large as it asked for");
-            let skipped = self.skip.min(written);
-            self.skip -= skipped;
-            self.given += u64::try_from(written - skipped).unwrap_or(0);
-            out.extend_from_slice(&self.chunk_out[skipped..written]);
+        let whole = self.waiting.len() / filter.chunk_in * filter.chunk_in;
+        for chunk in self.waiting[..whole].chunks_exact(filter.chunk_in) {
+            let sound = filter.convert(chunk);
+            self.given += length(sound);
+            give(sound);
         }
         self.waiting.drain(..whole);
+    }
+
+    fn finish(&mut self, mut give: impl FnMut(&[f32])) {
+        let due = self.taken * u64::from(self.to_hz) / u64::from(self.from_hz);
+        while let Some(filter) = &self.filter
+            && self.given < due
+        {
+            let missing = usize::try_from(due - self.given).unwrap_or(usize::MAX);
+            // Less than a chunk waits between calls.
+            self.waiting.resize(filter.chunk_in, 0.0);
+            self.convert(|sound| give(&sound[..sound.len().min(missing)]));
+        }
+        if let Some(filter) = &mut self.filter {
+            filter.forget();
+        }
+        self.waiting.clear();
+        (self.taken, self.given) = (0, 0);
+    }
+}
+
+impl Filter {
+    fn new(from_hz: u32, to_hz: u32) -> Result<Self, UnsupportedRates> {
+        let unsupported = || UnsupportedRates { from_hz, to_hz };
+        let rate = |hz: u32| usize::try_from(hz).map_err(|_| unsupported());
+        let (from, to) = (rate(from_hz)?, rate(to_hz)?);
+        let fft = Fft::new_custom(from, to, from / 50, 1, 1, WindowFunction::BlackmanHarris2, FixedSync::Both)
+            .map_err(|_| unsupported())?;
+        let (chunk_in, chunk_out, skip) = (fft.input_frames_next(), fft.output_frames_max(), fft.output_delay());
+        Ok(Self { fft, chunk_in, chunk_out: vec![0.0; chunk_out], skip })
+    }
+
+    fn convert(&mut self, chunk: &[f32]) -> &[f32] {
+        let room = self.chunk_out.len();
+        let input = SequentialSlice::new(chunk, 1, self.chunk_in).expect("chunks are cut to this length");
+        let mut output = SequentialSlice::new_mut(&mut self.chunk_out, 1, room).expect("this is its own length");
+        let (_, written) = self
+            .fft
+            .process_into_buffer(&input, &mut output, None)
+            .expect("both buffers are as large as the resampler asked for");
+        let skipped = self.skip.min(written);
+        self.skip -= skipped;
+        &self.chunk_out[skipped..written]
+    }
+
+    fn forget(&mut self) {
+        self.fft.reset();
+        self.skip = self.fft.output_delay();
     }
 }
 
@@ -130,6 +159,14 @@ pub fn whole(samples: &[i16], from_hz: u32, to_hz: u32) -> Result<Vec<i16>, Unsu
     Ok(out)
 }
 
+fn length<T>(sound: &[T]) -> u64 {
+    u64::try_from(sound.len()).unwrap_or(u64::MAX)
+}
+
+fn common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
 #[expect(clippy::cast_possible_truncation, reason = "clamped to 16 bits")]
 fn to_i16(sample: f32) -> i16 {
     (sample * 32_768.0).round().clamp(-32_768.0, 32_767.0) as i16
@@ -142,35 +179,64 @@ mod tests {
     use crate::tone::sine;
     use proptest::prelude::*;
 
+    const RATES: [u32; 5] = [8_000, 16_000, 24_000, 44_100, 48_000];
+
+    /// The level of the middle half, where a tone is neither beginning nor ending, against that of the tone put in.
     fn gain_db(hz: f64, from: u32, to: u32) -> f32 {
         let tone = sine(hz, from, 0.5, usize::try_from(from).expect("small"));
         let out = whole(&tone, from, to).expect("supported");
-        let (a, b) = (out.len() / 4, out.len() * 3 / 4);
-        rms_dbfs(&out[a..b]) - rms_dbfs(&tone)
+        rms_dbfs(&out[out.len() / 4..out.len() * 3 / 4]) - rms_dbfs(&tone)
     }
 
     #[test]
-    fn the_telephone_band_is_kept_and_nothing_folds_into_it() {
-        for (from, to) in [(8_000, 16_000), (16_000, 8_000), (24_000, 8_000), (48_000, 16_000)] {
-            assert!(gain_db(3_400.0, from, to).abs() < 0.5, "{from} to {to}: {}", gain_db(3_400.0, from, to));
+    fn the_telephone_band_is_kept_between_all_rates_and_nothing_folds_into_it() {
+        for (from, to) in RATES.into_iter().flat_map(|from| RATES.map(|to| (from, to))) {
+            let gain = gain_db(3_400.0, from, to);
+            assert!(gain.abs() < 0.5, "3.4 kHz from {from} to {to}: {gain} dB");
+            if from > to && to == 8_000 {
+                let alias = gain_db(4_400.0, from, to);
+                assert!(alias < -60.0, "4.4 kHz from {from} to {to}: {alias} dB");
+            }
         }
-        assert!(gain_db(4_400.0, 16_000, 8_000) < -60.0, "{}", gain_db(4_400.0, 16_000, 8_000));
-        assert!(Resampler::new(0, 8_000).is_err());
+    }
+
+    #[test]
+    fn rates_without_much_in_common_are_refused_with_advice() {
+        for (from, to) in [(0, 8_000), (8_000, 0), (8_000, 400_000), (8_000, 44_101)] {
+            let refused = Resampler::new(from, to).expect_err("unsupported");
+            assert!(refused.to_string().contains("16000"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn sound_keeps_its_place_in_time_and_streams_do_not_touch() {
+        let mut resampler = Resampler::new(8_000, 16_000).expect("supported");
+        for round in 0..2 {
+            let mut click = vec![0; 2_000];
+            click[1_000] = 20_000;
+            let mut out = Vec::new();
+            resampler.process(&click, &mut out);
+            resampler.flush(&mut out);
+            let loudest = (0..out.len()).max_by_key(|at| out[*at].unsigned_abs());
+            assert_eq!((out.len(), loudest), (4_000, Some(2_000)), "stream {round}");
+            resampler.process(&vec![30_000; 777], &mut Vec::new());
+            resampler.flush(&mut Vec::new());
+        }
     }
 
     proptest! {
         #[test]
         fn as_much_sound_comes_out_as_went_in(
             count in 0_usize..5_000, piece in 1_usize..700,
-            rates in prop::sample::select(vec![(8_000, 16_000), (24_000, 8_000), (16_000, 24_000), (44_100, 8_000), (8_000, 8_000)]),
+            from in prop::sample::select(RATES.to_vec()), to in prop::sample::select(RATES.to_vec()),
         ) {
-            let mut resampler = Resampler::new(rates.0, rates.1).expect("supported");
+            let mut resampler = Resampler::new(from, to).expect("supported");
             let mut out = Vec::new();
             for part in vec![100_i16; count].chunks(piece) {
                 resampler.process(part, &mut out);
             }
             resampler.flush(&mut out);
-            prop_assert_eq!(out.len() as u64, count as u64 * u64::from(rates.1) / u64::from(rates.0));
+            prop_assert_eq!(out.len() as u64, count as u64 * u64::from(to) / u64::from(from));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tones: made, found, and the beep of a voicemail.
 
 use std::f64::consts::TAU;
+use std::ops::RangeInclusive;
 
 use crate::frame::{FRAME_SAMPLES, Frame, SAMPLE_RATE};
 
@@ -13,9 +14,11 @@ pub fn sine(hz: f64, sample_rate: u32, amplitude: f64, count: usize) -> Vec<i16>
     (0..count).map(at).collect()
 }
 
-/// Which share of the energy of 8 kHz `samples` is at `hz`, from 0 to 1 (Goertzel).
+/// Which share of the energy of 8 kHz `samples` is at `hz`, from 0 to 1, by Goertzel's algorithm.
+///
+/// It looks through a window as long as `samples`: 20 ms tell tones apart that are 50 Hz from each other, a second 1 Hz.
 #[must_use]
-pub fn share_at(samples: &[i16], hz: f64) -> f64 {
+pub fn goertzel(samples: &[i16], hz: f64) -> f64 {
     let energy: f64 = samples.iter().map(|sample| f64::from(*sample).powi(2)).sum();
     if energy <= 0.0 {
         return 0.0;
@@ -33,14 +36,18 @@ pub fn share_at(samples: &[i16], hz: f64) -> f64 {
 }
 
 /// Finds the beep after which a voicemail records: one steady tone between 400 and 2000 Hz, for 150 to 1000 ms.
+///
+/// Sounds of the network that last as long, such as the busy tone, are beeps to it: ask it only once a machine has answered.
 #[derive(Clone, Debug, Default)]
 pub struct BeepDetector {
     hz: f64,
     frames: u32,
 }
 
-/// Frames of tone that make a beep.
-const BEEP_FRAMES: std::ops::RangeInclusive<u32> = 8..=50;
+/// Frames full of tone that make a beep: 150 ms fill only six when they begin inside one.
+const BEEP_FRAMES: RangeInclusive<u32> = 6..=50;
+/// From the lowest beep to the highest, and half a probe's distance more.
+const BEEP_HZ: RangeInclusive<f64> = 390.0..=2_010.0;
 /// Quieter than this is no beep.
 const BEEP_DBFS: f32 = -35.0;
 /// How pure it has to be.
@@ -71,11 +78,12 @@ fn pure_tone(frame: &Frame) -> Option<f64> {
     let crossings = samples.windows(2).filter(|pair| (pair[0] < 0) != (pair[1] < 0)).count();
     #[expect(clippy::cast_precision_loss, reason = "at most 160")]
     let guess = crossings as f64 * f64::from(SAMPLE_RATE) / (2.0 * FRAME_SAMPLES as f64);
-    let hz = [-25.0, 0.0, 25.0]
-        .map(|off| guess + off)
+    // Counting crossings is out by 25 Hz at most; a tone 12 Hz beside the probe already looks less pure than BEEP_SHARE.
+    let (share, hz) = [-25.0, -12.5, 0.0, 12.5, 25.0]
+        .map(|off| (goertzel(samples, guess + off), guess + off))
         .into_iter()
-        .max_by(|a, b| share_at(samples, *a).total_cmp(&share_at(samples, *b)))?;
-    ((400.0..=2_000.0).contains(&hz) && share_at(samples, hz) >= BEEP_SHARE).then_some(hz)
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (BEEP_HZ.contains(&hz) && share >= BEEP_SHARE).then_some(hz)
 }
 
 #[cfg(test)]
@@ -96,18 +104,39 @@ mod tests {
     #[test]
     fn a_tone_is_found_where_it_is_and_not_elsewhere() {
         let tone = sine(1_000.0, 8_000, 0.5, 800);
-        assert!(share_at(&tone, 1_000.0) > 0.99);
-        assert!(share_at(&tone, 1_300.0) < 0.02);
+        assert!(goertzel(&tone, 1_000.0) > 0.99);
+        assert!(goertzel(&tone, 1_300.0) < 0.02);
     }
 
     #[test]
-    fn one_beep_is_heard_once_and_other_sounds_are_not() {
-        assert_eq!(beeps(&sine(1_000.0, 8_000, 0.4, 3_200)), 1, "400 ms at 1 kHz");
-        assert_eq!(beeps(&sine(1_400.0, 8_000, 0.2, 1_600)), 1, "200 ms at 1.4 kHz");
-        assert_eq!(beeps(&sine(1_000.0, 8_000, 0.4, 16_000)), 0, "two seconds are a dial tone, not a beep");
+    fn a_beep_of_any_pitch_and_length_is_heard_once() {
+        for hz in (400..=2_000).step_by(9) {
+            for (ms, late) in [(150, 0), (150, 57), (150, 100), (400, 31), (1_000, 0), (1_000, 79)] {
+                let sound = [vec![0; late], sine(f64::from(hz), 8_000, 0.3, ms * 8)].concat();
+                assert_eq!(beeps(&sound), 1, "{hz} Hz for {ms} ms, {late} samples into a frame");
+            }
+        }
+    }
+
+    #[test]
+    fn a_beep_is_told_of_when_it_has_ended() {
+        let mut detector = BeepDetector::default();
+        let frames = Framer::default().push(&[sine(1_000.0, 8_000, 0.3, 4_000), vec![0; 1_600]].concat());
+        let heard: Vec<usize> = (0..frames.len()).filter(|at| detector.push(&frames[*at])).collect();
+        assert_eq!(heard, [25], "the tone fills frames 0 to 24");
+    }
+
+    #[test]
+    fn other_sounds_are_no_beeps() {
+        assert_eq!(beeps(&sine(1_000.0, 8_000, 0.4, 16_000)), 0, "two seconds are a dial tone");
+        assert_eq!(beeps(&sine(1_000.0, 8_000, 0.4, 640)), 0, "80 ms are a click");
         assert_eq!(beeps(&sine(200.0, 8_000, 0.4, 3_200)), 0, "too low");
+        assert_eq!(beeps(&sine(2_600.0, 8_000, 0.4, 3_200)), 0, "too high");
+        assert_eq!(beeps(&sine(1_000.0, 8_000, 0.01, 3_200)), 0, "too quiet");
         let two: Vec<i16> =
             sine(697.0, 8_000, 0.3, 3_200).iter().zip(sine(1_209.0, 8_000, 0.3, 3_200)).map(|(a, b)| a + b).collect();
         assert_eq!(beeps(&two), 0, "a key is two tones");
+        let glide: Vec<i16> = (0..16).flat_map(|step| sine(500.0 + 60.0 * f64::from(step), 8_000, 0.3, 160)).collect();
+        assert_eq!(beeps(&glide), 0, "a whistle that rises");
     }
 }

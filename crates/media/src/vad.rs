@@ -47,7 +47,7 @@ enum State {
 const WINDOW: usize = 256;
 const WINDOW_MS: u32 = 16;
 /// A noise floor above this raises the thresholds.
-const NOISY_DBFS: f32 = -42.0;
+const NOISY_DBFS: f32 = -34.0;
 
 /// Listens to one caller.
 pub struct Vad {

@@ -7,9 +7,11 @@ pub mod clock;
 pub mod config;
 pub mod hints;
 pub mod http;
-
+pub mod lifecycle;
+pub mod models;
+pub mod operator;
 pub mod providers;
 pub mod store;
 pub mod talk;
+pub mod telemetry;
 pub mod vault;
-pub mod models;

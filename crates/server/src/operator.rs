@@ -1,16 +1,17 @@
 //! What an operator does to the database directly, whether or not the service runs: tenants, their keys, and seeding.
 
-use std::path::Path;
-
 use anyhow::Context as _;
 use serde::Serialize;
-use serde_json::json;
+use sqlx::types::Json;
 use switchhook_core::Timestamp;
-use switchhook_core::agent::{AgentConfig, LlmChoice, SttChoice, TtsChoice};
-use switchhook_core::id::{ApiKeyId, ConnectionId, TenantId};
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::id::{AgentId, ApiKeyId, ConnectionId, NumberId, TenantId};
 
 use crate::clock::{self, Clock};
 use crate::config::Config;
+use crate::store::agents::AgentRow;
+use crate::store::connections::ConnectionRow;
+use crate::store::numbers::NumberRow;
 use crate::store::tenants::{OwnLimits, TenantRow};
 use crate::store::{Store, agents, api_keys, connections, numbers, tenants};
 
@@ -126,13 +127,15 @@ pub struct Seeded {
     /// Its key; a new one each time, since old ones cannot be shown again.
     pub api_key: NewKey,
     /// The agent.
-    pub agent_id: switchhook_core::id::AgentId,
+    pub agent_id: AgentId,
     /// The number to call from.
     pub number: String,
 }
 
 /// The name of the tenant that [`seed`] makes.
 const SEEDED: &str = "dev";
+/// Its agent.
+const AGENT: &str = "Ava";
 /// The number it calls from.
 const NUMBER: &str = "+12025550199";
 
@@ -145,13 +148,66 @@ pub async fn seed(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
         let mut conn = store.read().await?;
         tenants::list_for_operator(&mut conn).await?.into_iter().find(|tenant| tenant.name == SEEDED)
     };
-    match found {
-        Some(row) => {
-            let api_key = create_key(store, config, row.tenant(), Some("seed"), None).await?;
-            let mut conn = store.read().await?;
-            let agent = agents::by_name(&mut conn, row.tenant(), "Ava").await?.context("the seeded agent was deleted")?;
-            Ok(Seeded { tenant: Tenant::of(&row, config), api_key, agent_id: agent, number: NUMBER.to_owned() })
-        }
-        None => seed_anew(store, config).await,
+    let Some(row) = found else { return seed_anew(store, config).await };
+    let api_key = create_key(store, config, row.tenant(), Some("seed"), None).await?;
+    let agents = agents::list(&mut store.read().await?, row.tenant(), None, 1_000).await?;
+    let agent = agents.iter().find(|agent| agent.name == AGENT).context("the seeded agent was renamed or deleted")?;
+    Ok(Seeded { tenant: Tenant::of(&row, config), api_key, agent_id: agent.agent(), number: NUMBER.to_owned() })
+}
+
+async fn seed_anew(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
+    let now = Clock::system().now();
+    let mut tx = store.begin().await?;
+    let id = TenantId::new(now, clock::random());
+    let row = tenants::create_for_operator(&mut tx, id, SEEDED, OwnLimits::default(), now).await?;
+    let issued = api_keys::issue(&mut tx, id, config.env, Some("seed"), None, now).await?;
+    let connection = |provider: &str| {
+        let connection = ConnectionId::new(now, clock::random());
+        ConnectionRow::new(connection, id, provider.to_owned(), provider.to_owned(), now)
+    };
+    let (simulator, local, scripted) = (connection("simulator"), connection("local"), connection("scripted"));
+    for row in [&simulator, &local, &scripted] {
+        connections::insert(&mut tx, row).await?;
     }
+    let agent = AgentRow {
+        id: AgentId::new(now, clock::random()).uuid(),
+        tenant_id: id.uuid(),
+        name: AGENT.to_owned(),
+        version: 1,
+        config: Json(table_booker()),
+        created_at: now.as_micros(),
+        updated_at: now.as_micros(),
+    };
+    agents::insert(&mut tx, &agent).await?;
+    let number = NumberRow {
+        id: NumberId::new(now, clock::random()).uuid(),
+        tenant_id: id.uuid(),
+        number: NUMBER.to_owned(),
+        label: Some("Development".to_owned()),
+        connection_id: simulator.id,
+        inbound_agent_id: Some(agent.id),
+        created_at: now.as_micros(),
+        updated_at: now.as_micros(),
+    };
+    numbers::insert(&mut tx, &number).await?;
+    tx.commit().await?;
+    Ok(Seeded {
+        tenant: Tenant::of(&row, config),
+        api_key: new_key(&issued),
+        agent_id: agent.agent(),
+        number: NUMBER.to_owned(),
+    })
+}
+
+/// The agent of the demonstration: it calls people back who asked for a table.
+#[must_use]
+pub fn table_booker() -> AgentConfig {
+    let instructions = "You are Ava from the restaurant Harbor Table, calling somebody back who asked for a table. Find out \
+                        their name, the day, the time and for how many people, one question at a time. Read the booking \
+                        back, and when they agree say goodbye and end the call.";
+    let mut agent = AgentConfig::new(instructions);
+    agent.greeting.text =
+        "Hello, this is Ava from Harbor Table. You asked us for a table. May I have your name, please?".to_owned();
+    agent.recording.enabled = true;
+    agent
 }

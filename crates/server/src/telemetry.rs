@@ -1,15 +1,22 @@
-//! Logs: `SWITCHHOOK_LOG` filters them (default `info`), `SWITCHHOOK_LOG_FORMAT` is `text` or `json`.
+//! Logs to stderr: what is logged and how it looks is configured (`log`, `log_format`).
 
 use std::io::IsTerminal as _;
 
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging to stderr: readable on a terminal, JSON lines elsewhere unless told otherwise.
-pub fn start() {
-    let filter = EnvFilter::try_from_env("SWITCHHOOK_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let format = std::env::var("SWITCHHOOK_LOG_FORMAT").unwrap_or_default();
-    let json = format == "json" || (format != "text" && !std::io::stderr().is_terminal());
+use crate::config::{Config, LogFormat};
+
+/// Starts logging.
+pub fn start(config: &Config) {
+    let filter = EnvFilter::try_new(&config.log).expect("the filter was read once when the configuration was");
+    let guess = if std::io::stderr().is_terminal() { LogFormat::Text } else { LogFormat::Json };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // A second start, as in tests, changes nothing.
-    let _ = if json { builder.json().try_init() } else { builder.try_init() };
+    let _ = match config.log_format.unwrap_or(guess) {
+        LogFormat::Json => builder.json().try_init(),
+        LogFormat::Text => builder.try_init(),
+    };
+    for source in &config.without_effect {
+        tracing::warn!(setting = source, "this setting has no effect in this version");
+    }
 }

@@ -78,6 +78,17 @@ impl Layers {
         self.0.get(key).expect("the embedded file has every setting; a test reads them all")
     }
 
+    /// Where a setting was given last.
+    pub(super) fn source(&self, key: &str) -> &str {
+        &self.setting(key).source
+    }
+
+    /// Where a setting was given, if it was.
+    pub(super) fn source_if_set(&self, key: &str) -> Option<String> {
+        let setting = self.setting(key);
+        (!setting.text.trim().is_empty()).then(|| setting.source.clone())
+    }
+
     /// A setting that must not be empty.
     pub(super) fn required(&self, key: &str) -> Result<&str, ConfigError> {
         let setting = self.setting(key);

@@ -30,6 +30,18 @@ pub enum Role {
     Webhooks,
 }
 
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Settings of the contract that this version reads but does not act on.
+const RESERVED: [&str; 4] = ["oidc_issuer", "oidc_client_id", "oidc_client_secret", "sip_listen"];
+
 /// The configuration. `config.default.toml` has a sentence for every field.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "config.default.toml describes the settings")]
@@ -52,6 +64,10 @@ pub struct Config {
     pub media_timeout: Duration,
     pub roles: Vec<Role>,
     pub drain_timeout: Duration,
+    pub log: String,
+    pub log_format: Option<LogFormat>,
+    /// Where settings were given that this version does not act on, to be told to the operator.
+    pub without_effect: Vec<String>,
 }
 
 impl Config {
@@ -95,13 +111,16 @@ impl Config {
             media_timeout: layers.required_checked("media_timeout", values::positive_duration)?,
             roles: layers.required_checked("roles", values::roles)?,
             drain_timeout: layers.required_checked("drain_timeout", parse_duration)?,
+            log: layers.required_checked("log", values::log_filter)?,
+            log_format: layers.checked("log_format", values::log_format)?,
+            without_effect: RESERVED.iter().filter_map(|key| layers.source_if_set(key)).collect(),
         };
         if config.env == Environment::Prod && config.master_key.is_none() {
-            return Err(ConfigError(
-                "SWITCHHOOK_MASTER_KEY is required when SWITCHHOOK_ENV is prod: give base64 of 32 random bytes, for \
-                 example from `openssl rand -base64 32`, the same on every node."
-                    .to_owned(),
-            ));
+            return Err(ConfigError(format!(
+                "SWITCHHOOK_MASTER_KEY is required when {} is prod: give base64 of 32 random bytes, for example from \
+                 `openssl rand -base64 32`, the same on every node.",
+                layers.source("env")
+            )));
         }
         Ok(config)
     }

@@ -6,8 +6,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use switchhook_core::webhook::{AddressPolicy, Schedule};
+use tracing_subscriber::EnvFilter;
 
-use super::Role;
+use super::{LogFormat, Role};
 
 /// A whole number with `ms`, `s`, `m` or `h`.
 ///
@@ -79,4 +80,19 @@ pub(super) fn roles(text: &str) -> Result<Vec<Role>, String> {
             other => Err(format!("must be some of api, calls and webhooks, not {other:?}")),
         })
         .collect()
+}
+
+pub(super) fn log_filter(text: &str) -> Result<String, String> {
+    match EnvFilter::try_new(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(format!("must be a level such as info, or info,switchhook::http=debug, not {text:?}")),
+    }
+}
+
+pub(super) fn log_format(text: &str) -> Result<LogFormat, String> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err(format!("must be text or json, not {text:?}")),
+    }
 }

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod answer;
 pub mod api_keys;
 pub mod auth;
+pub mod calls;
 pub mod connections;
 pub mod error;
 pub mod extract;
@@ -73,6 +74,7 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(connections::routes())
         .merge(agents::routes())
         .merge(numbers::routes())
+        .merge(calls::routes())
 }
 
 /// Background work of the HTTP side, until `stop`: when keys were last used, and tidy metrics.

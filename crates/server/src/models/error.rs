@@ -21,7 +21,9 @@ pub enum ModelError {
         wheel: &'static str,
     },
     /// pip said no.
-    #[error("pip could not fetch {package} {version} ({words}); fetch {wheel} elsewhere and give it with --from FILE.whl")]
+    #[error(
+        "pip could not fetch {package} {version} ({words}); fetch {wheel} elsewhere and give it with --from FILE.whl"
+    )]
     PipFailed {
         /// The package.
         package: &'static str,
@@ -33,7 +35,9 @@ pub enum ModelError {
         wheel: &'static str,
     },
     /// pip took too long.
-    #[error("pip had not fetched {wheel} after {seconds} s; try again, or fetch it elsewhere and give it with --from FILE.whl")]
+    #[error(
+        "pip had not fetched {wheel} after {seconds} s; try again, or fetch it elsewhere and give it with --from FILE.whl"
+    )]
     PipTimeout {
         /// The file that is needed.
         wheel: &'static str,

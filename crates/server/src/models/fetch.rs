@@ -23,7 +23,8 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Downloads the wheel of `model` into `scratch` and returns its path.
 pub(super) fn fetch(model: &'static Model, scratch: &Scratch, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
-    let client = CLIENTS.iter().copied().find(|client| answers(client)).ok_or(ModelError::NoPip { wheel: model.wheel })?;
+    let client =
+        CLIENTS.iter().copied().find(|client| answers(client)).ok_or(ModelError::NoPip { wheel: model.wheel })?;
     fetch_with(client, DEADLINE, model, scratch, progress)
 }
 
@@ -150,7 +151,10 @@ mod tests {
     #[test]
     fn pip_is_asked_for_exactly_the_pinned_wheel_and_builds_nothing() {
         let scratch = scratch();
-        let pip = pretend(&scratch, "here=$(dirname \"$0\"); echo \"$@\" > \"$here/asked\"; cp \"$here/models.lock\" \"$here/pinned\"");
+        let pip = pretend(
+            &scratch,
+            "here=$(dirname \"$0\"); echo \"$@\" > \"$here/asked\"; cp \"$here/models.lock\" \"$here/pinned\"",
+        );
         let path = fetch_with(&["sh", &pip], DEADLINE, &MODELS[1], &scratch, &Silent).unwrap();
         assert_eq!(path.file_name().unwrap(), MODELS[1].wheel);
         let asked = fs::read_to_string(scratch.path().join("asked")).unwrap();

@@ -208,7 +208,8 @@ fn is_complete(model: &Model, folder: &Path) -> bool {
 
 /// Whether every byte is right.
 fn is_intact(model: &Model, folder: &Path) -> bool {
-    let right = |file: &manifest::File| unpack::sha256_of(&folder.join(file.name)).is_ok_and(|hash| hash == file.sha256);
+    let right =
+        |file: &manifest::File| unpack::sha256_of(&folder.join(file.name)).is_ok_and(|hash| hash == file.sha256);
     is_complete(model, folder) && model.files.iter().all(right)
 }
 

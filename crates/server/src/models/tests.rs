@@ -50,6 +50,7 @@ fn a_damaged_model_gives_way_to_a_fresh_one_and_leaves_nothing_behind() {
     drop(scratch);
 
     assert_eq!(fs::read_to_string(place.join("hibari.onnx")).unwrap(), "fresh");
-    let left: Vec<_> = fs::read_dir(dir.path().join("models")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let left: Vec<_> =
+        fs::read_dir(dir.path().join("models")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["tts"], "only the model's own folder may be left");
 }

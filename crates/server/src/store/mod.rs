@@ -16,10 +16,16 @@ pub mod agents;
 pub mod api_keys;
 pub mod calls;
 pub mod connections;
+pub mod events;
+pub mod idempotency;
 pub mod numbers;
 pub mod rate;
 mod sqlite;
 pub mod tenants;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::time::Duration;

@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use super::CallResource;
 use crate::clock;
 use crate::http::HttpState;
-use crate::http::answer::{WithWarnings, created};
+use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{self, Body, JsonBytes};
@@ -234,7 +234,7 @@ async fn caller_number(conn: &mut Conn, tenant: &Tenant, request: &CreateCall) -
     }
     let mut found = match &request.from {
         Some(from) => numbers::by_number(conn, tenant.id, from.reveal()).await?,
-        None => numbers::some(conn, tenant.id, 2).await?,
+        None => numbers::list(conn, tenant.id, None, 1).await?, // One more comes when there are more.
     };
     match (found.pop(), found.is_empty(), &request.from) {
         (Some(only), true, _) => Ok(only),

@@ -38,7 +38,7 @@ pub async fn recording(
     };
     let file = row.recording.ok_or_else(|| ApiError::not_found("recording"))?;
     let served = ServeFile::new(state.config.data_dir.join(file)).oneshot(request).await;
-    let response = served.map_err(|never| match never {})?;
+    let response = served.unwrap_or_else(|never| match never {});
     if response.status() == axum::http::StatusCode::NOT_FOUND {
         return Err(ApiError::not_found("recording"));
     }

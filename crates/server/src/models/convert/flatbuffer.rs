@@ -43,7 +43,8 @@ impl<'a> Buffer<'a> {
     }
 
     fn u32(&self, at: usize) -> Result<usize, ConvertError> {
-        usize::try_from(u32::from_le_bytes(self.array(at)?)).map_err(|_| ConvertError::Malformed("a length beyond memory"))
+        usize::try_from(u32::from_le_bytes(self.array(at)?))
+            .map_err(|_| ConvertError::Malformed("a length beyond memory"))
     }
 
     /// Where the offset at `at` points to.

@@ -80,7 +80,8 @@ fn expand<'a>(graph: &mut Graph<'a>, matmul: &Node<'a>, weight: &Weight<'a>) {
     let input = matmul.inputs[0].clone();
     let output = matmul.outputs[0].clone();
     let name = |part: &str| Cow::Owned(format!("{output}_{part}"));
-    let node = |op_type, part: &str, inputs, outputs| Node { name: name(part), op_type, inputs, outputs, ..Node::default() };
+    let node =
+        |op_type, part: &str, inputs, outputs| Node { name: name(part), op_type, inputs, outputs, ..Node::default() };
     let quantised = vec![name("xq"), name("xs"), name("xz")];
     let product_inputs = vec![name("xq"), weight.name.clone(), name("xz"), name("wz")];
     let to_float = Attribute { name: "to", value: AttributeValue::Int(i64::from(FLOAT)) };

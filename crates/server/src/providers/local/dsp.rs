@@ -89,11 +89,11 @@ impl Synthesiser {
 fn shape(buffer: &mut [Complex32], spectra: &Spectra<'_>, frame: usize, random: &mut Noise) {
     let frames = spectra.f0.len();
     let magnitude = |log: f32| log.min(MAX_LOG_MAGNITUDE).exp();
-    for bin in 0..BINS {
+    for (bin, value) in buffer.iter_mut().enumerate().take(BINS) {
         let i = bin * frames + frame;
         let harmonic = Complex32::from_polar(magnitude(spectra.harmonic[i]), PI * spectra.turn[i].tanh());
         let rest = Complex32::from_polar(magnitude(spectra.rest[i]), spectra.angle[i]);
-        buffer[bin] = buffer[bin] * harmonic + random.next_complex() * magnitude(spectra.noise[i]) + rest;
+        *value = *value * harmonic + random.next_complex() * magnitude(spectra.noise[i]) + rest;
     }
     buffer[0].im = 0.0;
     buffer[BINS - 1].im = 0.0;
@@ -176,8 +176,7 @@ mod tests {
     fn transparent(frames: usize, f0: &[f32], noise_log: f32) -> Vec<f32> {
         let (zero, silent) = (vec![0.0; BINS * frames], vec![-100.0; BINS * frames]);
         let noise = vec![noise_log; BINS * frames];
-        let spectra =
-            Spectra { harmonic: &zero, turn: &zero, noise: &noise, rest: &silent, angle: &zero, f0 };
+        let spectra = Spectra { harmonic: &zero, turn: &zero, noise: &noise, rest: &silent, angle: &zero, f0 };
         Synthesiser::new().render(&spectra, 7).unwrap()
     }
 

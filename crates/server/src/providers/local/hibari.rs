@@ -6,7 +6,6 @@ use std::path::Path;
 
 use rten::{Model, NodeId, ValueOrView};
 use rten_tensor::NdTensor;
-use rten_tensor::prelude::*;
 
 use super::dsp::{BINS, HOP, Spectra, Synthesiser};
 use super::phonemes::{Phonemiser, Phrase};
@@ -62,7 +61,8 @@ impl Hibari {
         let (path, vocabulary) = (dir.join("hibari.onnx"), dir.join("vocab.json"));
         let ids = fs::read(&vocabulary).map_err(SpeechError::file(&vocabulary))?;
         let ids = serde_json::from_slice(&ids).map_err(SpeechError::damaged(&vocabulary))?;
-        let model = Model::load(fs::read(&path).map_err(SpeechError::file(&path))?).map_err(SpeechError::damaged(&path))?;
+        let model =
+            Model::load(fs::read(&path).map_err(SpeechError::file(&path))?).map_err(SpeechError::damaged(&path))?;
         let node = |name: &str| model.node_id(name).map_err(SpeechError::damaged(&path));
         let inputs = [node(INPUTS[0])?, node(INPUTS[1])?];
         let mut outputs = [inputs[0]; 6];
@@ -82,9 +82,7 @@ impl Hibari {
     pub fn synthesize(&self, text: &str, speed: f32, seed: u64, job: &Job) -> Result<Speech, SpeechError> {
         let mut speech = Speech { samples: Vec::new(), words: Vec::new() };
         for (number, piece) in pieces(self.phonemiser.phrases(text)?).into_iter().enumerate() {
-            if job.is_cancelled() {
-                return Err(SpeechError::Cancelled);
-            }
+            job.go_on()?;
             let start = speech.samples.len();
             let phonemes: Vec<&str> = piece.iter().map(|phrase| phrase.phonemes.as_str()).collect();
             let sound = self.say(&phonemes.join(" "), speed, seed.wrapping_add(number as u64), job)?;
@@ -125,7 +123,8 @@ fn pieces(phrases: Vec<Phrase>) -> Vec<Vec<Phrase>> {
     for phrase in phrases.into_iter().flat_map(split_phrase) {
         let added = phrase.phonemes.chars().count() + 1;
         if length + added > MAX_PHONEMES {
-            let pause = piece.iter().rposition(|phrase| phrase.phonemes.ends_with([',', '.', '!', '?', ';', ':', '…', '—']));
+            let pause =
+                piece.iter().rposition(|phrase| phrase.phonemes.ends_with([',', '.', '!', '?', ';', ':', '…', '—']));
             let rest = match pause {
                 Some(index) if index >= piece.len() / 2 => piece.split_off(index + 1),
                 _ => Vec::new(),

@@ -5,21 +5,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rten::{RunOptions, ThreadPool};
 
-/// The place of one model run: threads to run on, and a flag that ends it early.
+use super::SpeechError;
+
+/// The place of one model run: threads to run on, and a way to end it early.
 ///
 /// Several runs share a machine best with one thread each: work does not wait for other cores, and calls do not wait for
 /// each other.
-#[derive(Clone)]
 pub struct Job {
     threads: Arc<ThreadPool>,
-    cancelled: Arc<AtomicBool>,
+    cancel: Cancel,
 }
+
+/// Ends jobs. Clones are one and the same.
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
 
 impl Job {
     /// A job on `threads`.
     #[must_use]
     pub fn new(threads: Arc<ThreadPool>) -> Self {
-        Self { threads, cancelled: Arc::default() }
+        Self { threads, cancel: Cancel::default() }
     }
 
     /// A job on one thread of its own.
@@ -28,17 +33,43 @@ impl Job {
         Self::new(Arc::new(ThreadPool::with_num_threads(1)))
     }
 
-    /// Set it to end the job at its next step with [`super::SpeechError::Cancelled`].
+    /// The same, ended by `cancel`.
     #[must_use]
-    pub fn cancel_flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.cancelled)
+    pub fn with_cancel(self, cancel: Cancel) -> Self {
+        Self { cancel, ..self }
     }
 
-    pub(super) fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+    /// An error when the job is to end.
+    pub(super) fn go_on(&self) -> Result<(), SpeechError> {
+        if self.cancel.is_cancelled() { Err(SpeechError::Cancelled) } else { Ok(()) }
     }
 
     pub(super) fn options(&self) -> Option<RunOptions> {
         Some(RunOptions::default().with_thread_pool(Some(Arc::clone(&self.threads))))
+    }
+}
+
+impl Cancel {
+    /// Ends the job at its next step, or before it starts, with [`SpeechError::Cancelled`].
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Cancels when dropped.
+    pub(super) fn on_drop(self) -> CancelOnDrop {
+        CancelOnDrop(self)
+    }
+}
+
+/// Ends its job when nobody waits for it any more.
+pub(super) struct CancelOnDrop(Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
     }
 }

@@ -1,5 +1,9 @@
 //! Speech on this machine, without network or account: Moonshine hears, hibari speaks, both on `rten`, all in Rust.
+//!
+//! The way of a caller's words: `stt` → `segment` → `moonshine`. The way of the agent's: `tts` → `hibari`, which goes through
+//! `normalise` → `phonemes` → network → `dsp`. `shared` holds the models, `cores` keeps runs from crowding each other.
 
+mod cores;
 mod dsp;
 mod error;
 pub mod hibari;
@@ -7,8 +11,19 @@ mod job;
 pub mod moonshine;
 mod normalise;
 mod phonemes;
+mod segment;
+mod shared;
+mod stt;
+mod tts;
+pub mod wer;
 
 pub use error::SpeechError;
 pub use hibari::{Hibari, Speech};
-pub use job::Job;
+pub use job::{Cancel, Job};
 pub use moonshine::Moonshine;
+pub use shared::LocalSpeech;
+pub use stt::{LocalStt, transcribe_telephone};
+pub use tts::LocalTts;
+
+#[cfg(test)]
+mod tests;

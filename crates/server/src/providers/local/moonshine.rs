@@ -108,14 +108,17 @@ impl Moonshine {
         const MODEL: &str = "speech to text";
         let input = NdTensor::from_data([1, sound.len()], sound.to_vec());
         let inputs = vec![(self.encoder.input_ids()[0], ValueOrView::from(input))];
-        let encoded = self.encoder.run(inputs, &self.encoder.output_ids()[..1], job.options()).map_err(SpeechError::run(MODEL))?.remove(0);
-        let mut cache: Vec<Value> = self.decoder.cache.iter().map(|_| NdTensor::<f32, 4>::zeros(CACHE_SHAPE).into()).collect();
+        let encoded = self
+            .encoder
+            .run(inputs, &self.encoder.output_ids()[..1], job.options())
+            .map_err(SpeechError::run(MODEL))?
+            .remove(0);
+        let mut cache: Vec<Value> =
+            self.decoder.cache.iter().map(|_| NdTensor::<f32, 4>::zeros(CACHE_SHAPE).into()).collect();
         let mut bytes = Vec::new();
         let mut token = START;
         for step in 0..max_tokens(sound.len()) {
-            if job.is_cancelled() {
-                return Err(SpeechError::Cancelled);
-            }
+            job.go_on()?;
             token = self.decoder.step(step == 0, token, &encoded, &mut cache, job).map_err(SpeechError::run(MODEL))?;
             if token == END {
                 break;

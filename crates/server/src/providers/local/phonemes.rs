@@ -69,12 +69,26 @@ impl Phonemiser {
         {
             return if text.len() < token.text.len() { format!("{name}.") } else { name.to_owned() };
         }
+        if let Some(phonemes) = interjection(text) {
+            return phonemes.to_owned();
+        }
         match &token.phonemes {
             Some(phonemes) if !phonemes.contains(UNKNOWN) => phonemes.clone(),
             _ if text.chars().any(char::is_alphanumeric) => self.spelling.say(text),
             _ => String::new(),
         }
     }
+}
+
+/// Sounds that no dictionary spells.
+fn interjection(text: &str) -> Option<&'static str> {
+    Some(match text.to_ascii_lowercase().as_str() {
+        "mm-hmm" | "mm-hm" | "mhm" | "mmhmm" | "m-hm" => "ˌʌmhˈʌm",
+        "uh-huh" => "ʌhˈʌ",
+        "hmm" | "hm" => "hˈəm",
+        "mm" | "mmm" => "ˈəmː",
+        _ => return None,
+    })
 }
 
 /// What misaki writes for what it does not know.

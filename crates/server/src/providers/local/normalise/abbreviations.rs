@@ -4,30 +4,94 @@ use super::{Reading, Word};
 
 /// With a full stop behind it. Matched without regard to case.
 const SHORT: [(&str, &str); 35] = [
-    ("mr", "Mister"), ("mrs", "Missus"), ("ms", "Miz"), ("prof", "Professor"), ("jr", "Junior"), ("sr", "Senior"),
-    ("ave", "Avenue"), ("blvd", "Boulevard"), ("rd", "Road"), ("ln", "Lane"), ("ct", "Court"), ("pl", "Place"),
-    ("hwy", "Highway"), ("pkwy", "Parkway"), ("sq", "Square"), ("apt", "apartment"), ("ste", "suite"),
-    ("fl", "floor"), ("dept", "department"), ("ext", "extension"), ("approx", "approximately"), ("vs", "versus"),
-    ("etc", "et cetera"), ("e.g", "for example"), ("i.e", "that is"), ("min", "minutes"), ("hr", "hour"),
-    ("hrs", "hours"), ("tel", "telephone"), ("inc", "Incorporated"), ("ltd", "Limited"), ("corp", "Corporation"),
-    ("co", "Company"), ("govt", "government"), ("appt", "appointment"),
+    ("mr", "Mister"),
+    ("mrs", "Missus"),
+    ("ms", "Miz"),
+    ("prof", "Professor"),
+    ("jr", "Junior"),
+    ("sr", "Senior"),
+    ("ave", "Avenue"),
+    ("blvd", "Boulevard"),
+    ("rd", "Road"),
+    ("ln", "Lane"),
+    ("ct", "Court"),
+    ("pl", "Place"),
+    ("hwy", "Highway"),
+    ("pkwy", "Parkway"),
+    ("sq", "Square"),
+    ("apt", "apartment"),
+    ("ste", "suite"),
+    ("fl", "floor"),
+    ("dept", "department"),
+    ("ext", "extension"),
+    ("approx", "approximately"),
+    ("vs", "versus"),
+    ("etc", "et cetera"),
+    ("e.g", "for example"),
+    ("i.e", "that is"),
+    ("min", "minutes"),
+    ("hr", "hour"),
+    ("hrs", "hours"),
+    ("tel", "telephone"),
+    ("inc", "Incorporated"),
+    ("ltd", "Limited"),
+    ("corp", "Corporation"),
+    ("co", "Company"),
+    ("govt", "government"),
+    ("appt", "appointment"),
 ];
 
 /// Also without a full stop, in just this spelling.
 const BARE: [(&str, &str); 16] = [
-    ("Mr", "Mister"), ("Mrs", "Missus"), ("Ms", "Miz"), ("Ave", "Avenue"), ("Blvd", "Boulevard"), ("Rd", "Road"),
-    ("Apt", "apartment"), ("apt", "apartment"), ("ext", "extension"), ("vs", "versus"), ("&", "and"), ("+", "plus"),
-    ("=", "equals"), ("@", "at"), ("w/", "with"), ("%", "percent"),
+    ("Mr", "Mister"),
+    ("Mrs", "Missus"),
+    ("Ms", "Miz"),
+    ("Ave", "Avenue"),
+    ("Blvd", "Boulevard"),
+    ("Rd", "Road"),
+    ("Apt", "apartment"),
+    ("apt", "apartment"),
+    ("ext", "extension"),
+    ("vs", "versus"),
+    ("&", "and"),
+    ("+", "plus"),
+    ("=", "equals"),
+    ("@", "at"),
+    ("w/", "with"),
+    ("%", "percent"),
 ];
 
 const DAYS: [(&str, &str); 9] = [
-    ("mon", "Monday"), ("tue", "Tuesday"), ("tues", "Tuesday"), ("wed", "Wednesday"), ("thu", "Thursday"),
-    ("thurs", "Thursday"), ("fri", "Friday"), ("sat", "Saturday"), ("sun", "Sunday"),
+    ("mon", "Monday"),
+    ("tue", "Tuesday"),
+    ("tues", "Tuesday"),
+    ("wed", "Wednesday"),
+    ("thu", "Thursday"),
+    ("thurs", "Thursday"),
+    ("fri", "Friday"),
+    ("sat", "Saturday"),
+    ("sun", "Sunday"),
 ];
 
 const STREETS: [&str; 18] = [
-    "street", "st", "avenue", "ave", "road", "rd", "boulevard", "blvd", "lane", "ln", "drive", "dr", "court", "ct",
-    "way", "place", "pl", "square",
+    "street",
+    "st",
+    "avenue",
+    "ave",
+    "road",
+    "rd",
+    "boulevard",
+    "blvd",
+    "lane",
+    "ln",
+    "drive",
+    "dr",
+    "court",
+    "ct",
+    "way",
+    "place",
+    "pl",
+    "square",
 ];
 
 /// Whether the words after the first, a number, name a street: "123 Oak Street".
@@ -50,7 +114,9 @@ pub(super) fn abbreviation(words: &[Word<'_>], before: Option<&Word<'_>>, number
         "St" if name_before => Some("Street"),
         "St" if name_after => Some("Saint"),
         "St" => Some("Street"),
-        "No" if word.has_dot() && words.get(1).is_some_and(|next| next.core.starts_with(|c: char| c.is_ascii_digit())) => {
+        "No" if word.has_dot()
+            && words.get(1).is_some_and(|next| next.core.starts_with(|c: char| c.is_ascii_digit())) =>
+        {
             Some("number")
         }
         _ => None,

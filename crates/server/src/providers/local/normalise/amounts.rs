@@ -7,11 +7,32 @@ const CURRENCIES: [(char, &str, &str, &str); 3] =
     [('$', "dollar", "dollars", "cent"), ('€', "euro", "euros", "cent"), ('£', "pound", "pounds", "penny")];
 
 const UNITS: [(&str, &str); 26] = [
-    ("km", "kilometers"), ("kg", "kilograms"), ("cm", "centimeters"), ("mm", "millimeters"), ("m", "meters"),
-    ("mi", "miles"), ("ft", "feet"), ("lb", "pounds"), ("lbs", "pounds"), ("oz", "ounces"), ("g", "grams"),
-    ("mg", "milligrams"), ("ml", "milliliters"), ("L", "liters"), ("min", "minutes"), ("mins", "minutes"),
-    ("h", "hours"), ("hr", "hours"), ("hrs", "hours"), ("sec", "seconds"), ("s", "seconds"), ("ms", "milliseconds"),
-    ("GB", "gigabytes"), ("MB", "megabytes"), ("mph", "miles per hour"), ("k", "thousand"),
+    ("km", "kilometers"),
+    ("kg", "kilograms"),
+    ("cm", "centimeters"),
+    ("mm", "millimeters"),
+    ("m", "meters"),
+    ("mi", "miles"),
+    ("ft", "feet"),
+    ("lb", "pounds"),
+    ("lbs", "pounds"),
+    ("oz", "ounces"),
+    ("g", "grams"),
+    ("mg", "milligrams"),
+    ("ml", "milliliters"),
+    ("L", "liters"),
+    ("min", "minutes"),
+    ("mins", "minutes"),
+    ("h", "hours"),
+    ("hr", "hours"),
+    ("hrs", "hours"),
+    ("sec", "seconds"),
+    ("s", "seconds"),
+    ("ms", "milliseconds"),
+    ("GB", "gigabytes"),
+    ("MB", "megabytes"),
+    ("mph", "miles per hour"),
+    ("k", "thousand"),
 ];
 
 /// "$45.50", "$1,200", "$3.5 million", "€20".
@@ -31,13 +52,17 @@ pub(super) fn money(words: &[Word<'_>]) -> Option<Reading> {
         cents if cents.len() == 2 && is_digits(cents) => cents.parse().ok()?,
         _ => return Some(Reading::words(1, format!("{} {many}", plain(number)?))),
     };
-    let name = |count: u64, one: &str, many: &str| format!("{} {}", cardinal(count), if count == 1 { one } else { many });
+    let name =
+        |count: u64, one: &str, many: &str| format!("{} {}", cardinal(count), if count == 1 { one } else { many });
     let small_many = if *small == "penny" { "pence".to_owned() } else { format!("{small}s") };
-    Some(Reading::words(1, match (whole, cents) {
-        (whole, 0) => name(whole, one, many),
-        (0, cents) => name(cents, small, &small_many),
-        (whole, cents) => format!("{} and {}", name(whole, one, many), name(cents, small, &small_many)),
-    }))
+    Some(Reading::words(
+        1,
+        match (whole, cents) {
+            (whole, 0) => name(whole, one, many),
+            (0, cents) => name(cents, small, &small_many),
+            (whole, cents) => format!("{} and {}", name(whole, one, many), name(cents, small, &small_many)),
+        },
+    ))
 }
 
 /// "50%", "72°F", "5km", "22nd", "24/7", "10-12", "1,250", "1450".

@@ -11,8 +11,19 @@ const DOMAINS: [&str; 18] = [
 
 /// Words after which a number is read digit by digit.
 const CUES: [&str; 13] = [
-    "code", "pin", "number", "extension", "ext", "confirmation", "account", "zip", "reference", "order", "ticket",
-    "policy", "flight",
+    "code",
+    "pin",
+    "number",
+    "extension",
+    "ext",
+    "confirmation",
+    "account",
+    "zip",
+    "reference",
+    "order",
+    "ticket",
+    "policy",
+    "flight",
 ];
 
 /// "+1 (415) 555-0142", "555-0142", "415.555.0142": groups of digits with a pause between them.
@@ -37,13 +48,16 @@ fn telephone_groups(text: &str) -> Option<String> {
     let american = matches!(*lengths, [3, 4] | [3, 3, 4] | [1, 3, 3, 4]);
     let groups: Vec<&str> = match all.len() {
         _ if american => groups,
-        11 if international && groups.len() <= 2 && all.starts_with('1') => vec![&all[..1], &all[1..4], &all[4..7], &all[7..]],
+        11 if international && groups.len() <= 2 && all.starts_with('1') => {
+            vec![&all[..1], &all[1..4], &all[4..7], &all[7..]]
+        }
         10 if groups.len() == 1 => vec![&all[..3], &all[3..6], &all[6..]],
         8..=15 if international && groups.len() == 1 => in_threes(&all),
         8..=15 if international => groups,
         _ => return None,
     };
-    let groups = groups.iter().map(|group| if *group == "800" { "eight hundred".to_owned() } else { digits(group, "oh") });
+    let groups =
+        groups.iter().map(|group| if *group == "800" { "eight hundred".to_owned() } else { digits(group, "oh") });
     let said = groups.collect::<Vec<_>>().join(", ");
     Some(if international { format!("plus {said}") } else { said })
 }
@@ -69,7 +83,8 @@ pub(super) fn code(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<Read
     if !text.chars().all(is_code) || !text.contains(|c: char| c.is_ascii_digit()) || text.starts_with('-') {
         return None;
     }
-    let cued = before.is_some_and(|word| word.tail.is_empty() && CUES.iter().any(|cue| word.core.eq_ignore_ascii_case(cue)));
+    let cued =
+        before.is_some_and(|word| word.tail.is_empty() && CUES.iter().any(|cue| word.core.eq_ignore_ascii_case(cue)));
     let has_letters = text.contains(|c: char| c.is_ascii_uppercase());
     let long = text.len() >= 5 || (text.starts_with('0') && text.len() > 1);
     let short_letters = text.split(|c: char| !c.is_ascii_uppercase()).all(|letters| letters.len() <= 3);
@@ -82,7 +97,8 @@ pub(super) fn code(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<Read
 /// Letters and digits one by one, in groups of three with pauses; at a hyphen there is a pause as well.
 fn spell(text: &str) -> String {
     let parts = text.split('-').filter(|part| !part.is_empty());
-    let one = |c: char| if c.is_ascii_digit() { digits(&c.to_string(), "zero") } else { c.to_ascii_uppercase().to_string() };
+    let one =
+        |c: char| if c.is_ascii_digit() { digits(&c.to_string(), "zero") } else { c.to_ascii_uppercase().to_string() };
     let group = |group: &str| group.chars().map(one).collect::<Vec<_>>().join(" ");
     parts.flat_map(in_threes).map(group).collect::<Vec<_>>().join(", ")
 }
@@ -108,7 +124,8 @@ pub(super) fn net_address(words: &[Word<'_>]) -> Option<Reading> {
     let host = bare.rsplit('@').next()?.split('/').next()?;
     let ending = host.rsplit_once('.')?.1.to_ascii_lowercase();
     let known = DOMAINS.contains(&ending.as_str()) || bare.contains('@') || bare.len() < text.len();
-    let proper = host.chars().all(|c| c.is_ascii_alphanumeric() || "-.:".contains(c)) && !is_digits(&host.replace('.', ""));
+    let proper =
+        host.chars().all(|c| c.is_ascii_alphanumeric() || "-.:".contains(c)) && !is_digits(&host.replace('.', ""));
     if !known || !proper || ending.len() < 2 {
         return None;
     }

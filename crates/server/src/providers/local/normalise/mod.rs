@@ -59,7 +59,8 @@ impl Reading {
 impl<'a> Word<'a> {
     fn new(raw: &'a str) -> Self {
         const OPENING: &[char] = &['"', '\'', '“', '‘', '[', '{', '*', '_', '`', '<'];
-        const CLOSING: &[char] = &['"', '\'', '”', '’', ']', '}', '*', '_', '`', '>', ')', '.', ',', '!', '?', ';', ':', '…'];
+        const CLOSING: &[char] =
+            &['"', '\'', '”', '’', ']', '}', '*', '_', '`', '>', ')', '.', ',', '!', '?', ';', ':', '…'];
         let inner = raw.trim_start_matches(OPENING).trim_start_matches('(');
         let core = inner.trim_end_matches(CLOSING);
         Self { raw, core, tail: &inner[core.len()..] }

@@ -1,8 +1,26 @@
 //! Numbers as English words.
 
 const ONES: [&str; 20] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
 ];
 const TENS: [&str; 10] = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 const SCALES: [(u64, &str); 5] = [
@@ -24,7 +42,7 @@ pub(super) fn cardinal(number: u64) -> String {
         return if rest == 0 { head } else { format!("{head} {}", cardinal(rest)) };
     }
     let tens = TENS[usize::try_from(number / 10).unwrap_or(0) % 10];
-    if number % 10 == 0 { tens.to_owned() } else { format!("{tens}-{}", cardinal(number % 10)) }
+    if number.is_multiple_of(10) { tens.to_owned() } else { format!("{tens}-{}", cardinal(number % 10)) }
 }
 
 /// 22 is "twenty-second".

@@ -4,7 +4,17 @@ use super::numbers::{cardinal, in_pairs, is_digits, ordinal, whole_number};
 use super::{Reading, Word};
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
@@ -113,7 +123,7 @@ fn spoken(month: u64, day: u64, year: Option<u64>) -> Option<String> {
 fn month(word: &Word<'_>) -> Option<u64> {
     let text = word.core;
     let is = |name: &&str| text == *name || (text.len() >= 3 && text.len() <= 4 && name.starts_with(text));
-    let index = MONTHS.iter().position(|name| is(&name))?;
+    let index = MONTHS.iter().position(is)?;
     (word.tail.is_empty() || (word.tail == "." && text.len() <= 4)).then_some(index as u64 + 1)
 }
 

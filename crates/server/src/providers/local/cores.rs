@@ -1,0 +1,81 @@
+//! The machine's cores, handed out one by one.
+//!
+//! A model run keeps a core busy for tens to hundreds of milliseconds. More runs at once than cores would only make
+//! all of them late, so each waits for a core of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rten::ThreadPool;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::Job;
+
+/// All cores.
+pub(super) struct Cores {
+    free: Arc<Semaphore>,
+    /// One thread for each core that is free.
+    pools: Arc<Mutex<Vec<Arc<ThreadPool>>>>,
+}
+
+/// One core, given back when dropped.
+pub(super) struct Core {
+    threads: Arc<ThreadPool>,
+    pools: Arc<Mutex<Vec<Arc<ThreadPool>>>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Cores {
+    /// As many as the machine lets us use.
+    pub(super) fn new() -> Self {
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let pools = (0..count).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect();
+        Self { free: Arc::new(Semaphore::new(count)), pools: Arc::new(Mutex::new(pools)) }
+    }
+
+    /// Waits for a core; first come, first served.
+    pub(super) async fn wait(&self) -> Core {
+        let permit = Arc::clone(&self.free).acquire_owned().await.expect("the semaphore is never closed");
+        self.take(permit)
+    }
+
+    /// A core, if one is idle and nobody waits.
+    pub(super) fn idle(&self) -> Option<Core> {
+        Arc::clone(&self.free).try_acquire_owned().ok().map(|permit| self.take(permit))
+    }
+
+    fn take(&self, permit: OwnedSemaphorePermit) -> Core {
+        let threads = self.pools.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let threads = threads.expect("there is a pool for each permit");
+        Core { threads, pools: Arc::clone(&self.pools), _permit: permit }
+    }
+}
+
+impl Core {
+    /// A job on this core.
+    pub(super) fn job(&self) -> Job {
+        Job::new(Arc::clone(&self.threads))
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // The permit is a field: it is released after this, when the pool is back.
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&self.threads));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn there_are_as_many_cores_as_were_given_back() {
+        let cores = Cores::new();
+        for _ in 0..3 {
+            let mut taken = vec![cores.wait().await];
+            taken.extend(std::iter::from_fn(|| cores.idle()));
+            assert_eq!(taken.len(), std::thread::available_parallelism().map_or(1, usize::from));
+            assert!(cores.idle().is_none());
+        }
+    }
+}

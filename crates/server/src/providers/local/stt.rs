@@ -1,0 +1,180 @@
+//! Moonshine as a provider.
+//!
+//! It is no streaming model: it is given a segment when voice activity stops, which is usually well before the turn is judged to be over,
+//! and the running segment now and then while a core is idle. A run whose sound has gone on is cancelled.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use switchhook_media::frame::{self, CallerAudio};
+use switchhook_media::resample::Resampler;
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::cores::Core;
+use super::job::Cancel;
+use super::moonshine::{self, Moonshine};
+use super::segment::{Segment, Segmenter};
+use super::shared::{LocalSpeech, check_language, failed};
+use super::{Job, SpeechError};
+use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+
+/// Frames between two looks at the running segment: 600 ms.
+const PARTIAL_EVERY: u32 = 30;
+/// Longer segments are left alone until they end, in 8 kHz samples: 12 s.
+const PARTIAL_UP_TO: usize = 96_000;
+
+/// Speech to text on this machine.
+pub struct LocalStt {
+    shared: Arc<LocalSpeech>,
+}
+
+impl LocalStt {
+    /// A recogniser on the shared models.
+    #[must_use]
+    pub fn new(shared: Arc<LocalSpeech>) -> Self {
+        Self { shared }
+    }
+}
+
+#[async_trait]
+impl Stt for LocalStt {
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError> {
+        check_language(&options.language)?;
+        let ear = Ear { model: self.shared.moonshine().await?, shared: Arc::clone(&self.shared), events };
+        Ok(Box::new(Session {
+            ear,
+            segmenter: Segmenter::default(),
+            runs: JoinSet::new(),
+            final_run: None,
+            partial_run: None,
+            frames_since_partial: 0,
+        }))
+    }
+}
+
+/// One call.
+struct Session {
+    ear: Ear,
+    segmenter: Segmenter,
+    /// Runs go on in tasks of their own; dropping the session ends them.
+    runs: JoinSet<()>,
+    /// The one for the last stop.
+    final_run: Option<AbortHandle>,
+    partial_run: Option<AbortHandle>,
+    frames_since_partial: u32,
+}
+
+impl SttSession for Session {
+    fn audio(&mut self, frame: &CallerAudio) {
+        self.segmenter.audio(frame);
+        self.frames_since_partial += 1;
+        if self.frames_since_partial >= PARTIAL_EVERY {
+            self.look_at_running_segment();
+        }
+    }
+
+    fn speech_started(&mut self) {
+        let goes_on = self.segmenter.started();
+        if let Some(run) = self.final_run.take().filter(|_| goes_on) {
+            run.abort();
+        }
+        self.frames_since_partial = 0;
+    }
+
+    fn speech_stopped(&mut self, segment: u32) {
+        if let Some(run) = self.partial_run.take() {
+            run.abort();
+        }
+        while self.runs.try_join_next().is_some() {}
+        let segment = self.segmenter.stopped(segment);
+        self.final_run = Some(self.runs.spawn(self.ear.clone().understand(segment)));
+    }
+}
+
+impl Session {
+    /// Starts a partial run if the machine has nothing better to do.
+    fn look_at_running_segment(&mut self) {
+        if self.partial_run.as_ref().is_some_and(|run| !run.is_finished()) {
+            return;
+        }
+        let Some(samples) = self.segmenter.so_far().filter(|samples| samples.len() <= PARTIAL_UP_TO) else { return };
+        let Some(core) = self.ear.shared.cores.idle() else { return };
+        self.frames_since_partial = 0;
+        self.partial_run = Some(self.runs.spawn(self.ear.clone().guess(samples.to_vec(), core)));
+    }
+}
+
+/// What a run needs.
+#[derive(Clone)]
+struct Ear {
+    model: Arc<Moonshine>,
+    shared: Arc<LocalSpeech>,
+    events: mpsc::Sender<SttEvent>,
+}
+
+impl Ear {
+    /// Answers for a finished segment, and takes back what was answered for the pauses in it.
+    async fn understand(self, segment: Segment) {
+        let core = self.shared.cores.wait().await;
+        let text = match self.transcribe(segment.samples, core).await {
+            Ok(text) => text,
+            Err(error) => {
+                let error = failed(&error);
+                self.send(SttEvent::Failed { code: error.code(), words: error.to_string() }).await;
+                return;
+            }
+        };
+        for segment in segment.replaces {
+            self.send(SttEvent::Final { segment, text: String::new() }).await;
+        }
+        self.send(SttEvent::Final { segment: segment.number, text }).await;
+    }
+
+    /// Tells what the running segment may be. A failure does not matter: the final run will show it.
+    async fn guess(self, samples: Vec<i16>, core: Core) {
+        if let Ok(text) = self.transcribe(samples, core).await
+            && !text.is_empty()
+        {
+            self.send(SttEvent::Partial { text }).await;
+        }
+    }
+
+    /// Dropping the future ends the run.
+    async fn transcribe(&self, samples: Vec<i16>, core: Core) -> Result<String, SpeechError> {
+        let model = Arc::clone(&self.model);
+        let cancel = Cancel::default();
+        let job = core.job().with_cancel(cancel.clone());
+        let _ends_with_us = cancel.on_drop();
+        let run = tokio::task::spawn_blocking(move || {
+            let text = transcribe_telephone(&model, &samples, &job);
+            drop(core);
+            text
+        });
+        run.await.unwrap_or_else(|_| Err(SpeechError::run("speech to text")("it stopped unexpectedly")))
+    }
+
+    async fn send(&self, event: SttEvent) {
+        // When the receiver is gone the call is over, and nobody wants to know.
+        let _ = self.events.send(event).await;
+    }
+}
+
+/// The words in 8 kHz telephone sound.
+///
+/// # Errors
+/// As [`Moonshine::transcribe`].
+pub fn transcribe_telephone(model: &Moonshine, samples: &[i16], job: &Job) -> Result<String, SpeechError> {
+    job.go_on()?;
+    let mut resampler = Resampler::new(frame::SAMPLE_RATE, moonshine::SAMPLE_RATE as u32)
+        .map_err(SpeechError::run("speech to text"))?;
+    let telephone: Vec<f32> = samples.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
+    let mut sound = Vec::with_capacity(2 * telephone.len() + 1_000);
+    resampler.process_f32(&telephone, &mut sound);
+    resampler.flush_f32(&mut sound);
+    model.transcribe(&sound, job)
+}

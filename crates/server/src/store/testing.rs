@@ -1,0 +1,66 @@
+//! Fresh stores for tests: SQLite in a temporary folder, and PostgreSQL where `TEST_POSTGRES_URL` names a server.
+
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use switchhook_core::Timestamp;
+use switchhook_core::id::TenantId;
+use tempfile::TempDir;
+
+use super::Store;
+use super::tenants::{self, OwnLimits};
+use crate::clock;
+
+/// Nine in the morning of an ordinary day.
+pub(crate) const NOW: &str = "2026-11-21T09:00:00Z";
+
+/// A store of its own, and the folder that goes away with it.
+pub(crate) struct TestStore {
+    pub(crate) store: Store,
+    pub(crate) folder: TempDir,
+    pub(crate) engine: &'static str,
+}
+
+/// One fresh store of each engine that is there.
+pub(crate) async fn stores() -> Vec<TestStore> {
+    let mut stores = vec![sqlite().await];
+    match std::env::var("TEST_POSTGRES_URL") {
+        Ok(url) => stores.push(postgres(&url).await),
+        Err(_) => say_that_postgres_is_left_out(),
+    }
+    stores
+}
+
+async fn sqlite() -> TestStore {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let url = format!("sqlite://{}", folder.path().join("test.db").display());
+    TestStore { store: Store::open(&url).await.expect("a new SQLite file"), folder, engine: "sqlite" }
+}
+
+async fn postgres(server: &str) -> TestStore {
+    let name = format!("t_{:032x}", u128::from_ne_bytes(clock::random()));
+    let mut connection = PgConnection::connect(server).await.expect("the server that TEST_POSTGRES_URL names");
+    let create = AssertSqlSafe(format!("CREATE DATABASE {name}"));
+    sqlx::query(create).execute(&mut connection).await.expect("a database of our own");
+    let mut url: url::Url = server.parse().expect("a URL");
+    url.set_path(&name);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    TestStore { store: Store::open(url.as_str()).await.expect("a new database"), folder, engine: "postgres" }
+}
+
+#[expect(clippy::print_stderr, reason = "nothing is left out silently")]
+fn say_that_postgres_is_left_out() {
+    eprintln!("TEST_POSTGRES_URL is not set: this test ran on SQLite only");
+}
+
+/// The time at which tests begin.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::parse(NOW).expect("a date")
+}
+
+/// A new tenant with these limits.
+pub(crate) async fn tenant(store: &Store, limits: OwnLimits) -> TenantId {
+    let id = TenantId::new(now(), clock::random());
+    let mut tx = store.begin().await.expect("a transaction");
+    tenants::create_for_operator(&mut tx, id, "Acme", limits, now()).await.expect("a tenant");
+    tx.commit().await.expect("committed");
+    id
+}

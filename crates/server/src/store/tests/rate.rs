@@ -1,0 +1,67 @@
+//! The request window, as the database keeps it.
+
+use std::time::Duration;
+
+use switchhook_core::rate::Decision;
+
+use crate::store::rate::admit;
+use crate::store::tenants::OwnLimits;
+use crate::store::testing::{TestStore, now, stores, tenant};
+
+const ADMITTED: fn(&Decision) -> bool = |decision| matches!(decision, Decision::Admitted { .. });
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_a_hundred_at_once_exactly_as_many_are_admitted_as_may_be() {
+    for TestStore { store, engine, .. } in stores().await {
+        let (busy, other) =
+            (tenant(&store, OwnLimits::default()).await, tenant(&store, OwnLimits::default()).await);
+        let requests: Vec<_> = (0..100)
+            .map(|_| {
+                let store = store.clone();
+                tokio::spawn(async move { admit(&store, busy, 37, now()).await.expect("a decision") })
+            })
+            .collect();
+        let mut admitted = 0;
+        for request in requests {
+            admitted += usize::from(ADMITTED(&request.await.expect("no panic")));
+        }
+        assert_eq!(admitted, 37, "{engine}");
+        let neighbour = admit(&store, other, 37, now()).await.expect("a decision");
+        assert_eq!(neighbour, Decision::Admitted { remaining: 36 }, "{engine}: windows are one tenant's own");
+    }
+}
+
+#[tokio::test]
+async fn the_window_slides_by_the_request_and_forgets_no_more_than_it_may() {
+    for TestStore { store, engine, .. } in stores().await {
+        let tenant = tenant(&store, OwnLimits::default()).await;
+        let at = async |seconds: u64, limit: u32| {
+            admit(&store, tenant, limit, now() + Duration::from_secs(seconds)).await.expect("a decision")
+        };
+        let ok = |remaining| Decision::Admitted { remaining };
+        let wait = |retry_after_seconds| Decision::Refused { retry_after_seconds };
+        // Admitted at 0, 10 and 20, three in a minute.
+        assert_eq!([at(0, 3).await, at(10, 3).await, at(20, 3).await], [ok(2), ok(1), ok(0)], "{engine}");
+        assert_eq!([at(21, 3).await, at(59, 3).await], [wait(39), wait(1)], "{engine}: until the one of 0 has left");
+        assert_eq!([at(60, 3).await, at(61, 3).await], [ok(0), wait(9)], "{engine}: then until the one of 10 has");
+        // The limit is raised to five: beside 20 and 60, three more fit into the minute before 75.
+        let four = [at(75, 5).await, at(75, 5).await, at(75, 5).await, at(75, 5).await];
+        assert_eq!(four, [ok(2), ok(1), ok(0), wait(5)], "{engine}");
+        // And lowered to one: the last of 75 counts.
+        assert_eq!([at(134, 1).await, at(135, 1).await, at(136, 0).await], [wait(1), ok(0), wait(60)], "{engine}");
+        assert_eq!(at(1_000, 120).await, ok(119), "{engine}: after a long silence all are free");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_locks_nobody_out() {
+    for TestStore { store, engine, .. } in stores().await {
+        let tenant = tenant(&store, OwnLimits::default()).await;
+        let before = admit(&store, tenant, 1, now() + Duration::from_secs(3600)).await.expect("a decision");
+        let after = admit(&store, tenant, 1, now()).await.expect("a decision");
+        assert!(ADMITTED(&before) && ADMITTED(&after), "{engine}: an hour is not waited for");
+        // But nodes whose clocks differ by little share one window.
+        let behind = admit(&store, tenant, 1, now() - Duration::from_secs(5)).await.expect("a decision");
+        assert!(!ADMITTED(&behind), "{engine}");
+    }
+}
