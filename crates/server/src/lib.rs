@@ -2,7 +2,10 @@
 //!
 //! `ARCHITECTURE.md` has the map. `app` puts the parts together; nobody below knows it.
 
+pub mod app;
+pub mod calls;
 pub mod carrier;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod hints;

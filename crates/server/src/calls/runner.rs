@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use self::talking::Talk;
+use self::talking::{Happened, Talk};
 use super::setup::{CallPlan, SetupError};
 use super::{Context, Entered, LEASE, Order};
 use crate::carrier::{CarrierEvent, Line, Media};
@@ -115,12 +115,14 @@ impl Runner {
                     Order::Abandon => return Err(Stopped),
                 },
                 Some(event) = self.happenings.recv() => self.happened(event),
-                Some(line) = self.talk.next_line() => {
-                    self.write_line(line).await?;
-                    None
-                }
+                happened = self.talk.next() => match happened {
+                    Happened::Line(line) => {
+                        self.write_line(line).await?;
+                        None
+                    }
+                    Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
+                },
                 Some(outcome) = self.outcomes.1.recv() => Some(self.came_of(outcome).await?),
-                end = self.talk.ended() => Some(CallInput::TalkEnded(end)),
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
             };
             if let Some(input) = input {

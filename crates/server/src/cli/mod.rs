@@ -1,13 +1,13 @@
 //! The command line.
 
 mod admin;
-mod demo;
+//W mod demo;
 mod key;
 mod models;
 mod output;
 mod serve;
 mod tenant;
-mod webhook;
+//W mod webhook;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ struct Common {
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// sqlite://path or postgres://… [default: a file in the data directory].
-    #[arg(long, global = true, value_name = "URL", hide_env_values = true)]
+    #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
     /// Print JSON.
     #[arg(long, global = true)]
@@ -47,7 +47,7 @@ struct Common {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Hold a spoken phone call on this machine, without any account or configuration.
-    Demo(demo::Args),
+    Demo,
     /// Run the service.
     Serve(serve::Args),
     /// Run the service for development: on the first start with a tenant, an agent and a number.
@@ -63,9 +63,6 @@ enum Command {
     /// List, download and verify the local speech models.
     #[command(subcommand)]
     Models(models::Command),
-    /// Verify webhook signatures, or listen for deliveries.
-    #[command(subcommand)]
-    Webhook(webhook::Command),
     /// Bring the database's schema up to date.
     Migrate,
     /// Print the OpenAPI document.
@@ -124,15 +121,14 @@ impl Cli {
         match command {
             // These need no configuration.
             Command::Openapi => admin::openapi(),
-            Command::Webhook(command) => webhook::run(command, json).await,
-            Command::Demo(args) => demo::run(args, &common, json).await,
+            Command::Demo => unreachable!(),
             Command::Serve(args) => serve::serve(&args, common.load(Some(&args))?).await,
             Command::Dev(args) => serve::dev(&args, common.load(Some(&args))?).await,
-            Command::Seed => admin::seed(&common.load(None)?, json).await,
-            Command::Tenant(command) => tenant::run(command, &common.load(None)?, json).await,
-            Command::Key(command) => key::run(command, &common.load(None)?, json).await,
-            Command::Models(command) => models::run(command, &common.load(None)?, json).await,
-            Command::Migrate => admin::migrate(&common.load(None)?).await,
+            Command::Seed => admin::seed(&*common.load(None)?, json).await,
+            Command::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
+            Command::Key(command) => key::run(command, &*common.load(None)?, json).await,
+            Command::Models(command) => models::run(command, &*common.load(None)?, json).await,
+            Command::Migrate => admin::migrate(&*common.load(None)?).await,
         }
     }
 }
