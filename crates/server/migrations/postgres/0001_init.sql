@@ -174,7 +174,7 @@ CREATE TABLE deliveries (
     tenant_id           UUID NOT NULL,
     webhook_id          UUID NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
     call_id             UUID,
-    sequence            BIGINT             -- of the event in its call: first attempts keep this order; NULL: none to keep
+    sequence            BIGINT,            -- of the event in its call: first attempts keep this order; NULL: none to keep
     event               TEXT NOT NULL,
     body                BYTEA NOT NULL,    -- frozen: every attempt sends the same bytes
     state               TEXT NOT NULL,     -- pending, sending, succeeded, failed, canceled
