@@ -57,7 +57,7 @@ impl Service {
             .await
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
         let hints = Hints::default();
-        let state = HttpState::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone());
+        let mut state = HttpState::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone());
         let service = Self {
             address: listener.local_addr()?,
             store: store.clone(),
@@ -80,7 +80,9 @@ impl Service {
                 setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, simulator.clone())),
                 node: NodeId::new(clock.now(), clock::random()),
                 live: service.live.clone(),
+                runners: TaskTracker::new(),
             };
+            state = state.with_calls(context.clone());
             let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.hurry.clone());
             service.calls.spawn(run);
         }
