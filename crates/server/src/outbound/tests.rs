@@ -86,7 +86,8 @@ async fn a_name_is_refused_for_one_forbidden_address_among_good_ones() {
 #[tokio::test]
 async fn redirects_are_answers_and_are_not_followed() {
     let (elsewhere, reached) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
-    let answer = format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{elsewhere}/\r\ncontent-length: 0\r\n\r\n");
+    let answer =
+        format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{elsewhere}/\r\ncontent-length: 0\r\n\r\n");
     let (address, _) = listener(answer.leak().as_bytes()).await;
     let answer = post(&client("127.0.0.0/8,http", None, SOON), &format!("http://{address}/")).await.expect("an answer");
     assert_eq!((answer.status, reached.load(Ordering::SeqCst)), (307, 0));

@@ -238,10 +238,7 @@ fn headers(secrets: &[SigningSecret], at: Timestamp, claimed: &Claimed) -> anyho
         (HeaderName::from_static(SIGNATURE), SigningSecret::header(secrets, at, &claimed.body)),
         (HeaderName::from_static("webhook-id"), id.clone()),
         (HeaderName::from_static("webhook-timestamp"), at.as_seconds().to_string()),
-        (
-            HeaderName::from_static("webhook-signature"),
-            SigningSecret::standard_header(secrets, &id, at, &claimed.body),
-        ),
+        (HeaderName::from_static("webhook-signature"), SigningSecret::standard_header(secrets, &id, at, &claimed.body)),
     ] {
         headers.insert(name, HeaderValue::from_str(&value).context("a header of a delivery")?);
     }

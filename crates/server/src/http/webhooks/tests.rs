@@ -92,7 +92,10 @@ async fn an_endpoint_is_registered_changed_and_deleted_and_its_secret_shown_once
 
         let (status, _, changed) =
             api.send(Method::PATCH, &path, json!({ "events": null, "url": "https://8.8.4.4/" })).await;
-        assert_eq!((status, &changed["url"], &changed["events"]), (StatusCode::OK, &json!("https://8.8.4.4/"), &json!([])));
+        assert_eq!(
+            (status, &changed["url"], &changed["events"]),
+            (StatusCode::OK, &json!("https://8.8.4.4/"), &json!([]))
+        );
         let (status, _, rotated) = api.post(&format!("{path}/rotate-secret"), Value::Null).await;
         assert_eq!(status, 200, "{rotated}");
         assert_ne!(rotated["secret"], made["secret"]);
@@ -140,7 +143,10 @@ async fn a_test_delivery_is_listed_with_its_attempts_and_sent_again_as_a_new_one
         let path = format!("/v1/webhooks/{}", text(&endpoint["id"]));
         let (status, headers, made) = api.post(&format!("{path}/test"), Value::Null).await;
         assert_eq!(status, 201, "{made}");
-        assert_eq!((status, text(&made["event"]), text(&made["state"])), (StatusCode::CREATED, "webhook.test", "pending"));
+        assert_eq!(
+            (status, text(&made["event"]), text(&made["state"])),
+            (StatusCode::CREATED, "webhook.test", "pending")
+        );
         let delivery = format!("{path}/deliveries/{}", text(&made["id"]));
         assert_eq!(headers[LOCATION], delivery);
 

@@ -155,9 +155,7 @@ async fn lock_endpoint(tx: &mut Tx, id: Uuid) -> Result<Option<WebhookRow>, sqlx
     // On SQLite a transaction is alone anyway.
     let sql = match tx.dialect() {
         Dialect::Sqlite => "SELECT * FROM webhooks WHERE id = $1 AND enabled = TRUE",
-        Dialect::Postgres => {
-            "SELECT * FROM webhooks WHERE id = $1 AND enabled = TRUE FOR NO KEY UPDATE SKIP LOCKED"
-        }
+        Dialect::Postgres => "SELECT * FROM webhooks WHERE id = $1 AND enabled = TRUE FOR NO KEY UPDATE SKIP LOCKED",
     };
     on!(tx, |c| sqlx::query_as(sql).bind(id).fetch_optional(c).await)
 }

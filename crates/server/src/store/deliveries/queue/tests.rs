@@ -28,7 +28,14 @@ async fn endpoint(test: &TestStore, tenant: TenantId) -> WebhookId {
 }
 
 /// A delivery of event number `sequence` of `call`, due at `at`.
-async fn queue(store: &Store, tenant: TenantId, webhook: WebhookId, call: CallId, sequence: i64, at: Timestamp) -> Uuid {
+async fn queue(
+    store: &Store,
+    tenant: TenantId,
+    webhook: WebhookId,
+    call: CallId,
+    sequence: i64,
+    at: Timestamp,
+) -> Uuid {
     let id = DeliveryId::new(at, clock::random());
     let of = Some((call, Some(sequence)));
     let new = NewDelivery { id, tenant, webhook, of, event: "call.dialing", body: b"{}".to_vec(), now: at };
@@ -124,7 +131,8 @@ async fn an_outcome_counts_once_and_only_under_its_lease() {
         let row = deliveries::get(&mut conn, tenant, webhook, id).await.expect("a read").expect("the delivery");
         assert_eq!((row.state.as_str(), row.attempts, row.next_attempt_at), ("failed", 2, None), "{}", test.engine);
         let log = deliveries::attempts(&mut conn, tenant, id).await.expect("a read");
-        let log: Vec<_> = log.iter().map(|attempt| (attempt.number, attempt.error.as_deref(), attempt.status)).collect();
+        let log: Vec<_> =
+            log.iter().map(|attempt| (attempt.number, attempt.error.as_deref(), attempt.status)).collect();
         assert_eq!(log, [(1, Some("died"), None), (2, None, Some(500))], "{}", test.engine);
     }
 }
