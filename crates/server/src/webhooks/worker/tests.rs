@@ -6,6 +6,8 @@ use axum::http::StatusCode;
 use switchhook_core::event::{DeliveryBody, EventData, WEBHOOK_TEST};
 use switchhook_core::id::{DeliveryId, TenantId, WebhookId};
 use switchhook_core::webhook::MAX_ATTEMPTS;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::*;
@@ -151,5 +153,28 @@ async fn a_failing_delivery_is_tried_eight_times_on_schedule_and_then_failed() {
         assert_eq!(endpoint.failing_since, Some(log[0].started_at), "{}", stage.test.engine);
         drop(conn);
         stage.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_is_stopped_finishes_what_is_under_way_and_begins_nothing() {
+    for test in stores().await {
+        let mut stage = stage(test, Clock::system()).await;
+        let slow = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let mut tx = stage.test.store.begin().await.expect("a transaction");
+        let mut row = webhooks::get(&mut tx, stage.tenant, stage.webhook).await.expect("a read").expect("the endpoint");
+        row.url = format!("http://{}/", slow.local_addr().expect("bound"));
+        webhooks::update(&mut tx, &row).await.expect("changed");
+        tx.commit().await.expect("committed");
+
+        let first = stage.queue().await;
+        let (mut stream, _) = slow.accept().await.expect("a connection");
+        stage.stop.cancel();
+        let second = stage.queue().await;
+        assert!(stream.read(&mut [0; 4096]).await.expect("a request") > 0);
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.expect("answered");
+        tokio::time::timeout(PATIENCE, &mut stage.running).await.expect("it stops").expect("without a panic");
+        let states = [stage.settled(first).await.state, stage.settled(second).await.state];
+        assert_eq!(states, ["succeeded", "pending"], "{}", stage.test.engine);
     }
 }
