@@ -174,7 +174,7 @@ CREATE TABLE deliveries (
     tenant_id           BLOB NOT NULL,
     webhook_id          BLOB NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
     call_id             BLOB,
-    sequence            INTEGER,            -- of the event in its call: first attempts keep this order; NULL: none to keep
+    sequence            INTEGER,           -- of the event in its call: first attempts keep this order; NULL: none to keep
     event               TEXT NOT NULL,
     body                BLOB NOT NULL,    -- frozen: every attempt sends the same bytes
     state               TEXT NOT NULL,     -- pending, sending, succeeded, failed, canceled

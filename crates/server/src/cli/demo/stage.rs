@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
+use switchhook_core::webhook::SigningSecret;
 
 use super::Speech;
 use super::api::Api;
@@ -24,7 +25,7 @@ impl Stage<'_> {
     pub(super) async fn set(&self, receiver: &Receiver) -> anyhow::Result<String> {
         let webhook = self.api.create("/v1/webhooks", json!({ "url": receiver.url() })).await?;
         let secret = webhook["secret"].as_str().context("a new webhook shows its secret")?;
-        receiver.set_secret(secret.parse().context("the webhook's secret cannot be read")?);
+        receiver.set_secret(SigningSecret::parse(secret).context("the webhook's secret cannot be read")?);
         let carrier = json!({ "name": "Simulated phone", "provider": "simulator" });
         let carrier = self.api.create_id("/v1/connections", carrier).await?;
         let agent = self.agent().await?;
