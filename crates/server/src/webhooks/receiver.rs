@@ -156,7 +156,10 @@ mod tests {
         assert_eq!(send(&ours, now).await, 503);
         for (attempt, verified) in [(1, false), (2, true), (3, false), (4, false), (5, true)] {
             let received = receiver.next().await;
-            assert_eq!((received.attempt, received.verified, received.event.as_str()), (attempt, verified, "call.failed"));
+            assert_eq!(
+                (received.attempt, received.verified, received.event.as_str()),
+                (attempt, verified, "call.failed")
+            );
         }
         drop(receiver);
     }

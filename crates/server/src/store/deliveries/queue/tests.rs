@@ -98,8 +98,11 @@ async fn an_endpoint_has_ten_under_way_and_keeps_nobody_else_from_being_served()
         }
         let later = queue(store, tenant, quick, call(), 1, now() + MINUTE).await;
 
-        let claimed = claim_at(store, now(), 100).await;
+        // Eight nodes at once.
+        let nodes = futures_util::future::join_all((0..8).map(|_| claim_at(store, now(), 100))).await;
+        let claimed: Vec<_> = nodes.into_iter().flatten().collect();
         assert_eq!(claimed.len(), 10, "{}", test.engine);
+        assert_eq!(BTreeSet::from_iter(ids(&claimed)).len(), 10, "each by one node only");
         assert_eq!(ids(&claim_at(store, now() + MINUTE, 100).await), [later], "the other endpoint, when it is due");
         assert!(finish(store, &claimed[0], Then::Succeeded).await);
         assert!(finish(store, &claimed[1], Then::Failed).await);
