@@ -98,15 +98,36 @@ async fn an_endpoint_has_ten_under_way_and_keeps_nobody_else_from_being_served()
         }
         let later = queue(store, tenant, quick, call(), 1, now() + MINUTE).await;
 
-        // Eight nodes at once.
-        let nodes = futures_util::future::join_all((0..8).map(|_| claim_at(store, now(), 100))).await;
-        let claimed: Vec<_> = nodes.into_iter().flatten().collect();
+        let claimed = claim_at(store, now(), 100).await;
         assert_eq!(claimed.len(), 10, "{}", test.engine);
-        assert_eq!(BTreeSet::from_iter(ids(&claimed)).len(), 10, "each by one node only");
         assert_eq!(ids(&claim_at(store, now() + MINUTE, 100).await), [later], "the other endpoint, when it is due");
         assert!(finish(store, &claimed[0], Then::Succeeded).await);
         assert!(finish(store, &claimed[1], Then::Failed).await);
         assert_eq!(claim_at(store, now(), 100).await.len(), 2, "{}", test.engine);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_that_claim_at_once_share_the_ten_of_an_endpoint() {
+    for test in stores().await {
+        let tenant = tenant(&test.store, OwnLimits::default()).await;
+        let webhook = endpoint(&test, tenant).await;
+        for _ in 0..100 {
+            queue(&test.store, tenant, webhook, call(), 1, now()).await;
+        }
+        for round in 0..5 {
+            let node = |store: Store| tokio::spawn(async move { claim_at(&store, now(), 3).await });
+            let nodes: Vec<_> = (0..16).map(|_| node(test.store.clone())).collect();
+            let mut claimed = Vec::new();
+            for node in nodes {
+                claimed.extend(node.await.expect("no panic"));
+            }
+            assert!(claimed.len() <= 10, "round {round} on {}: {}", test.engine, claimed.len());
+            assert_eq!(BTreeSet::from_iter(ids(&claimed)).len(), claimed.len(), "each by one node only");
+            for claimed in &claimed {
+                assert!(finish(&test.store, claimed, Then::Succeeded).await);
+            }
+        }
     }
 }
 
