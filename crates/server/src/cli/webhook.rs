@@ -72,12 +72,7 @@ fn check(secret: &SigningSecret, signature: &str, tolerance: Duration, json: boo
     Ok(ExitCode::SUCCESS)
 }
 
-async fn listen(
-    port: u16,
-    secret: Option<SigningSecret>,
-    answer: StatusCode,
-    json: bool,
-) -> Result<ExitCode, Failure> {
+async fn listen(port: u16, secret: Option<SigningSecret>, answer: StatusCode, json: bool) -> Result<ExitCode, Failure> {
     let mut receiver = Receiver::start(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
     receiver.answer_with(answer);
     let verifies = secret.is_some();

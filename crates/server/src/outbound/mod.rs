@@ -101,7 +101,14 @@ impl Client {
     /// # Errors
     /// As [`builder`].
     pub fn new(config: &Config, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
-        let http = builder(config, policy)?.build().context("the client for outgoing requests could not be made")?;
+        let http = builder(config, policy)?.build().or_else(|error| {
+            // A container may have none; plain HTTP and `extra_ca` still work.
+            tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
+            builder(config, policy)?
+                .tls_certs_only([])
+                .build()
+                .context("the client for outgoing requests cannot be made")
+        })?;
         Ok(Self { http, policy: policy.clone(), deadline })
     }
 

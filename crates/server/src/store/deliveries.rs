@@ -135,12 +135,7 @@ pub async fn get(
     id: DeliveryId,
 ) -> Result<Option<DeliveryRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND id = $3";
-    on!(conn, |c| sqlx::query_as(SQL)
-        .bind(tenant.uuid())
-        .bind(webhook.uuid())
-        .bind(id.uuid())
-        .fetch_optional(c)
-        .await)
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(webhook.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
 /// The bytes that a delivery's attempts send.
@@ -167,12 +162,7 @@ pub async fn attempts(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Resu
 ///
 /// # Errors
 /// When the database fails.
-pub async fn bring_forward(
-    tx: &mut Tx,
-    tenant: TenantId,
-    id: DeliveryId,
-    now: Timestamp,
-) -> Result<bool, sqlx::Error> {
+pub async fn bring_forward(tx: &mut Tx, tenant: TenantId, id: DeliveryId, now: Timestamp) -> Result<bool, sqlx::Error> {
     const SQL: &str =
         "UPDATE deliveries SET next_attempt_at = $3 WHERE tenant_id = $1 AND id = $2 AND state = 'pending'";
     on!(tx, |c| sqlx::query(SQL)

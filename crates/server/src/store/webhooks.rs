@@ -174,3 +174,31 @@ pub async fn delete(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool
         .await
         .map(|done| done.rows_affected() > 0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::store::testing::now;
+
+    #[test]
+    fn a_replaced_secret_signs_for_a_day_and_secrets_open_in_their_row_only() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let vault = Vault::from_config(&Config::for_tests(folder.path())).expect("a key file");
+        let (old, new) = (SigningSecret::generate([1; 32]), SigningSecret::generate([2; 32]));
+        let row = |id: [u8; 10]| {
+            let (id, tenant) = (WebhookId::new(now(), id), TenantId::new(now(), [0; 10]));
+            WebhookRow::new(id, tenant, "https://example.com/".to_owned(), &vault, &old, now())
+        };
+        let mut rotated = row([1; 10]);
+        rotated.rotate(&vault, &new, now());
+        let last = now() + OVERLAP - Duration::from_micros(1);
+        assert_eq!(rotated.secrets(&vault, last).expect("ours"), [new.clone(), old.clone()]);
+        assert_eq!(rotated.secrets(&vault, now() + OVERLAP).expect("ours"), [new]);
+
+        let mut thief = row([2; 10]);
+        assert_eq!(thief.secrets(&vault, now()).expect("its own"), [old]);
+        thief.secret = rotated.secret;
+        assert!(thief.secrets(&vault, now()).is_err(), "copied from another row");
+    }
+}

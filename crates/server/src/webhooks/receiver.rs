@@ -127,3 +127,40 @@ async fn take(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes
     let _nobody_listens = shared.received.send(Received { event, id, attempt, verified, refusal, body, headers });
     status
 }
+
+#[cfg(test)]
+mod tests {
+    use switchhook_core::Timestamp;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_what_is_signed_with_its_secret_is_accepted_and_everything_is_handed_on() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut receiver = Receiver::start(SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a free port");
+        let (ours, foreign) = (SigningSecret::generate([1; 32]), SigningSecret::generate([2; 32]));
+        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let url = receiver.url();
+        let send = async |secret: &SigningSecret, at: Timestamp| {
+            let signature = SigningSecret::header(std::slice::from_ref(secret), at, b"{}");
+            let request = client.post(&url).header(DELIVERY, "d").header(EVENT, "call.failed");
+            request.header(SIGNATURE, signature).body("{}").send().await.expect("an answer").status()
+        };
+        let now = Clock::system().now();
+        assert_eq!(send(&foreign, now).await, 200, "no secret is set");
+        receiver.set_secret(ours.clone());
+        assert_eq!(send(&ours, now).await, 200);
+        assert_eq!(send(&foreign, now).await, 401);
+        assert_eq!(send(&ours, now - DEFAULT_TOLERANCE - DEFAULT_TOLERANCE).await, 401, "a replay");
+        receiver.answer_with(StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(send(&ours, now).await, 503);
+        for (attempt, verified) in [(1, false), (2, true), (3, false), (4, false), (5, true)] {
+            let received = receiver.next().await;
+            assert_eq!(
+                (received.attempt, received.verified, received.event.as_str()),
+                (attempt, verified, "call.failed")
+            );
+        }
+        drop(receiver);
+    }
+}

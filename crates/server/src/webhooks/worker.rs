@@ -78,12 +78,13 @@ impl Worker {
         let mut sending = JoinSet::new();
         while !stop.is_cancelled() {
             while sending.try_join_next().is_some() {}
-            match self.begin(&mut sending).await {
+            let now = self.0.clock.now();
+            match self.begin(&mut sending, now).await {
                 Ok(0) => {}
                 Ok(_) => continue,
                 Err(error) => tracing::warn!(%error, "deliveries could not be claimed; trying again"),
             }
-            let pause = self.until_due().await;
+            let pause = self.until_due(now).await;
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = self.0.hints.webhooks.notified() => {}
@@ -95,12 +96,11 @@ impl Worker {
     }
 
     /// Claims what is due and begins to send it. How many attempts that are.
-    async fn begin(&self, sending: &mut JoinSet<()>) -> Result<usize, sqlx::Error> {
+    async fn begin(&self, sending: &mut JoinSet<()>, now: Timestamp) -> Result<usize, sqlx::Error> {
         let free = i64::try_from(IN_FLIGHT.saturating_sub(sending.len())).unwrap_or(0);
         if free == 0 {
             return Ok(0);
         }
-        let now = self.0.clock.now();
         let until = now + self.0.config.webhook_timeout + MARGIN;
         let mut begun = 0;
         for Batch { endpoint, attempts } in queue::claim_due_for_worker(&self.0.store, now, until, free).await? {
@@ -113,12 +113,12 @@ impl Worker {
         Ok(begun)
     }
 
-    /// How long nothing new will be due, as far as is known here.
-    async fn until_due(&self) -> Duration {
+    /// How long to wait after a look at `looked_at` that found nothing to begin.
+    async fn until_due(&self, looked_at: Timestamp) -> Duration {
         let next = async { queue::next_due_for_worker(&mut self.0.store.read().await?).await };
         match next.await {
-            // What is due already waits for something else: its turn, or an attempt to end.
-            Ok(Some(at)) if at > self.0.clock.now() => at.since(self.0.clock.now()).min(LOOK),
+            // What was due then waits for something else: its turn, or an attempt to end.
+            Ok(Some(at)) if at > looked_at => at.since(self.0.clock.now()).min(LOOK),
             Ok(_) | Err(_) => LOOK,
         }
     }
@@ -238,10 +238,7 @@ fn headers(secrets: &[SigningSecret], at: Timestamp, claimed: &Claimed) -> anyho
         (HeaderName::from_static(SIGNATURE), SigningSecret::header(secrets, at, &claimed.body)),
         (HeaderName::from_static("webhook-id"), id.clone()),
         (HeaderName::from_static("webhook-timestamp"), at.as_seconds().to_string()),
-        (
-            HeaderName::from_static("webhook-signature"),
-            SigningSecret::standard_header(secrets, &id, at, &claimed.body),
-        ),
+        (HeaderName::from_static("webhook-signature"), SigningSecret::standard_header(secrets, &id, at, &claimed.body)),
     ] {
         headers.insert(name, HeaderValue::from_str(&value).context("a header of a delivery")?);
     }

@@ -36,7 +36,7 @@ pub(super) struct Query {
 
 /// A delivery: one event on its way to one endpoint.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct DeliveryResource {
+pub(super) struct DeliveryResource {
     /// Its id, also in the body and the `X-Voice-Delivery` header.
     id: Uuid,
     /// What happened.
@@ -73,7 +73,7 @@ impl From<DeliveryRow> for DeliveryResource {
 
 /// A delivery with every attempt.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct DeliveryWithAttempts {
+pub(super) struct DeliveryWithAttempts {
     /// The delivery.
     #[serde(flatten)]
     delivery: DeliveryResource,
@@ -83,7 +83,7 @@ pub struct DeliveryWithAttempts {
 
 /// One attempt to deliver.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Attempt {
+pub(super) struct Attempt {
     /// Counts from 1.
     number: i64,
     /// When it began.

@@ -155,9 +155,7 @@ async fn lock_endpoint(tx: &mut Tx, id: Uuid) -> Result<Option<WebhookRow>, sqlx
     // On SQLite a transaction is alone anyway.
     let sql = match tx.dialect() {
         Dialect::Sqlite => "SELECT * FROM webhooks WHERE id = $1 AND enabled = TRUE",
-        Dialect::Postgres => {
-            "SELECT * FROM webhooks WHERE id = $1 AND enabled = TRUE FOR NO KEY UPDATE SKIP LOCKED"
-        }
+        Dialect::Postgres => "SELECT * FROM webhooks WHERE id = $1 AND enabled = TRUE FOR NO KEY UPDATE SKIP LOCKED",
     };
     on!(tx, |c| sqlx::query_as(sql).bind(id).fetch_optional(c).await)
 }
@@ -306,8 +304,9 @@ pub async fn abandoned_for_recovery(conn: &mut Conn, now: Timestamp) -> Result<V
 /// # Errors
 /// When the database fails.
 pub async fn cancel_disabled_for_recovery(store: &Store) -> Result<(), sqlx::Error> {
-    const WAITING: &str = "SELECT EXISTS (SELECT 1 FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id \
-        WHERE w.enabled = FALSE AND d.state = 'pending')";
+    const WAITING: &str = "SELECT EXISTS (SELECT 1 FROM webhooks w WHERE w.enabled = FALSE AND EXISTS ( \
+        SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state IN ('pending', 'sending') \
+        AND d.state = 'pending'))";
     const CANCEL: &str = "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
         WHERE state = 'pending' AND webhook_id IN (SELECT id FROM webhooks WHERE enabled = FALSE)";
     let mut conn = store.read().await?;
