@@ -17,23 +17,34 @@ use crate::carrier::simulator::Simulator;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
 use crate::hints::Hints;
-use crate::http::{self, HttpState};
+use crate::http::{self, Draining, HttpState};
 use crate::models::Models;
+use crate::providers::ProviderError;
+use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
 use crate::store::{Store, idempotency};
 use crate::vault::Vault;
-use crate::webhooks;
+use crate::webhooks::worker::Worker;
 
-/// How often what nobody needs any more is deleted.
+/// How often rows that nobody needs any more are deleted.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// How long what is left may take once the calls are over: requests under way, deliveries being sent.
+const LAST_WORK: Duration = Duration::from_secs(20);
 
 /// A running service. Dropped without [`Service::stop`] it stops like a process that was killed.
 pub struct Service {
     address: SocketAddr,
     store: Store,
     live: Live,
-    stop: CancellationToken,
+    speech: Option<Arc<LocalSpeech>>,
+    draining: Draining,
+    /// No new calls.
+    stop_calls: CancellationToken,
+    /// No more patience with those that live.
     hurry: CancellationToken,
+    calls: TaskTracker,
+    /// Everything else.
+    stop: CancellationToken,
     tasks: TaskTracker,
 }
 
@@ -44,43 +55,48 @@ impl Service {
     /// When the database, the key file or the address cannot be had.
     pub async fn start(config: Arc<Config>, models: Models, clock: Clock) -> anyhow::Result<Self> {
         let store = Store::open(&config.database_url()).await?;
-        let vault = Vault::open(&config)?;
+        let vault = Vault::from_config(&config)?;
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
-        let address = listener.local_addr()?;
         let hints = Hints::default();
-        let live = Live::default();
-        let node = NodeId::new(clock.now(), clock::random());
-        let providers = Registry::new(&config, models)?;
-        let setup = Arc::new(Setup::new(config.clone(), vault.clone(), providers, Simulator::new()));
-        let service = Self {
-            address,
+        let mut state = HttpState::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone());
+        let mut service = Self {
+            address: listener.local_addr()?,
             store: store.clone(),
-            live: live.clone(),
-            stop: CancellationToken::new(),
+            live: Live::default(),
+            speech: None,
+            draining: state.draining.clone(),
+            stop_calls: CancellationToken::new(),
             hurry: CancellationToken::new(),
+            calls: TaskTracker::new(),
+            stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
+        let simulator = Simulator::new();
         if config.has_role(Role::Calls) {
+            let providers = Registry::new(&config, models)?;
+            service.speech = Some(providers.local_speech());
             let context = Context {
                 store: store.clone(),
                 clock: clock.clone(),
                 config: config.clone(),
                 hints: hints.clone(),
-                setup,
-                node,
-                live,
+                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, simulator.clone())),
+                node: NodeId::new(clock.now(), clock::random()),
+                live: service.live.clone(),
+                runners: TaskTracker::new(),
             };
-            service.tasks.spawn(calls::dispatcher::run(context, service.stop.clone(), service.hurry.clone()));
+            state = state.with_calls(context.clone());
+            let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.hurry.clone());
+            service.calls.spawn(run);
         }
         if config.has_role(Role::Webhooks) {
-            let worker = webhooks::worker::Worker::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone())?;
-            // Deliveries go on until the calls are over: their last events are still to be sent.
+            let worker = Worker::new(store.clone(), clock.clone(), config.clone(), vault, hints)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }
-        service.tasks.spawn(keep_house(store.clone(), clock.clone(), service.stop.clone()));
-        let state = HttpState::new(store, clock, config, vault, hints);
+        service.tasks.spawn(keep_house(store, clock, service.stop.clone()));
+        service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
         service.tasks.spawn(serve(listener, http::router(state), service.stop.clone()));
         Ok(service)
     }
@@ -103,17 +119,41 @@ impl Service {
         self.live.count()
     }
 
-    /// Takes no new work and lets what is live end, for at most `patience`; then ends it.
+    /// Loads the local speech models now, so that the first call does not wait for them.
+    ///
+    /// # Errors
+    /// When they are not installed or cannot be read.
+    pub async fn load_speech(&self) -> Result<(), ProviderError> {
+        match &self.speech {
+            Some(speech) => speech.load_all().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Cancel it to end the calls for which [`Service::stop`] waits.
+    #[must_use]
+    pub fn hurry(&self) -> CancellationToken {
+        self.hurry.clone()
+    }
+
+    /// Takes up no more calls and lets the live ones end, for at most `patience`; then ends them. The API answers and
+    /// deliveries go out until that is done.
     pub async fn stop(self, patience: Duration) {
-        self.stop.cancel();
-        self.tasks.close();
-        if tokio::time::timeout(patience, self.tasks.wait()).await.is_err() {
+        self.draining.start();
+        self.stop_calls.cancel();
+        self.calls.close();
+        if tokio::time::timeout(patience, self.calls.wait()).await.is_err() {
             tracing::warn!(calls = self.live.count(), "ending the calls that are still live");
             self.hurry.cancel();
             // The deadlines of a call that is being ended are shorter than this.
-            if tokio::time::timeout(Duration::from_secs(20), self.tasks.wait()).await.is_err() {
-                tracing::error!("some work did not stop; it will be taken up again at the next start");
+            if tokio::time::timeout(LAST_WORK, self.calls.wait()).await.is_err() {
+                tracing::error!("some calls did not end; they will be taken up again at the next start");
             }
+        }
+        self.stop.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(LAST_WORK, self.tasks.wait()).await.is_err() {
+            tracing::error!("some work did not stop; it will be taken up again at the next start");
         }
         self.store.close().await;
     }

@@ -2,7 +2,10 @@
 //!
 //! `ARCHITECTURE.md` has the map. `app` puts the parts together; nobody below knows it.
 
+pub mod app;
+pub mod calls;
 pub mod carrier;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod hints;
@@ -10,8 +13,10 @@ pub mod http;
 pub mod lifecycle;
 pub mod models;
 pub mod operator;
+pub mod outbound;
 pub mod providers;
 pub mod store;
 pub mod talk;
 pub mod telemetry;
 pub mod vault;
+pub mod webhooks;

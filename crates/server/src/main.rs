@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Two providers of cryptography are compiled into some dependencies; ours is ring.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    switchhook::lifecycle::install_tls();
     switchhook::cli::run()
 }

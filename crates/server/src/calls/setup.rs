@@ -123,7 +123,7 @@ impl Setup {
         }
         let carrier: Arc<dyn Carrier> = match row.provider.as_str() {
             "simulator" => {
-                let settings = SimulatorSettings::parse(&row.settings).map_err(|error| {
+                let settings = SimulatorSettings::parse(&Value::Object(row.settings.0.clone())).map_err(|error| {
                     SetupError::config(format!("Connection {}: {}: {}.", row.name, error.path, error.message))
                 })?;
                 Arc::new(self.simulator.with_settings(settings))

@@ -3,6 +3,8 @@
 //! A [`Carrier`] is asked to do things; what happens on the line comes back as [`CarrierEvent`]s, through a [`Line`] that the
 //! call's runner listens to. Carriers repeat themselves, reorder and come late: the call's state machine copes with that.
 
+pub mod simulator;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::Value;

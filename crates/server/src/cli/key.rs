@@ -10,7 +10,7 @@ use switchhook_core::id::{ApiKeyId, TenantId};
 use super::{Failure, output};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::http::api_keys::ApiKey;
+use crate::http::api_keys::ApiKeyResource;
 use crate::operator;
 use crate::store::{Store, api_keys};
 
@@ -61,7 +61,7 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
         }
         Command::List { tenant } => {
             let rows = api_keys::list(&mut store.read().await?, tenant, None, i64::from(i32::MAX)).await?;
-            let keys: Vec<ApiKey> = rows.into_iter().map(ApiKey::from).collect();
+            let keys: Vec<ApiKeyResource> = rows.into_iter().map(ApiKeyResource::from).collect();
             if json { output::json(&keys)? } else { print(&keys) }
         }
         Command::Revoke { tenant, id } => {
@@ -77,9 +77,9 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
     Ok(())
 }
 
-fn print(keys: &[ApiKey]) {
+fn print(keys: &[ApiKeyResource]) {
     let at = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), |at| at.to_string());
-    let row = |key: &ApiKey| {
+    let row = |key: &ApiKeyResource| {
         vec![
             key.id.to_string(),
             key.prefix.clone(),

@@ -37,7 +37,7 @@ struct Common {
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// sqlite://path or postgres://… [default: a file in the data directory].
-    #[arg(long, global = true, value_name = "URL", hide_env_values = true)]
+    #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
     /// Print JSON.
     #[arg(long, global = true)]
@@ -128,11 +128,11 @@ impl Cli {
             Command::Demo(args) => demo::run(args, &common, json).await,
             Command::Serve(args) => serve::serve(&args, common.load(Some(&args))?).await,
             Command::Dev(args) => serve::dev(&args, common.load(Some(&args))?).await,
-            Command::Seed => admin::seed(&common.load(None)?, json).await,
-            Command::Tenant(command) => tenant::run(command, &common.load(None)?, json).await,
-            Command::Key(command) => key::run(command, &common.load(None)?, json).await,
-            Command::Models(command) => models::run(command, &common.load(None)?, json).await,
-            Command::Migrate => admin::migrate(&common.load(None)?).await,
+            Command::Seed => admin::seed(&*common.load(None)?, json).await,
+            Command::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
+            Command::Key(command) => key::run(command, &*common.load(None)?, json).await,
+            Command::Models(command) => models::run(command, &*common.load(None)?, json).await,
+            Command::Migrate => admin::migrate(&*common.load(None)?).await,
         }
     }
 }

@@ -19,14 +19,14 @@ pub(super) struct Args {
 }
 
 pub(super) async fn serve(_args: &Args, config: Arc<Config>) -> Result<ExitCode, Failure> {
-    telemetry::start();
+    telemetry::start(&config);
     let service = start(&config).await?;
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) async fn dev(_args: &Args, config: Arc<Config>) -> Result<ExitCode, Failure> {
-    telemetry::start();
+    telemetry::start(&config);
     let first_start = !config.data_dir.join("switchhook.db").exists();
     let service = start(&config).await?;
     if first_start {

@@ -6,6 +6,11 @@
 //!
 //! Sound is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
 
+pub mod local;
+pub mod openai;
+pub mod registry;
+pub mod scripted;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -7,6 +7,7 @@ use switchhook_core::call::{TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
 use switchhook_core::event::NO_CONVERSATION;
 use tokio::sync::mpsc;
+use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Outcome, Runner};
@@ -27,6 +28,14 @@ pub(super) struct Talk {
     stage: Stage,
 }
 
+/// What came of the conversation.
+pub(super) enum Happened {
+    /// Something was said.
+    Line(TranscriptEntry),
+    /// It is over.
+    Ended(TalkEnd),
+}
+
 enum Stage {
     NotBegun,
     Running { commands: mpsc::Sender<Command>, task: AbortOnDropHandle<Report> },
@@ -42,41 +51,31 @@ impl Talk {
         !matches!(self.stage, Stage::NotBegun)
     }
 
-    /// The next line of the transcript. Never, when nobody talks.
-    pub(super) async fn next_line(&mut self) -> Option<TranscriptEntry> {
-        match &mut self.notes {
-            Some(notes) => match notes.recv().await {
-                Some(Note::Line(line)) => Some(entry(line)),
-                None => {
-                    self.notes = None;
-                    std::future::pending().await
-                }
-            },
-            None => std::future::pending().await,
+    /// The next line of the transcript, or how the conversation ended by itself. Never, when nobody talks.
+    pub(super) async fn next(&mut self) -> Happened {
+        let Self { notes, stage } = self;
+        tokio::select! {
+            biased;
+            line = next_line(notes) => Happened::Line(line),
+            report = report(stage) => {
+                self.stage = Stage::Ended(report.ok().map(Box::new));
+                Happened::Ended(self.end())
+            }
         }
+    }
+
+    fn end(&self) -> TalkEnd {
+        if let Stage::Ended(Some(report)) = &self.stage {
+            return talk_end(&report.end);
+        }
+        let error = "The conversation stopped unexpectedly. The service's log has the reason.".to_owned();
+        TalkEnd::Failed { failure: TalkFailure::PipelineError, error: error.into() }
     }
 
     /// A line that has been said and not been written.
     pub(super) fn line_at_hand(&mut self) -> Option<TranscriptEntry> {
         let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()?;
         Some(entry(line))
-    }
-
-    /// How the conversation ended by itself. Never, when it is not running.
-    pub(super) async fn ended(&mut self) -> TalkEnd {
-        let Stage::Running { task, .. } = &mut self.stage else { return std::future::pending().await };
-        match task.await {
-            Ok(report) => {
-                let end = talk_end(&report.end);
-                self.stage = Stage::Ended(Some(Box::new(report)));
-                end
-            }
-            Err(_) => {
-                self.stage = Stage::Ended(None);
-                let error = "The conversation stopped unexpectedly. The service's log has the reason.".to_owned();
-                TalkEnd::Failed { failure: TalkFailure::PipelineError, error: error.into() }
-            }
-        }
     }
 
     /// Ends the conversation if it still runs, and says how it went.
@@ -93,6 +92,23 @@ impl Talk {
                 }
             }
         }
+    }
+}
+
+async fn next_line(notes: &mut Option<mpsc::Receiver<Note>>) -> TranscriptEntry {
+    if let Some(open) = notes {
+        if let Some(Note::Line(line)) = open.recv().await {
+            return entry(line);
+        }
+        *notes = None;
+    }
+    std::future::pending().await
+}
+
+async fn report(stage: &mut Stage) -> Result<Report, JoinError> {
+    match stage {
+        Stage::Running { task, .. } => task.await,
+        _ => std::future::pending().await,
     }
 }
 

@@ -234,7 +234,7 @@ async fn caller_number(conn: &mut Conn, tenant: &Tenant, request: &CreateCall) -
     }
     let mut found = match &request.from {
         Some(from) => numbers::by_number(conn, tenant.id, from.reveal()).await?,
-        None => numbers::list(conn, tenant.id, None, 1).await?, // One more comes when there are more.
+        None => numbers::list(conn, tenant.id, None, 2).await?, // Two are too many.
     };
     match (found.pop(), found.is_empty(), &request.from) {
         (Some(only), true, _) => Ok(only),

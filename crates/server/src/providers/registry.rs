@@ -1,0 +1,165 @@
+//! Which providers there are, and one instance of each connection's for all calls.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::{Map, Value};
+use switchhook_core::private::Private;
+use switchhook_core::webhook::{AddressPolicy, judge_url};
+use uuid::Uuid;
+
+use super::local::{LocalSpeech, LocalStt, LocalTts};
+use super::openai::{OPENAI_URL, OpenAiLlm};
+use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
+use super::{Llm, Stt, Tts};
+use crate::config::Config;
+use crate::models::Models;
+use crate::outbound;
+use crate::store::connections::{ConnectionRow, Credentials};
+use crate::vault::Vault;
+
+/// Until a connection to a provider is made.
+const CONNECT: Duration = Duration::from_secs(3);
+/// A connection that is kept saves its making in the next turn.
+const KEEP_IDLE: Duration = Duration::from_secs(90);
+
+/// What one connection can do.
+#[derive(Clone, Default)]
+pub struct Provider {
+    name: String,
+    stt: Option<Arc<dyn Stt>>,
+    llm: Option<Arc<dyn Llm>>,
+    tts: Option<Arc<dyn Tts>>,
+}
+
+impl Provider {
+    fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
+    /// Its speech to text.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn stt(self) -> Result<Arc<dyn Stt>, String> {
+        self.stt.ok_or_else(|| format!("Provider {} does no speech to text in this version.", self.name))
+    }
+
+    /// Its language model.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn llm(self) -> Result<Arc<dyn Llm>, String> {
+        self.llm.ok_or_else(|| format!("Provider {} has no language model in this version.", self.name))
+    }
+
+    /// Its text to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn tts(self) -> Result<Arc<dyn Tts>, String> {
+        self.tts.ok_or_else(|| format!("Provider {} does no text to speech in this version.", self.name))
+    }
+}
+
+/// Makes and keeps providers.
+pub struct Registry {
+    http: reqwest::Client,
+    addresses: AddressPolicy,
+    speech: Arc<LocalSpeech>,
+    local: Provider,
+    /// By connection, each for the version of it that was written at that time.
+    made: Mutex<HashMap<Uuid, (i64, Provider)>>,
+}
+
+impl Registry {
+    /// With nothing loaded or connected yet.
+    ///
+    /// # Errors
+    /// When the client for requests to providers cannot be made.
+    pub fn new(config: &Config, models: Models) -> anyhow::Result<Self> {
+        let http = outbound::builder(config, &config.outbound_allow)?.connect_timeout(CONNECT).pool_idle_timeout(KEEP_IDLE);
+        let http = http.build().context("the client for requests to providers could not be made")?;
+        let speech = LocalSpeech::new(models);
+        let local = Provider {
+            stt: Some(Arc::new(LocalStt::new(speech.clone()))),
+            tts: Some(Arc::new(LocalTts::new(speech.clone()))),
+            ..Provider::named("local")
+        };
+        Ok(Self {
+            http,
+            addresses: config.outbound_allow.clone(),
+            speech,
+            local,
+            made: Mutex::default(),
+        })
+    }
+
+    /// The models of this machine, shared by all calls.
+    #[must_use]
+    pub fn local_speech(&self) -> Arc<LocalSpeech> {
+        self.speech.clone()
+    }
+
+    /// A provider that needs no connection.
+    ///
+    /// # Errors
+    /// A sentence when there is none of that name.
+    pub fn built_in(&self, name: &str) -> Result<Provider, String> {
+        match name {
+            "local" => Ok(self.local.clone()),
+            "scripted" => scripted(&Map::new()),
+            other => Err(format!("Provider {other} needs a connection.")),
+        }
+    }
+
+    /// The provider behind a connection.
+    ///
+    /// # Errors
+    /// A sentence when its settings or credentials are of no use.
+    pub fn for_connection(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
+        let kept = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(&row.id).cloned();
+        if let Some((version, provider)) = kept
+            && version == row.updated_at
+        {
+            return Ok(provider);
+        }
+        let provider = match row.provider.as_str() {
+            "local" => self.local.clone(),
+            "scripted" => scripted(&row.settings)?,
+            "openai" => self.openai(row, vault)?,
+            other => return Err(format!("this version cannot use {other} yet.")),
+        };
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
+        Ok(provider)
+    }
+
+    fn openai(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
+        let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
+        let base_url = text(&row.settings, "base_url").unwrap_or(OPENAI_URL);
+        judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
+        let model = text(&row.settings, "model").map(str::to_owned);
+        let llm = OpenAiLlm::new(self.http.clone(), base_url, key(&credentials), model);
+        Ok(Provider { llm: Some(Arc::new(llm)), ..Provider::named("openai") })
+    }
+}
+
+fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {
+    let llm = ScriptedLlm::new(settings.get("flow")).map_err(|error| error.to_string())?;
+    Ok(Provider {
+        stt: Some(Arc::new(ScriptedStt)),
+        llm: Some(Arc::new(llm)),
+        tts: Some(Arc::new(ScriptedTts)),
+        ..Provider::named("scripted")
+    })
+}
+
+fn text<'a>(settings: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    settings.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+fn key(credentials: &Private<Credentials>) -> Option<Private<String>> {
+    credentials.reveal().get("api_key").cloned().map(Private::new)
+}

@@ -1,0 +1,67 @@
+//! The language model step without a language model.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::PROVIDER;
+use super::flow::Flow;
+use crate::providers::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Usage};
+
+/// Leads the dialogue of a [`Flow`].
+pub struct ScriptedLlm {
+    flow: Flow,
+}
+
+impl ScriptedLlm {
+    /// With the flow in a connection's `settings.flow`, or the table booking when there is none.
+    ///
+    /// # Errors
+    /// What is wrong with the flow.
+    pub fn new(flow: Option<&Value>) -> Result<Self, ProviderError> {
+        let flow = match flow {
+            None => Flow::table_booking(),
+            Some(given) => serde_path_to_error::deserialize(given).map_err(|error| ProviderError::Config {
+                provider: PROVIDER,
+                words: format!("settings.flow.{}: {}", error.path(), error.inner()),
+            })?,
+        };
+        Ok(Self { flow })
+    }
+}
+
+#[async_trait]
+impl Llm for ScriptedLlm {
+    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let (text, ends) = self.flow.next(&self.flow.read(&request.messages));
+        for word in text.split_inclusive(' ') {
+            if events.send(LlmEvent::Delta(word.to_owned())).await.is_err() {
+                return Ok(Usage::default()); // Nobody listens any more.
+            }
+        }
+        if ends {
+            let call = LlmEvent::ToolCall { id: "end".to_owned(), name: "end_call".to_owned(), arguments: json!({}) };
+            let _ = events.send(call).await;
+        }
+        Ok(Usage::default())
+    }
+
+    async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        let progress = self.flow.read(&request.messages);
+        Ok(Analysis { summary: self.flow.summarise(&progress), outcome: self.flow.outcome(&progress) })
+    }
+}
+
+/// A language model that was asked and is never heard of again; behind one of the simulator's numbers.
+pub struct NeverAnswers;
+
+#[async_trait]
+impl Llm for NeverAnswers {
+    async fn answer(&self, _request: LlmRequest, _events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        std::future::pending().await
+    }
+
+    async fn analyse(&self, _request: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        Err(ProviderError::Timeout { provider: PROVIDER, waited_ms: 0 })
+    }
+}
