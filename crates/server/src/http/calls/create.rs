@@ -36,7 +36,7 @@ const MOST_KEYS: usize = 50;
 
 /// A call to place.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct CreateCall {
+pub(super) struct CreateCall {
     /// Who talks.
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
@@ -112,7 +112,7 @@ enum GreetingOverride {
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn create(
+pub(super) async fn create(
     State(state): State<HttpState>,
     tenant: Tenant,
     headers: HeaderMap,

@@ -22,7 +22,7 @@ use crate::store::{Conn, connections, numbers};
 
 /// A call to simulate.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct SimulateCall {
+pub(super) struct SimulateCall {
     /// One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
     #[schema(value_type = String, example = "+12025550199")]
     to: PhoneNumber,
@@ -47,7 +47,7 @@ pub struct SimulateCall {
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn inbound(
+pub(super) async fn inbound(
     State(state): State<HttpState>,
     tenant: Tenant,
     Body { value: request, warnings }: Body<SimulateCall>,
