@@ -18,10 +18,17 @@ pub(super) struct Sound {
     pub(super) words: Vec<SpokenWord>,
 }
 
+impl Sound {
+    /// Whether the voice made nothing of the text.
+    pub(super) fn is_empty(&self) -> bool {
+        self.complete && self.made == 0
+    }
+}
+
 /// The beginning of `text` that was wholly heard when `played` samples were. Words are never cut in two.
 pub(super) fn heard<'a>(text: &'a str, sound: &Sound, played: u64) -> &'a str {
     if sound.complete && played >= sound.made {
-        return text;
+        return if sound.is_empty() { "" } else { text };
     }
     by_words(text, &sound.words, played).unwrap_or_else(|| by_proportion(text, sound, played))
 }
@@ -95,6 +102,12 @@ mod tests {
         let sound =
             Sound { made: 16_000, complete: true, words: vec![word("five", 0, 500), word("dollars", 500, 900)] };
         assert_eq!(heard("$5 please", &sound, 8_000), "$5", "half of nine characters ends in \"pl\"");
+    }
+
+    #[test]
+    fn a_text_of_which_no_sound_was_made_was_not_heard() {
+        let sound = Sound { made: 0, complete: true, words: Vec::new() };
+        assert_eq!(heard("Hello.", &sound, 0), "");
     }
 
     #[test]

@@ -50,7 +50,7 @@ struct Utterance {
 
 impl Utterance {
     fn heard(&self) -> &str {
-        if self.finished { &self.text } else { heard(&self.text, &self.sound, self.played) }
+        if self.finished && !self.sound.is_empty() { &self.text } else { heard(&self.text, &self.sound, self.played) }
     }
 }
 

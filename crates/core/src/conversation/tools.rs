@@ -21,7 +21,7 @@ impl Conversation {
         let circling = thinking.rounds > MAX_ROUNDS;
         self.thinking = Some(thinking);
         if circling {
-            self.fail_model(Failure::new(FailureCode::Pipeline, "The language model called tools without end."));
+            self.give_up(Failure::new(FailureCode::Pipeline, "The language model called tools without end."));
         } else {
             self.effects.extend(calls.into_iter().map(|call| Effect::RunTool { turn, call }));
         }
