@@ -84,7 +84,10 @@ pub(super) async fn list(
 }
 
 /// The comma-separated words of a filter, each one known.
-fn words<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, value: Option<String>) -> Result<Vec<String>, ApiError> {
+fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
+    name: &str,
+    value: Option<String>,
+) -> Result<Vec<String>, ApiError> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let words: Vec<String> = value.split(',').map(|word| word.trim().to_owned()).collect();
     for word in &words {

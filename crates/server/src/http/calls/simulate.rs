@@ -73,7 +73,11 @@ pub(super) async fn inbound(
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], body).into_response())
 }
 
-async fn simulated_number(conn: &mut Conn, tenant: &Tenant, to: &PhoneNumber) -> Result<(NumberRow, AgentId), ApiError> {
+async fn simulated_number(
+    conn: &mut Conn,
+    tenant: &Tenant,
+    to: &PhoneNumber,
+) -> Result<(NumberRow, AgentId), ApiError> {
     for number in numbers::by_number(conn, tenant.id, to.reveal()).await? {
         let connection = connections::get(conn, tenant.id, ConnectionId::from_uuid(number.connection_id)).await?;
         if connection.is_none_or(|connection| connection.provider != "simulator") {

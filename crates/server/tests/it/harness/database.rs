@@ -13,7 +13,8 @@ pub(crate) async fn create() -> Option<String> {
     let mut connection = PgConnection::connect(&server).await.expect("the PostgreSQL server for tests can be reached");
     let name = format!("test_{:032x}", u128::from_be_bytes(clock::random()));
     connection.execute(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.expect("databases may be created");
-    let (address, options) = server.split_once('?').map_or((server.as_str(), ""), |(address, options)| (address, options));
+    let (address, options) =
+        server.split_once('?').map_or((server.as_str(), ""), |(address, options)| (address, options));
     let (base, _database) = address.rsplit_once('/').expect("postgres://user@host/database");
     Some(format!("{base}/{name}?{options}"))
 }
