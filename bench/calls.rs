@@ -42,9 +42,14 @@ async fn run(args: &Args) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let config = Arc::new(Config::for_tests(folder.path()));
     let service = Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await?;
-    let limits = OwnLimits { rate_per_minute: Some(1_000_000), concurrent_calls: Some(args.calls), monthly_calls: None };
+    let limits =
+        OwnLimits { rate_per_minute: Some(1_000_000), concurrent_calls: Some(args.calls), monthly_calls: None };
     let key = operator::create_tenant(service.store(), &config, "bench", limits).await?.api_key.key;
-    let api = Api { http: reqwest::Client::builder().no_proxy().build()?, base: format!("http://{}", service.address()), key };
+    let api = Api {
+        http: reqwest::Client::builder().no_proxy().build()?,
+        base: format!("http://{}", service.address()),
+        key,
+    };
     let agent = api.scripted_agent().await?;
 
     let idle = Usage::now()?;
@@ -60,7 +65,8 @@ async fn run(args: &Args) -> anyhow::Result<()> {
     let seconds = |name: &str| ended.iter().filter_map(|call| call[name].as_f64()).sum::<f64>();
     let minutes = seconds("duration_seconds") / 60.0;
     let completed = ended.iter().filter(|call| call["status"] == "completed").count();
-    let mut after_turn: Vec<u64> = ended.iter().filter_map(|call| call["latency"]["after_turn_ms"]["p95"].as_u64()).collect();
+    let mut after_turn: Vec<u64> =
+        ended.iter().filter_map(|call| call["latency"]["after_turn_ms"]["p95"].as_u64()).collect();
     after_turn.sort_unstable();
     let p95 = after_turn.get((after_turn.len() * 95).div_ceil(100).saturating_sub(1)).copied();
     let cpu = busy.cpu_seconds - idle.cpu_seconds;
@@ -81,7 +87,11 @@ async fn run(args: &Args) -> anyhow::Result<()> {
         println!("{result:#}");
     } else {
         println!("{completed} of {} calls completed, {minutes:.1} call-minutes", args.calls);
-        println!("CPU:     {:.3} s per call-minute, so one core carries {:.0} calls", cpu / minutes, 60.0 * minutes / cpu);
+        println!(
+            "CPU:     {:.3} s per call-minute, so one core carries {:.0} calls",
+            cpu / minutes,
+            60.0 * minutes / cpu
+        );
         println!("Memory:  {:.0} KiB per call at the peak", result["memory_kib_per_call"].as_f64().unwrap_or(0.0));
         println!("Latency: {} ms added to a turn by us (p95 over calls of each call's p95)", p95.unwrap_or(0));
     }

@@ -73,7 +73,6 @@ impl Service {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        let simulator = Simulator::new();
         if config.has_role(Role::Calls) {
             let providers = Registry::new(&config, models)?;
             service.speech = Some(providers.local_speech());
@@ -82,7 +81,7 @@ impl Service {
                 clock: clock.clone(),
                 config: config.clone(),
                 hints: hints.clone(),
-                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, simulator.clone())),
+                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, Simulator::new())),
                 node: NodeId::new(clock.now(), clock::random()),
                 live: service.live.clone(),
                 runners: TaskTracker::new(),

@@ -36,7 +36,9 @@ pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Option<CallR
     let tenant = TenantId::from_uuid(arrival.number.tenant_id);
     let Some(agent) = agents::get(&mut tx, tenant, arrival.agent).await? else { return Ok(None) };
     let (_, effects) = Call::inbound(now, arrival.carrier_call_id, Timing::default());
-    let change = effects.into_iter().find_map(|effect| if let CallEffect::Commit(change) = effect { Some(change) } else { None });
+    let change = effects
+        .into_iter()
+        .find_map(|effect| if let CallEffect::Commit(change) = effect { Some(change) } else { None });
     let change = change.expect("a new call is a commit");
     let new = NewCall {
         id: arrival.call,

@@ -96,7 +96,12 @@ impl Live {
 
     /// Tells every runner.
     pub fn tell_all(&self, order: Order) {
-        self.with(|calls| calls.values().for_each(|runner| drop(runner.send(order))));
+        self.with(|calls| {
+            for runner in calls.values() {
+                // As above.
+                let _ = runner.send(order);
+            }
+        });
     }
 
     /// How many calls run here.

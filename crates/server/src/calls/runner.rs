@@ -80,7 +80,9 @@ impl Runner {
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is spoken into memory and the recogniser opened while the phone rings.
         let prepared = match (&plan, takeover) {
-            (Ok(plan), Takeover::Queued | Takeover::Arrived) => Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone())),
+            (Ok(plan), Takeover::Queued | Takeover::Arrived) => {
+                Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone()))
+            }
             _ => None,
         };
         let (line, happenings) = Line::new();

@@ -113,7 +113,12 @@ impl Setup {
         })
     }
 
-    async fn carrier(&self, conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<Arc<dyn Carrier>, SetupError> {
+    async fn carrier(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        id: ConnectionId,
+    ) -> Result<Arc<dyn Carrier>, SetupError> {
         let row = connections::get(conn, tenant, id)
             .await?
             .ok_or_else(|| SetupError::config("The carrier connection of this call no longer exists."))?;
@@ -129,7 +134,10 @@ impl Setup {
                 Arc::new(self.simulator.with_settings(settings))
             }
             other => {
-                return Err(SetupError::config(format!("Connection {}: carrier {other} is not available yet.", row.name)));
+                return Err(SetupError::config(format!(
+                    "Connection {}: carrier {other} is not available yet.",
+                    row.name
+                )));
             }
         };
         let mut carriers = self.carriers.lock().unwrap_or_else(PoisonError::into_inner);

@@ -89,5 +89,8 @@ fn print(keys: &[ApiKeyResource]) {
             at(key.revoked_at),
         ]
     };
-    output::table(&["ID", "PREFIX", "NAME", "LAST USED", "EXPIRES", "REVOKED"], &keys.iter().map(row).collect::<Vec<_>>());
+    output::table(
+        &["ID", "PREFIX", "NAME", "LAST USED", "EXPIRES", "REVOKED"],
+        &keys.iter().map(row).collect::<Vec<_>>(),
+    );
 }

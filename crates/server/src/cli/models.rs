@@ -46,7 +46,11 @@ pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result
         }
     };
     let (models, good) = tokio::task::spawn_blocking(work).await.map_err(anyhow::Error::from)??;
-    if json { output::json(&models)? } else { print(&models) }
+    if json {
+        output::json(&models)?;
+    } else {
+        print(&models);
+    }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

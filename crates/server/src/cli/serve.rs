@@ -33,7 +33,9 @@ pub(super) async fn dev(_args: &Args, config: Arc<Config>) -> Result<ExitCode, F
         let seeded = operator::seed(service.store(), &config).await?;
         admin::tell(&seeded, &service.address().to_string());
     } else {
-        output::line("The tenant, agent and number of the first start are still there; `switchhook seed` makes a new key.");
+        output::line(
+            "The tenant, agent and number of the first start are still there; `switchhook seed` makes a new key.",
+        );
     }
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)

@@ -118,7 +118,11 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
     };
     let tenant = shown(&mut tx, id, config).await?;
     tx.commit().await?;
-    if json { output::json(&tenant)? } else { print(&[tenant]) }
+    if json {
+        output::json(&tenant)?;
+    } else {
+        print(&[tenant]);
+    }
     Ok(())
 }
 
@@ -141,7 +145,11 @@ async fn create(store: &Store, config: &Config, name: &str, limits: OwnLimits, j
 async fn list(store: &Store, config: &Config, json: bool) -> Result<(), Failure> {
     let rows = tenants::list_for_operator(&mut store.read().await?).await?;
     let all: Vec<Tenant> = rows.iter().map(|row| Tenant::of(row, config)).collect();
-    if json { output::json(&all)? } else { print(&all) }
+    if json {
+        output::json(&all)?;
+    } else {
+        print(&all);
+    }
     Ok(())
 }
 

@@ -80,7 +80,8 @@ impl Registry {
     /// # Errors
     /// When the client for requests to providers cannot be made.
     pub fn new(config: &Config, models: Models) -> anyhow::Result<Self> {
-        let http = outbound::builder(config, &config.outbound_allow)?.connect_timeout(CONNECT).pool_idle_timeout(KEEP_IDLE);
+        let http =
+            outbound::builder(config, &config.outbound_allow)?.connect_timeout(CONNECT).pool_idle_timeout(KEEP_IDLE);
         let http = http.build().context("the client for requests to providers could not be made")?;
         let speech = LocalSpeech::new(models);
         let local = Provider {
@@ -88,13 +89,7 @@ impl Registry {
             tts: Some(Arc::new(LocalTts::new(speech.clone()))),
             ..Provider::named("local")
         };
-        Ok(Self {
-            http,
-            addresses: config.outbound_allow.clone(),
-            speech,
-            local,
-            made: Mutex::default(),
-        })
+        Ok(Self { http, addresses: config.outbound_allow.clone(), speech, local, made: Mutex::default() })
     }
 
     /// The models of this machine, shared by all calls.

@@ -28,12 +28,19 @@ use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, 
 /// Frames of the caller that may wait to be recorded, against jitter: 200 ms.
 const RECORDED_BEHIND: usize = 10;
 
+/// An open recogniser, and where its words arrive.
+type Recogniser = (Box<dyn SttSession>, mpsc::Receiver<SttEvent>);
+/// What running requests give, each with the number of its request.
+type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
+/// The greeting's words, and its sound in the making.
+type Greeting = (String, AbortOnDropHandle<Result<Rendered, ProviderError>>);
+
 /// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory.
 pub struct Prepared {
     settings: Settings,
     pipeline: Pipeline,
-    recogniser: AbortOnDropHandle<Result<(Box<dyn SttSession>, mpsc::Receiver<SttEvent>), ProviderError>>,
-    greeting: Option<(String, AbortOnDropHandle<Result<Rendered, ProviderError>>)>,
+    recogniser: AbortOnDropHandle<Result<Recogniser, ProviderError>>,
+    greeting: Option<Greeting>,
 }
 
 impl Prepared {
@@ -97,7 +104,7 @@ struct Driver {
     conversation: Conversation,
     pipeline: Pipeline,
     session: Box<dyn SttSession>,
-    greeting: Option<(String, AbortOnDropHandle<Result<Rendered, ProviderError>>)>,
+    greeting: Option<Greeting>,
     media: Media,
     vad: Vad,
     machine: MachineDetector,
@@ -111,8 +118,8 @@ struct Driver {
     greeted: bool,
     asks: HashMap<u32, Running>,
     speaking: HashMap<u32, Running>,
-    answers: (mpsc::Sender<(u32, Signal<LlmEvent>)>, mpsc::Receiver<(u32, Signal<LlmEvent>)>),
-    speech: (mpsc::Sender<(u32, Signal<TtsAudio>)>, mpsc::Receiver<(u32, Signal<TtsAudio>)>),
+    answers: Signals<LlmEvent>,
+    speech: Signals<TtsAudio>,
     latencies: Latencies,
     last_response: Option<i64>,
     usage: Usage,
@@ -127,7 +134,7 @@ impl Driver {
     fn new(
         settings: Settings,
         pipeline: Pipeline,
-        greeting: Option<(String, AbortOnDropHandle<Result<Rendered, ProviderError>>)>,
+        greeting: Option<Greeting>,
         session: Box<dyn SttSession>,
         media: Media,
         notes: mpsc::Sender<Note>,

@@ -63,7 +63,10 @@ async fn each_number_ends_as_it_says() {
         assert_eq!((&ended["status"], said), (&json!(status), &json!(reason)), "{number}: {ended}");
         let events = client.event_names(&call).await;
         assert_eq!(events.iter().any(|event| event == "carrier.hangup"), hangup, "{number}: {events:?}");
-        assert_eq!(events.last().map(String::as_str), Some(if status == "failed" { "call.failed" } else { "call.completed" }));
+        assert_eq!(
+            events.last().map(String::as_str),
+            Some(if status == "failed" { "call.failed" } else { "call.completed" })
+        );
     }
     service.stop().await;
 }
@@ -142,7 +145,8 @@ async fn the_eleventh_call_at_once_is_refused_and_a_freed_slot_is_used_again() {
     let answers = futures_util::future::join_all(tries).await;
     let placed: Vec<_> = answers.iter().filter(|(status, _)| *status == StatusCode::CREATED).collect();
     assert_eq!(placed.len(), 10, "the quota is exact under a race");
-    let refused = answers.iter().find(|(status, _)| *status == StatusCode::TOO_MANY_REQUESTS).expect("some are refused");
+    let refused =
+        answers.iter().find(|(status, _)| *status == StatusCode::TOO_MANY_REQUESTS).expect("some are refused");
     assert!(text(&refused.1["detail"]).contains("10"), "{}", refused.1);
     for (_, call) in &placed {
         client.post(&format!("/v1/calls/{}/hangup", text(&call["id"])), json!({})).await;

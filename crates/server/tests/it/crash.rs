@@ -30,7 +30,8 @@ async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_o
         let ended = client.wait_for_end(call).await;
         assert_eq!(ended["status"], "failed", "{ended}");
         assert!(codes.contains(&text(&ended["error_code"]).as_str()), "{ended}");
-        let terminal = client.event_names(call).await.into_iter().filter(|event| event.starts_with("call.failed")).count();
+        let terminal =
+            client.event_names(call).await.into_iter().filter(|event| event.starts_with("call.failed")).count();
         assert_eq!(terminal, 1);
     }
     let received = deliveries_of(&mut receiver, &talking).await;

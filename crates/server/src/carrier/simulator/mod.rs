@@ -105,12 +105,15 @@ impl Carrier for Simulator {
             Scenario::RefusesCredentials => {
                 refused(ErrorCode::CarrierUnauthorized, "The simulated carrier refused the credentials.")
             }
-            Scenario::CarrierErrs => refused(ErrorCode::CarrierError, "The simulated carrier could not place the call."),
+            Scenario::CarrierErrs => {
+                refused(ErrorCode::CarrierError, "The simulated carrier could not place the call.")
+            }
             _ => {
                 let carrier_call_id = carrier_call_id(request.call);
                 let end = CancellationToken::new();
                 self.network.with(|legs| legs.insert(request.call, Leg { end: end.clone(), waiting: None }));
-                let far_end = leg::FarEnd { call: request.call, line: request.line, scenario, settings: self.settings.clone() };
+                let far_end =
+                    leg::FarEnd { call: request.call, line: request.line, scenario, settings: self.settings.clone() };
                 let ring = Duration::from_secs(request.ring_timeout_seconds.into());
                 self.live(request.call, async move { far_end.rung(ring, end).await });
                 Ok(Dialed { carrier_call_id })

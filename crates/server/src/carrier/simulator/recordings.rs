@@ -24,8 +24,8 @@ struct Described {
 }
 
 static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
-    let described: Vec<Described> =
-        serde_json::from_str(include_str!("../../../assets/caller/lines.json")).expect("a shipped file that a test reads");
+    let described: Vec<Described> = serde_json::from_str(include_str!("../../../assets/caller/lines.json"))
+        .expect("a shipped file that a test reads");
     let text = |id: &str| described.iter().find(|line| line.id == id).map(|line| &*line.text.clone().leak());
     FILES.iter().map(|(id, bytes)| Line { id, bytes, text: text(id).unwrap_or_default() }).collect()
 });

@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn true_is_certain_and_bad_settings_are_named() {
-        let parsed = SimulatorSettings::parse(&json!({ "time_scale": 0.5, "faults": { "drop_audio": true } })).expect("valid");
+        let parsed =
+            SimulatorSettings::parse(&json!({ "time_scale": 0.5, "faults": { "drop_audio": true } })).expect("valid");
         assert_eq!((parsed.time_scale, parsed.faults.drop_audio), (0.5, 1.0));
         for (settings, path) in [
             (json!({ "time_scale": 0 }), "settings.time_scale"),

@@ -96,7 +96,8 @@ fn voicemail(elapsed_ms: u32) -> Option<Bytes> {
     }
     let silence = Bytes::from_static(&SILENCE);
     let position = usize::try_from(elapsed_ms / FRAME_MS).unwrap_or(usize::MAX);
-    let (Some(position), Some(greeting)) = (position.checked_sub(BEFORE_GREETING), recordings::line("voicemail")) else {
+    let (Some(position), Some(greeting)) = (position.checked_sub(BEFORE_GREETING), recordings::line("voicemail"))
+    else {
         return Some(silence);
     };
     if let Some(frame) = greeting.frame(position) {
@@ -110,7 +111,8 @@ fn voicemail(elapsed_ms: u32) -> Option<Bytes> {
 /// One frame of the beep: 1 kHz for 400 ms.
 fn beep(position: usize) -> Option<Bytes> {
     // 1 kHz has a whole number of periods in a frame, so every frame is the same.
-    let frame = || tone::sine(1_000.0, 8_000, 0.35, FRAME_SAMPLES).into_iter().map(|sample| Law::Mu.encode(sample)).collect();
+    let frame =
+        || tone::sine(1_000.0, 8_000, 0.35, FRAME_SAMPLES).into_iter().map(|sample| Law::Mu.encode(sample)).collect();
     (position < BEEP_FRAMES).then(frame)
 }
 

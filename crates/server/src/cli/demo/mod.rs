@@ -76,7 +76,9 @@ struct Printed {
 
 pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitCode, Failure> {
     let key = match &args.llm_key_env {
-        Some(name) => Some(std::env::var(name).map_err(|_| Failure::Usage(format!("the environment variable {name} is not set")))?),
+        Some(name) => Some(
+            std::env::var(name).map_err(|_| Failure::Usage(format!("the environment variable {name} is not set")))?,
+        ),
         None => None,
     };
     let settings = common.load(None)?;
@@ -124,7 +126,13 @@ struct Played {
     verified: usize,
 }
 
-async fn play(args: &Args, key: Option<String>, models: Models, speech: Speech, screen: &Screen) -> anyhow::Result<Played> {
+async fn play(
+    args: &Args,
+    key: Option<String>,
+    models: Models,
+    speech: Speech,
+    screen: &Screen,
+) -> anyhow::Result<Played> {
     let folder = std::env::temp_dir().join(format!("switchhook-demo-{:08x}", u32::from_be_bytes(clock::random())));
     let config = Arc::new(config(&folder)?);
     let loading = spinner("Starting the service and loading the speech models");
@@ -138,7 +146,13 @@ async fn play(args: &Args, key: Option<String>, models: Models, speech: Speech, 
     let tenant = operator::create_tenant(service.store(), &config, "demo", limits).await?;
     let mut receiver = Receiver::start(([127, 0, 0, 1], 0).into()).await?;
     let api = Api::new(&format!("http://{}", service.address()), &tenant.api_key.key)?;
-    let stage = Stage { api: &api, speech, llm_url: args.llm_url.as_deref(), llm_model: args.llm_model.as_deref(), llm_key: key };
+    let stage = Stage {
+        api: &api,
+        speech,
+        llm_url: args.llm_url.as_deref(),
+        llm_model: args.llm_model.as_deref(),
+        llm_key: key,
+    };
     let agent = stage.set(&receiver).await?;
     screen.ready(&service.address().to_string(), &tenant.tenant.name);
     let (call, deliveries) = follow(&api, &agent, &mut receiver, screen).await?;
@@ -155,14 +169,20 @@ fn config(folder: &Path) -> anyhow::Result<Config> {
 }
 
 fn spinner(words: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
     let spinner = ProgressBar::new_spinner().with_style(style).with_message(words);
     spinner.enable_steady_tick(Duration::from_millis(100));
     spinner
 }
 
 /// Places the call and shows it until it has ended and all its events were delivered.
-async fn follow(api: &Api, agent: &str, receiver: &mut Receiver, screen: &Screen) -> anyhow::Result<(Value, Vec<Received>)> {
+async fn follow(
+    api: &Api,
+    agent: &str,
+    receiver: &mut Receiver,
+    screen: &Screen,
+) -> anyhow::Result<(Value, Vec<Received>)> {
     let placed = api.create("/v1/calls", json!({ "agent_id": agent, "to": CALLEE })).await?;
     let id = placed["id"].as_str().context("the call has an id")?.to_owned();
     let give_up = Instant::now() + PATIENCE;
@@ -223,7 +243,8 @@ async fn look_back(
     let transcript = api.list(&format!("/v1/calls/{id}/transcript")).await?;
     let call_events = api.list(&format!("/v1/calls/{id}/events")).await?.len();
     let recording = fetch_recording(api, &call, folder).await?;
-    let told = |delivery: &Received| json!({ "event": delivery.event, "id": delivery.id, "verified": delivery.verified });
+    let told =
+        |delivery: &Received| json!({ "event": delivery.event, "id": delivery.id, "verified": delivery.verified });
     let (stt, tts) = match speech {
         Speech::Models => ("moonshine-base-en", "hibari"),
         Speech::Simulated => ("simulated", "simulated"),

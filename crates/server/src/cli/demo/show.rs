@@ -58,7 +58,8 @@ impl Screen {
     }
 
     pub(super) fn ready(&self, address: &str, tenant: &str) {
-        let words = format!("The service listens on http://{address}; tenant {tenant} has an agent, a number and a webhook.");
+        let words =
+            format!("The service listens on http://{address}; tenant {tenant} has an agent, a number and a webhook.");
         self.line_of(&self.dim(&words));
         self.line_of("");
     }
@@ -90,13 +91,24 @@ impl Screen {
     pub(super) fn summary(&self, printed: &Printed, deliveries: &[Received]) -> anyhow::Result<()> {
         let call = &printed.call;
         self.line_of("");
-        self.field("Call", &format!("{}, {} s, {} turns", text(&call["status"]), call["duration_seconds"], call["turns"]));
+        self.field(
+            "Call",
+            &format!("{}, {} s, {} turns", text(&call["status"]), call["duration_seconds"], call["turns"]),
+        );
         self.field("Summary", &text(&call["summary"]));
         self.field("Outcome", &call["outcome"].to_string());
         let waits = &printed.latency_ms;
-        self.field("Latency", &format!("p50 {} ms, p95 {} ms from the end of speech to the answer", waits["p50"], waits["p95"]));
+        self.field(
+            "Latency",
+            &format!("p50 {} ms, p95 {} ms from the end of speech to the answer", waits["p50"], waits["p95"]),
+        );
         let speech = &printed.speech;
-        let by = format!("heard by {}, answered by {}, spoken by {}", text(&speech["stt"]), text(&speech["llm"]), text(&speech["tts"]));
+        let by = format!(
+            "heard by {}, answered by {}, spoken by {}",
+            text(&speech["stt"]),
+            text(&speech["llm"]),
+            text(&speech["tts"])
+        );
         self.field("Speech", &by);
         if let Some(path) = &printed.recording {
             self.field("Recording", &format!("{} (stereo: caller left, agent right)", path.display()));
@@ -105,7 +117,11 @@ impl Screen {
             }
         }
         for delivery in deliveries {
-            let mark = if delivery.verified { self.paint("32", "✓ signature verified") } else { self.paint("31", "✗ signature wrong") };
+            let mark = if delivery.verified {
+                self.paint("32", "✓ signature verified")
+            } else {
+                self.paint("31", "✗ signature wrong")
+            };
             self.field("Webhook", &format!("{:<18} {mark}  {}", delivery.event, self.dim(&delivery.id)));
         }
         Ok(())

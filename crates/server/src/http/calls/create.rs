@@ -36,7 +36,7 @@ const MOST_KEYS: usize = 50;
 
 /// A call to place.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct CreateCall {
+pub(super) struct CreateCall {
     /// Who talks.
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
@@ -112,7 +112,7 @@ enum GreetingOverride {
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn create(
+pub(super) async fn create(
     State(state): State<HttpState>,
     tenant: Tenant,
     headers: HeaderMap,
@@ -136,9 +136,8 @@ pub async fn create(
     let limits = tenant_row.limits(&state.config);
     let (live, placed) = calls::count_for_quota(&mut tx, tenant.id, quota::month_start(now)).await?;
     let usage = quota::Usage { concurrent_calls: live, monthly_calls: placed };
-    quota::admit(&usage, &limits, now).map_err(|refused| {
-        ApiError::too_many("quota_exceeded", refused.to_string(), refused.retry_after_seconds())
-    })?;
+    quota::admit(&usage, &limits, now)
+        .map_err(|refused| ApiError::too_many("quota_exceeded", refused.to_string(), refused.retry_after_seconds()))?;
 
     let (new, change) = new_call(&tenant, request.to.reveal(), plan, now);
     calls::insert(&mut tx, &new, &change).await?;
@@ -149,9 +148,15 @@ pub async fn create(
     }
     events::record(&mut tx, now, tenant.id, &row.facts()?, EventKind::CallQueued).await?;
     let location = format!("/v1/calls/{}", new.id);
-    let body = serde_json::to_vec(&WithWarnings { resource: CallResource::from(row), warnings }).map_err(anyhow::Error::from)?;
+    let body = serde_json::to_vec(&WithWarnings { resource: CallResource::from(row), warnings })
+        .map_err(anyhow::Error::from)?;
     if let Some(key) = &key {
-        let stored = idempotency::Stored { fingerprint: fingerprint.as_bytes().to_vec(), status: 201, location: location.clone(), body: body.clone() };
+        let stored = idempotency::Stored {
+            fingerprint: fingerprint.as_bytes().to_vec(),
+            status: 201,
+            location: location.clone(),
+            body: body.clone(),
+        };
         idempotency::put(&mut tx, tenant.id, key, &stored, now).await?;
     }
     tx.commit().await?;

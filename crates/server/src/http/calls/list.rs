@@ -19,7 +19,7 @@ use crate::store::calls::{self, Filter};
 /// Which calls. Words may be several, separated by commas.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Query {
+pub(super) struct Query {
     /// `queued`, `dialing`, `in_progress`, `completed`, `failed`.
     status: Option<String>,
     /// `inbound` or `outbound`.
@@ -56,7 +56,7 @@ pub struct Query {
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn list(
+pub(super) async fn list(
     State(state): State<HttpState>,
     tenant: Tenant,
     Params(query): Params<Query>,
@@ -84,7 +84,10 @@ pub async fn list(
 }
 
 /// The comma-separated words of a filter, each one known.
-fn words<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, value: Option<String>) -> Result<Vec<String>, ApiError> {
+fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
+    name: &str,
+    value: Option<String>,
+) -> Result<Vec<String>, ApiError> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let words: Vec<String> = value.split(',').map(|word| word.trim().to_owned()).collect();
     for word in &words {

@@ -22,7 +22,7 @@ use crate::store::{Conn, connections, numbers};
 
 /// A call to simulate.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct SimulateCall {
+pub(super) struct SimulateCall {
     /// One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
     #[schema(value_type = String, example = "+12025550199")]
     to: PhoneNumber,
@@ -47,7 +47,7 @@ pub struct SimulateCall {
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn inbound(
+pub(super) async fn inbound(
     State(state): State<HttpState>,
     tenant: Tenant,
     Body { value: request, warnings }: Body<SimulateCall>,
@@ -73,7 +73,11 @@ pub async fn inbound(
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], body).into_response())
 }
 
-async fn simulated_number(conn: &mut Conn, tenant: &Tenant, to: &PhoneNumber) -> Result<(NumberRow, AgentId), ApiError> {
+async fn simulated_number(
+    conn: &mut Conn,
+    tenant: &Tenant,
+    to: &PhoneNumber,
+) -> Result<(NumberRow, AgentId), ApiError> {
     for number in numbers::by_number(conn, tenant.id, to.reveal()).await? {
         let connection = connections::get(conn, tenant.id, ConnectionId::from_uuid(number.connection_id)).await?;
         if connection.is_none_or(|connection| connection.provider != "simulator") {

@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn events_are_whole_however_they_are_cut() {
-        let stream = "data: {\"a\":\"é\"}\n\n: ping\r\n\r\nevent: x\rdata:one\rdata: two\r\rdata: [DONE]\n\n".as_bytes();
+        let stream =
+            "data: {\"a\":\"é\"}\n\n: ping\r\n\r\nevent: x\rdata:one\rdata: two\r\rdata: [DONE]\n\n".as_bytes();
         for size in 1..stream.len() {
             let mut events = Events::default();
             let all: Vec<String> = stream.chunks(size).flat_map(|piece| events.push(piece)).collect();

@@ -33,7 +33,8 @@ impl Double {
         tokio::spawn(async move { axum::serve(listener, router).await });
         crate::lifecycle::install_tls();
         let key = Private::new("sk-test".to_owned());
-        let llm = OpenAiLlm::new(reqwest::Client::new(), &format!("http://{address}"), Some(key), Some("m1".to_owned()));
+        let llm =
+            OpenAiLlm::new(reqwest::Client::new(), &format!("http://{address}"), Some(key), Some("m1".to_owned()));
         (double, llm)
     }
 }
@@ -55,7 +56,8 @@ async fn complete(State(double): State<Double>, headers: HeaderMap, Json(body): 
     double.asked.lock().expect("whole").push(body);
     let (status, answer) = double.answers.lock().expect("whole").remove(0);
     let status = StatusCode::from_u16(status).expect("a status");
-    let pieces: Vec<Result<Vec<u8>, Infallible>> = answer.as_bytes().chunks(7).map(|piece| Ok(piece.to_vec())).collect();
+    let pieces: Vec<Result<Vec<u8>, Infallible>> =
+        answer.as_bytes().chunks(7).map(|piece| Ok(piece.to_vec())).collect();
     (status, Body::from_stream(futures_util::stream::iter(pieces))).into_response()
 }
 
@@ -73,11 +75,16 @@ fn delta(delta: Value, finish: Option<&str>) -> Value {
 
 fn request() -> LlmRequest {
     let mut called = Message::new(Role::Assistant, "One moment.");
-    called.tool_calls = vec![ToolCall { id: "c9".to_owned(), name: "look_up".to_owned(), arguments: json!({ "n": 1 }) }];
+    called.tool_calls =
+        vec![ToolCall { id: "c9".to_owned(), name: "look_up".to_owned(), arguments: json!({ "n": 1 }) }];
     LlmRequest {
         model: None,
         messages: vec![Message::new(Role::System, "Be brief."), called, Message::new(Role::User, "Bye")],
-        tools: vec![ToolSpec { name: "end_call".to_owned(), description: "Ends it.".to_owned(), parameters: json!({}) }],
+        tools: vec![ToolSpec {
+            name: "end_call".to_owned(),
+            description: "Ends it.".to_owned(),
+            parameters: json!({}),
+        }],
         temperature: Some(0.5),
         max_tokens: None,
     }
@@ -94,7 +101,10 @@ async fn ask(llm: &OpenAiLlm) -> (Vec<LlmEvent>, Result<crate::providers::Usage,
 }
 
 fn text(events: &[LlmEvent]) -> String {
-    events.iter().filter_map(|event| if let LlmEvent::Delta(text) = event { Some(text.as_str()) } else { None }).collect()
+    events
+        .iter()
+        .filter_map(|event| if let LlmEvent::Delta(text) = event { Some(text.as_str()) } else { None })
+        .collect()
 }
 
 #[tokio::test]
@@ -119,14 +129,15 @@ async fn text_tools_and_usage_are_read_from_the_stream() {
     let (double, llm) = Double::start(vec![(200, answer)]).await;
     let (events, usage) = ask(&llm).await;
     assert_eq!(text(&events), "Goodbye, \u{e9}milie.");
-    let called = |event: &LlmEvent| {
-        matches!(event, LlmEvent::ToolCall { id, name, arguments } if id == "c1" && name == "end_call" && arguments["why"] == "done")
-    };
+    let called = |event: &LlmEvent| matches!(event, LlmEvent::ToolCall { id, name, arguments } if id == "c1" && name == "end_call" && arguments["why"] == "done");
     assert!(events.last().is_some_and(called));
     let usage = usage.expect("answered");
     assert_eq!((usage.llm_input_tokens, usage.llm_output_tokens), (12, 7));
     let asked = double.asked.lock().expect("whole").remove(0);
-    assert_eq!((&asked["model"], &asked["max_tokens"], &asked["temperature"]), (&json!("m1"), &json!(300), &json!(0.5)));
+    assert_eq!(
+        (&asked["model"], &asked["max_tokens"], &asked["temperature"]),
+        (&json!("m1"), &json!(300), &json!(0.5))
+    );
     assert_eq!(asked["messages"][2], json!({ "role": "tool", "tool_call_id": "c9", "content": "cancelled" }));
     assert_eq!(asked["tools"][0]["function"]["name"], "end_call");
 }
@@ -162,7 +173,8 @@ async fn what_breaks_off_is_a_failure_and_not_an_answer() {
 #[tokio::test]
 async fn a_call_is_looked_back_upon_in_json_even_when_the_model_chats() {
     let written = "Sure!\n```json\n{\"summary\": \"A table was booked.\", \"outcome\": {\"people\": 4}}\n```";
-    let answer = json!({ "choices": [{ "message": { "role": "assistant", "content": written }, "finish_reason": "stop" }] });
+    let answer =
+        json!({ "choices": [{ "message": { "role": "assistant", "content": written }, "finish_reason": "stop" }] });
     let (_, llm) = Double::start(vec![(200, answer.to_string())]).await;
     let request = AnalysisRequest { model: None, messages: vec![Message::new(Role::User, "Four.")], schema: None };
     let analysis = llm.analyse(request).await.expect("analysed");

@@ -226,7 +226,9 @@ pub(super) fn error_words(body: &[u8]) -> Option<String> {
 
 /// How long the server asks us to wait: `retry-after-ms`, or `retry-after` in seconds.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+    let number = |name: &str| {
+        headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)
+    };
     let seconds = number("retry-after-ms").map(|ms| ms / 1_000.0).or_else(|| number("retry-after"))?;
     Some(Duration::from_secs_f64(seconds.min(3_600.0)))
 }

@@ -70,11 +70,13 @@ impl Flow {
                 slot("time", Kind::Time, "{day}, gladly. And at what time?", "Sorry, at what time?"),
                 slot("people", Kind::Number, "And how many people will you be?", "Sorry, for how many people?"),
             ],
-            confirm: "Let me read that back: a table for {people} on {day} at {time}, under the name {name}. Is that right?"
-                .to_owned(),
+            confirm:
+                "Let me read that back: a table for {people} on {day} at {time}, under the name {name}. Is that right?"
+                    .to_owned(),
             change: "I am sorry. What should I change?".to_owned(),
             goodbye: "Wonderful, your table is booked. We look forward to seeing you. Goodbye!".to_owned(),
-            give_up: "I am sorry, I have trouble understanding you. A colleague will call you back. Goodbye!".to_owned(),
+            give_up: "I am sorry, I have trouble understanding you. A colleague will call you back. Goodbye!"
+                .to_owned(),
             summary: "{name} booked a table for {people} on {day} at {time} and confirmed it.".to_owned(),
         }
     }
@@ -196,7 +198,9 @@ pub struct Progress {
 
 impl Progress {
     fn fill(&self, text: &str) -> String {
-        self.values.iter().fold(text.to_owned(), |text, (name, found)| text.replace(&format!("{{{name}}}"), &spoken(found)))
+        self.values
+            .iter()
+            .fold(text.to_owned(), |text, (name, found)| text.replace(&format!("{{{name}}}"), &spoken(found)))
     }
 }
 
@@ -227,12 +231,17 @@ mod tests {
         (flow, progress)
     }
 
-    const BOOKING: [&str; 4] =
-        ["Hi Ava. My name is Sarah Miller.", "Friday evening, please.", "At half past seven.", "There will be four of us."];
+    const BOOKING: [&str; 4] = [
+        "Hi Ava. My name is Sarah Miller.",
+        "Friday evening, please.",
+        "At half past seven.",
+        "There will be four of us.",
+    ];
 
     #[test]
     fn each_answer_leads_to_the_next_question_and_agreement_ends_the_call() {
-        let questions = ["Thank you, Sarah Miller.", "Friday, gladly.", "And how many", "a table for 4 on Friday at 7:30 p.m."];
+        let questions =
+            ["Thank you, Sarah Miller.", "Friday, gladly.", "And how many", "a table for 4 on Friday at 7:30 p.m."];
         for (count, question) in (1..).zip(questions) {
             let (flow, progress) = after(&BOOKING[..count]);
             let (text, ends) = flow.next(&progress);
@@ -240,9 +249,13 @@ mod tests {
         }
         let (flow, progress) = after(&[&BOOKING[..], &["Yes, that's right. Thank you."]].concat());
         assert!(flow.next(&progress).1);
-        let expected = json!({ "name": "Sarah Miller", "day": "Friday", "time": "19:30", "people": 4, "confirmed": true });
+        let expected =
+            json!({ "name": "Sarah Miller", "day": "Friday", "time": "19:30", "people": 4, "confirmed": true });
         assert_eq!(flow.outcome(&progress), expected);
-        assert_eq!(flow.summarise(&progress), "Sarah Miller booked a table for 4 on Friday at 7:30 p.m. and confirmed it.");
+        assert_eq!(
+            flow.summarise(&progress),
+            "Sarah Miller booked a table for 4 on Friday at 7:30 p.m. and confirmed it."
+        );
     }
 
     #[test]

@@ -39,8 +39,21 @@ pub fn find(kind: Kind, text: &str, asked: bool) -> Option<Found> {
 #[must_use]
 pub fn agreement(text: &str) -> Option<bool> {
     const NO: &[&str] = &["no", "nope", "not", "wrong", "incorrect", "isn't", "don't"];
-    const YES: &[&str] =
-        &["yes", "yeah", "yep", "right", "correct", "sure", "perfect", "exactly", "great", "okay", "ok", "fine", "absolutely"];
+    const YES: &[&str] = &[
+        "yes",
+        "yeah",
+        "yep",
+        "right",
+        "correct",
+        "sure",
+        "perfect",
+        "exactly",
+        "great",
+        "okay",
+        "ok",
+        "fine",
+        "absolutely",
+    ];
     let words = words(text);
     let says = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
     if says(NO) { Some(false) } else { says(YES).then_some(true) }
@@ -66,10 +79,12 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn name(text: &str, asked: bool) -> Option<String> {
-    const INTRODUCTIONS: &[&str] = &["my name is", "name is", "my name's", "this is", "i am", "i'm", "it is", "it's", "speaking is"];
+    const INTRODUCTIONS: &[&str] =
+        &["my name is", "name is", "my name's", "this is", "i am", "i'm", "it is", "it's", "speaking is"];
     const NOT_NAMES: &[&str] = &[
-        "hi", "hello", "hey", "yes", "yeah", "ava", "the", "a", "an", "um", "uh", "sure", "of", "course", "please", "okay", "ok", "for",
-        "well", "so", "sorry", "thanks", "thank", "you", "here", "speaking", "calling", "under", "name", "my",
+        "hi", "hello", "hey", "yes", "yeah", "ava", "the", "a", "an", "um", "uh", "sure", "of", "course", "please",
+        "okay", "ok", "for", "well", "so", "sorry", "thanks", "thank", "you", "here", "speaking", "calling", "under",
+        "name", "my",
     ];
     let sentences = text.split(['.', '!', '?', ',']).map(str::trim).filter(|part| !part.is_empty());
     for part in sentences {
@@ -96,7 +111,8 @@ fn name(text: &str, asked: bool) -> Option<String> {
             .take(3)
             .map(capitalised)
             .collect();
-        let is_name = !named.is_empty() && (introduced.is_none() || plain[skip..].iter().any(|word| word.starts_with(char::is_uppercase)));
+        let is_name = !named.is_empty()
+            && (introduced.is_none() || plain[skip..].iter().any(|word| word.starts_with(char::is_uppercase)));
         if is_name && day(&lower).is_none() {
             return Some(named.join(" "));
         }
@@ -110,7 +126,8 @@ fn capitalised(word: &str) -> String {
 }
 
 fn day(words: &[String]) -> Option<String> {
-    const DAYS: &[&str] = &["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "Today", "Tomorrow"];
+    const DAYS: &[&str] =
+        &["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "Today", "Tomorrow"];
     // The last one counts: people correct themselves.
     let named = words.iter().rev().find_map(|word| {
         let word = word.trim_end_matches("'s");
@@ -123,8 +140,26 @@ fn day(words: &[String]) -> Option<String> {
 }
 
 const UNITS: &[&str] = &[
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-    "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
 ];
 const TENS: &[&str] = &["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 
@@ -163,7 +198,8 @@ fn time(words: &[String], asked: bool) -> Option<String> {
 /// A time of day that begins at word `at`.
 fn clock_at(words: &[String], at: usize, asked: bool) -> Option<(u32, u32)> {
     let here = &words[at..];
-    let after = |count: usize| here.get(count..).and_then(number).map(|(hour, _)| hour).filter(|hour| (1..=12).contains(hour));
+    let after =
+        |count: usize| here.get(count..).and_then(number).map(|(hour, _)| hour).filter(|hour| (1..=12).contains(hour));
     match (here.first()?.as_str(), here.get(1).map(String::as_str)) {
         ("half", Some("past")) => return after(2).map(|hour| (hour, 30)),
         ("quarter", Some("past" | "after")) => return after(2).map(|hour| (hour, 15)),
@@ -175,7 +211,8 @@ fn clock_at(words: &[String], at: usize, asked: bool) -> Option<(u32, u32)> {
         let digits = |text: &str| text.trim_end_matches(|c: char| c.is_alphabetic() || c == '.').parse::<u32>().ok();
         return Some((digits(hour)?, digits(minute)?)).filter(|(hour, minute)| *hour < 24 && *minute < 60);
     }
-    let attached = here[0].strip_suffix("pm").or_else(|| here[0].strip_suffix("am")).and_then(|hour| hour.parse::<u32>().ok());
+    let attached =
+        here[0].strip_suffix("pm").or_else(|| here[0].strip_suffix("am")).and_then(|hour| hour.parse::<u32>().ok());
     if let Some(hour) = attached.filter(|hour| (1..=12).contains(hour)) {
         return Some((hour, 0));
     }
@@ -189,9 +226,14 @@ fn clock_at(words: &[String], at: usize, asked: bool) -> Option<(u32, u32)> {
     if let Some((minute, _)) = here.get(taken..).and_then(number).filter(|(minute, _)| (10..60).contains(minute)) {
         return Some((hour, minute));
     }
-    let clear = matches!(next, Some("o'clock" | "oclock" | "pm" | "am" | "p.m" | "a.m")) || matches!(before(1), Some("at" | "around" | "about"));
+    let clear = matches!(next, Some("o'clock" | "oclock" | "pm" | "am" | "p.m" | "a.m"))
+        || matches!(before(1), Some("at" | "around" | "about"));
     // `seven thirty`: the thirty was seen first, from the end.
-    let is_minute = at.checked_sub(1).and_then(|at| words.get(at..)).and_then(number).is_some_and(|(hour, taken)| hour < 24 && taken == 1);
+    let is_minute = at
+        .checked_sub(1)
+        .and_then(|at| words.get(at..))
+        .and_then(number)
+        .is_some_and(|(hour, taken)| hour < 24 && taken == 1);
     ((clear || asked) && !(is_minute && hour >= 10)).then_some((hour, 0))
 }
 

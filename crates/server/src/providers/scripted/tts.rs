@@ -39,7 +39,12 @@ impl Tts for ScriptedTts {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a second or two")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a second or two"
+)]
 fn word_ms(word: &str, speed: f32) -> u64 {
     let length = WORD_MS + CHARACTER_MS * word.chars().count() as u64;
     (length as f32 / speed.clamp(0.25, 4.0)) as u64
@@ -55,7 +60,10 @@ fn hum(word: &str, length_ms: u64) -> Vec<i16> {
     let fade = count(10).min(samples.len() / 2);
     let last = samples.len();
     for at in 0..fade {
-        let scale = |sample: i16| i16::try_from(i64::from(sample) * i64::try_from(at).unwrap_or(0) / i64::try_from(fade).unwrap_or(1)).unwrap_or(0);
+        let scale = |sample: i16| {
+            i16::try_from(i64::from(sample) * i64::try_from(at).unwrap_or(0) / i64::try_from(fade).unwrap_or(1))
+                .unwrap_or(0)
+        };
         samples[at] = scale(samples[at]);
         samples[last - 1 - at] = scale(samples[last - 1 - at]);
     }

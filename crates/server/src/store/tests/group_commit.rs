@@ -50,7 +50,9 @@ async fn what_was_committed_is_there_after_the_database_is_opened_again() {
     let id = new_id();
     insert(&store, id).await.expect("committed");
     let mut lost = store.begin().await.expect("a transaction");
-    tenants::create_for_operator(&mut lost, new_id(), "never committed", OwnLimits::default(), now()).await.expect("a row");
+    tenants::create_for_operator(&mut lost, new_id(), "never committed", OwnLimits::default(), now())
+        .await
+        .expect("a row");
     std::mem::forget(lost); // As a process that is killed leaves it.
     let url = format!("sqlite://{}", folder.path().join("test.db").display());
     // The writer is stuck for ever; a copy of the files is what the next process would find.
@@ -58,9 +60,10 @@ async fn what_was_committed_is_there_after_the_database_is_opened_again() {
     for file in ["test.db", "test.db-wal"] {
         std::fs::copy(folder.path().join(file), copy.path().join(file)).expect("a database file");
     }
-    let reopened = Store::open(&url.replace(folder.path().to_str().expect("UTF-8"), copy.path().to_str().expect("UTF-8")))
-        .await
-        .expect("what a crash leaves can be opened");
+    let reopened =
+        Store::open(&url.replace(folder.path().to_str().expect("UTF-8"), copy.path().to_str().expect("UTF-8")))
+            .await
+            .expect("what a crash leaves can be opened");
     let rows = tenants::list_for_operator(&mut reopened.read().await.expect("a connection")).await.expect("a list");
     assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), [id.uuid()]);
 }
@@ -69,7 +72,9 @@ async fn what_was_committed_is_there_after_the_database_is_opened_again() {
 async fn a_dropped_transaction_leaves_nothing_and_blocks_nobody() {
     for TestStore { store, engine, .. } in stores().await {
         let mut dropped = store.begin().await.expect("a transaction");
-        tenants::create_for_operator(&mut dropped, new_id(), "never", OwnLimits::default(), now()).await.expect("a row");
+        tenants::create_for_operator(&mut dropped, new_id(), "never", OwnLimits::default(), now())
+            .await
+            .expect("a row");
         drop(dropped);
         let next = tokio::time::timeout(Duration::from_secs(10), insert(&store, new_id())).await;
         next.expect("the next one gets its turn").expect("and commits");

@@ -13,8 +13,7 @@ const ADMITTED: fn(&Decision) -> bool = |decision| matches!(decision, Decision::
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_a_hundred_at_once_exactly_as_many_are_admitted_as_may_be() {
     for TestStore { store, engine, .. } in stores().await {
-        let (busy, other) =
-            (tenant(&store, OwnLimits::default()).await, tenant(&store, OwnLimits::default()).await);
+        let (busy, other) = (tenant(&store, OwnLimits::default()).await, tenant(&store, OwnLimits::default()).await);
         let requests: Vec<_> = (0..100)
             .map(|_| {
                 let store = store.clone();

@@ -21,7 +21,8 @@ async fn own_limits_stand_before_the_configured_ones_one_by_one() {
         assert_eq!(limits, expected, "{engine}");
 
         let mut tx = store.begin().await.expect("a transaction");
-        let more = OwnLimits { monthly_calls: Some(MonthlyCap::None), concurrent_calls: Some(3), ..OwnLimits::default() };
+        let more =
+            OwnLimits { monthly_calls: Some(MonthlyCap::None), concurrent_calls: Some(3), ..OwnLimits::default() };
         let row = tenants::set_limits_for_operator(&mut tx, id, more, now()).await.expect("changed").expect("a tenant");
         tx.commit().await.expect("committed");
         let expected = Limits { rate_per_minute: 7, concurrent_calls: 3, monthly_calls: None };

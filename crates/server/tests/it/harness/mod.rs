@@ -27,7 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct TestService {
     service: Service,
     pub(crate) client: Client,
-    pub(crate) folder: TempDir,
+    /// Deleted with the service.
+    _folder: TempDir,
 }
 
 impl TestService {
@@ -37,13 +38,14 @@ impl TestService {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let database = database::create().await;
         let config = Arc::new(test_config(folder.path(), database));
-        let service = Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await.expect("starts");
+        let service =
+            Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await.expect("starts");
         // Tests look at their calls far more often than customers do.
         let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
         let tenant = operator::create_tenant(service.store(), &config, "test", limits).await.expect("a tenant");
         let key = tenant.api_key.key;
         let client = Client::new(format!("http://{}", service.address()), key);
-        Self { service, client, folder }
+        Self { service, client, _folder: folder }
     }
 
     /// A service with a scripted agent, a simulated carrier and a number, ready to call.
@@ -69,7 +71,6 @@ fn test_config(folder: &Path, database: Option<String>) -> Config {
 /// What [`Client::scripted_agent`] made.
 pub(crate) struct Agent {
     pub(crate) id: String,
-    pub(crate) carrier: String,
 }
 
 /// Speaks HTTP with one key.
@@ -118,7 +119,7 @@ impl Client {
         }
         let agent = self.create("/v1/agents", agent).await;
         self.create("/v1/numbers", json!({ "number": "+12025550199", "connection_id": carrier["id"] })).await;
-        Agent { id: text(&agent["id"]), carrier: text(&carrier["id"]) }
+        Agent { id: text(&agent["id"]) }
     }
 
     pub(crate) async fn place(&self, agent: &Agent, to: &str) -> String {

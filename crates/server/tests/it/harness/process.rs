@@ -29,7 +29,9 @@ impl Node {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SWITCHHOOK_")) {
             command.env_remove(name);
         }
-        command.env("SWITCHHOOK_DATA_DIR", self.folder.path()).env("SWITCHHOOK_WEBHOOK_ALLOW", "127.0.0.0/8,::1/128,http");
+        command
+            .env("SWITCHHOOK_DATA_DIR", self.folder.path())
+            .env("SWITCHHOOK_WEBHOOK_ALLOW", "127.0.0.0/8,::1/128,http");
         if let Some(database) = &self.database {
             command.env("SWITCHHOOK_DATABASE_URL", database);
         }

@@ -1,0 +1,129 @@
+//! Providers that fail. Once is covered up with a phrase; twice in a row, or for a reason that will not go away, ends the
+//! call.
+
+use super::Conversation;
+use super::answer::Stage;
+use super::effect::{Effect, End};
+use super::input::{Failure, FailureCode};
+use super::mouth::Kind;
+use super::phrases;
+use super::turns::MAX_SPECULATIONS;
+use crate::Timestamp;
+use crate::agent::GreetingMode;
+
+impl Conversation {
+    pub(super) fn model_failed(&mut self, turn: u32, failure: Failure) {
+        let current = self.thinking.as_ref().filter(|thinking| thinking.turn == turn);
+        if current.is_some_and(|thinking| matches!(thinking.stage, Stage::Streaming(_))) {
+            self.fail_model(failure);
+        }
+    }
+
+    /// The question being answered will not be.
+    pub(super) fn fail_model(&mut self, failure: Failure) {
+        let Some(thinking) = self.thinking.take() else { return };
+        if thinking.early.is_some() {
+            self.speculations = MAX_SPECULATIONS;
+            return;
+        }
+        self.model_failures += 1;
+        if failure.code == FailureCode::Config || self.model_failures > 1 {
+            self.give_up(failure);
+        } else if thinking.said {
+            self.mouth.close();
+            self.say_one_of(Kind::Apology, phrases::LOST_THREAD);
+        } else if thinking.kind == Kind::Greeting && !self.agent.greeting.text.trim().is_empty() {
+            let text = self.agent.greeting.text.trim().to_owned();
+            self.say(Kind::Greeting, &text);
+        } else {
+            if let Some(answering) = &mut self.answering {
+                answering.may_fill = false;
+            }
+            self.say_one_of(Kind::Apology, phrases::RETRYING);
+            self.ask(thinking.kind, self.history.messages(), None);
+        }
+    }
+
+    pub(super) fn model_lost_at(&self) -> Option<Timestamp> {
+        match self.thinking.as_ref()?.stage {
+            Stage::Streaming(since) => Some(since + self.timings.model_silence),
+            _ => None,
+        }
+    }
+
+    /// The model has been silent for too long.
+    pub(super) fn give_up_on_model(&mut self) -> bool {
+        if !self.is_due(self.model_lost_at()) {
+            return false;
+        }
+        if let Some(thinking) = &self.thinking {
+            self.effects.push(Effect::CancelModel { turn: thinking.turn });
+        }
+        self.fail_model(Failure::new(
+            FailureCode::ProviderTimeout,
+            "The language model did not answer in time; check its connection or choose a faster model.",
+        ));
+        true
+    }
+
+    pub(super) fn voice_failed(&mut self, utterance: u32, failure: Failure) {
+        if !self.mouth.awaits(utterance) {
+            return;
+        }
+        self.voice_failures += 1;
+        if self.closing.is_some() || failure.code == FailureCode::Config || self.voice_failures > 1 {
+            self.end_without_voice(failure);
+            return;
+        }
+        let greeting = self.mouth.current() == Some(Kind::Greeting) && self.agent.greeting.mode == GreetingMode::Speak;
+        self.fall_silent();
+        if greeting {
+            let text = self.agent.greeting.text.trim().to_owned();
+            self.say(Kind::Greeting, &text);
+        } else {
+            self.say_one_of(Kind::Apology, phrases::LOST_THREAD);
+        }
+    }
+
+    /// Sound that is held does not have to go on.
+    pub(super) fn voice_lost_at(&self) -> Option<Timestamp> {
+        let since = self.mouth.stuck_since().filter(|_| self.overlap.is_none())?;
+        Some(since + self.timings.speech_silence)
+    }
+
+    /// The voice has been silent for too long.
+    pub(super) fn give_up_on_voice(&mut self) -> bool {
+        let due = self.is_due(self.voice_lost_at());
+        if due {
+            self.end_without_voice(Failure::new(
+                FailureCode::ProviderTimeout,
+                "The voice did not speak in time; check its connection or choose another voice.",
+            ));
+        }
+        due
+    }
+
+    /// There is nothing to say goodbye with. A goodbye that fails does not change why the call ends; a message that nobody
+    /// hears was not left.
+    fn end_without_voice(&mut self, failure: Failure) {
+        let reason = match self.closing.take() {
+            Some(closing) if closing.reason != End::VoicemailMessageLeft => closing.reason,
+            _ => End::Failed(failure),
+        };
+        self.end(reason);
+    }
+
+    /// Apologises and ends the call.
+    pub(super) fn give_up(&mut self, failure: Failure) {
+        if self.closing.is_some() || self.machine.is_some() {
+            return;
+        }
+        if self.media.is_none() {
+            self.end(End::Failed(failure));
+            return;
+        }
+        self.fall_silent();
+        self.say_one_of(Kind::Goodbye, phrases::TECHNICAL);
+        self.close_with(End::Failed(failure));
+    }
+}

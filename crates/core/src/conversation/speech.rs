@@ -1,0 +1,210 @@
+//! Cuts the model's stream into pieces that a voice can speak: the first clause early, then whole sentences.
+
+/// Characters of the first piece before a comma may end it.
+const FIRST_CLAUSE_MIN: usize = 12;
+/// Characters after which the first piece ends between two words, punctuation or not.
+const FIRST_PIECE_MAX: usize = 60;
+/// A later sentence shorter than this is spoken together with the next one.
+const SENTENCE_MIN: usize = 20;
+/// Characters after which any piece ends between two words.
+const PIECE_MAX: usize = 200;
+
+const SENTENCE_ENDS: &[char] = &['.', '!', '?', '\u{2026}'];
+const CLAUSE_ENDS: &[char] = &[',', ';', ':', '\u{2014}'];
+/// May stand between the end of a sentence and the space after it.
+const CLOSERS: &[char] = &['"', '\'', ')', ']', '\u{201d}', '\u{2019}', '*', '_', '.', '!', '?'];
+/// Words whose dot does not end a sentence, without that dot.
+const ABBREVIATIONS: &[&str] = &[
+    "dr", "mr", "mrs", "ms", "st", "prof", "vs", "etc", "e.g", "i.e", "a.m", "p.m", "inc", "jr", "sr", "approx",
+    "dept", "ext", "u.s",
+];
+
+/// A stream being cut. Where it is cut does not depend on how it was chopped into deltas.
+#[derive(Default)]
+pub(super) struct Pieces {
+    pending: String,
+    begun: bool,
+}
+
+impl Pieces {
+    /// Takes more text and gives the pieces that are ready. A sentence is ready when the next one has begun.
+    pub(super) fn push(&mut self, delta: &str) -> Vec<String> {
+        self.pending.push_str(delta);
+        let mut ready = Vec::new();
+        while let Some(end) = cut(&self.pending, !self.begun) {
+            let rest = self.pending.split_off(end);
+            let piece = clean(&std::mem::replace(&mut self.pending, rest));
+            self.begun |= piece.is_some();
+            ready.extend(piece);
+        }
+        ready
+    }
+
+    /// What is left when the stream is over.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        clean(&std::mem::take(&mut self.pending))
+    }
+}
+
+/// Cuts a text that is already whole. Nothing when there is nothing to speak in it.
+pub(super) fn pieces_of(text: &str) -> Vec<String> {
+    let mut pieces = Pieces { begun: true, ..Pieces::default() };
+    let mut all = pieces.push(text);
+    all.extend(pieces.finish());
+    all
+}
+
+/// Where the first piece of `text` ends, in bytes; nothing while more text might change the answer.
+fn cut(text: &str, first: bool) -> Option<usize> {
+    let forced = if first { FIRST_PIECE_MAX } else { PIECE_MAX };
+    let mut last_space = None;
+    for (count, (at, c)) in text.char_indices().enumerate() {
+        if c.is_whitespace() {
+            last_space = Some(at);
+            if c == '\n' && has_words(&text[..at]) && has_more(&text[at..]) {
+                return Some(at);
+            }
+            continue;
+        }
+        if count >= forced {
+            return Some(last_space.filter(|at| has_words(&text[..*at])).unwrap_or(at));
+        }
+        let end = at + c.len_utf8();
+        let sentence = SENTENCE_ENDS.contains(&c) && (first || count + 1 >= SENTENCE_MIN) && !is_abbreviation(text, at);
+        let clause = first && CLAUSE_ENDS.contains(&c) && count + 1 >= FIRST_CLAUSE_MIN;
+        if !(sentence || clause) {
+            continue;
+        }
+        let end = end + text[end..].len() - text[end..].trim_start_matches(CLOSERS).len();
+        if text[end..].starts_with(char::is_whitespace) && has_more(&text[end..]) {
+            return Some(end);
+        }
+    }
+    None
+}
+
+fn has_more(text: &str) -> bool {
+    text.contains(|c: char| !c.is_whitespace())
+}
+
+fn has_words(text: &str) -> bool {
+    text.contains(char::is_alphanumeric)
+}
+
+/// Whether the dot at `at` belongs to an abbreviation, an initial or the number of a list.
+fn is_abbreviation(text: &str, at: usize) -> bool {
+    if !text[at..].starts_with('.') {
+        return false;
+    }
+    let before = &text[..at];
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or(before).trim_start_matches(['(', '"', '*']);
+    let initial = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
+    let number = !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
+    let starts_line = before[..before.len() - word.len()].rsplit('\n').next().is_none_or(|line| !has_words(line));
+    initial || (number && starts_line) || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
+}
+
+/// Plain words for a voice: no markdown, no emoji, single spaces. Nothing when no word is left.
+fn clean(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    for line in text.lines() {
+        let line = line.trim_start().trim_start_matches('#');
+        let line = ["- ", "* ", "\u{2022} ", "> "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
+        plain.push_str(&without_links(line));
+        plain.push(' ');
+    }
+    plain.retain(|c| !matches!(c, '*' | '`' | '~') && !is_pictogram(c));
+    let words: Vec<&str> =
+        plain.split_whitespace().map(|word| word.trim_matches('_')).filter(|w| !w.is_empty()).collect();
+    let plain = words.join(" ");
+    has_words(&plain).then_some(plain)
+}
+
+/// Replaces `[text](address)` by `text`.
+fn without_links(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, label, after)) = next_link(rest) {
+        out.push_str(before);
+        out.push_str(label);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn next_link(text: &str) -> Option<(&str, &str, &str)> {
+    let (head, tail) = text.split_once("](")?;
+    let (before, label) = head.rsplit_once('[')?;
+    let (_address, after) = tail.split_once(')')?;
+    Some((before, label, after))
+}
+
+fn is_pictogram(c: char) -> bool {
+    matches!(u32::from(c), 0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0xFE0F | 0x200D)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cut_all(text: &str) -> Vec<String> {
+        let mut pieces = Pieces::default();
+        let mut all = pieces.push(text);
+        all.extend(pieces.finish());
+        all
+    }
+
+    #[test]
+    fn pieces_end_where_a_speaker_would_breathe() {
+        let table: &[(&str, &[&str])] = &[
+            ("Yes, from ten to four.", &["Yes, from ten to four."]),
+            ("Sure. We open at ten tomorrow. Anything else?", &["Sure.", "We open at ten tomorrow.", "Anything else?"]),
+            ("Let me have a look, one moment please.", &["Let me have a look,", "one moment please."]),
+            ("Dr. Smith is in. He waits for you.", &["Dr. Smith is in.", "He waits for you."]),
+            ("It costs $29.9 or 3.5 euros a day. Fine?", &["It costs $29.9 or 3.5 euros a day.", "Fine?"]),
+            ("We close at 7:30 p.m. on Sunday. Bye.", &["We close at 7:30 p.m. on Sunday.", "Bye."]),
+            ("He said \"no.\" Then he left us.", &["He said \"no.\"", "Then he left us."]),
+            ("Ok. No. Yes. Maybe so, who can know?", &["Ok.", "No. Yes. Maybe so, who can know?"]),
+            (
+                "I would think that everybody who wants to come along is most welcome",
+                &["I would think that everybody who wants to come along is most", "welcome"],
+            ),
+            ("...", &[]),
+        ];
+        for (text, pieces) in table {
+            assert_eq!(&cut_all(text), pieces, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_eye_reads_is_not_spoken() {
+        let table = [
+            ("**Great**, see [our page](https://example.org/a_b) \u{1f600}!", "Great, see our page !"),
+            ("# Hours\n- `ten` to four", "Hours ten to four"),
+        ];
+        for (text, spoken) in table {
+            assert_eq!(cut_all(text).join(" "), spoken);
+        }
+    }
+
+    #[test]
+    fn a_text_without_end_is_cut_between_words() {
+        let pieces = cut_all(&"word ".repeat(200));
+        assert!(pieces.iter().all(|piece| piece.chars().count() <= PIECE_MAX && piece.ends_with("word")));
+    }
+
+    proptest! {
+        #[test]
+        fn where_it_is_cut_does_not_depend_on_the_deltas(text in "[A-Za-z0-9 .,!?\n*:$]{0,300}", size in 1_usize..9) {
+            let mut pieces = Pieces::default();
+            let chars: Vec<char> = text.chars().collect();
+            let mut streamed: Vec<String> =
+                chars.chunks(size).flat_map(|chunk| pieces.push(&chunk.iter().collect::<String>())).collect();
+            streamed.extend(pieces.finish());
+            prop_assert_eq!(streamed, cut_all(&text));
+        }
+    }
+}

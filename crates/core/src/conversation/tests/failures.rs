@@ -1,0 +1,82 @@
+use super::*;
+use crate::conversation::phrases::{LOST_THREAD, RETRYING, TECHNICAL};
+
+fn asked() -> Talk {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("Is there a table?", 500).until(2_000);
+    talk
+}
+
+#[test]
+fn a_model_that_fails_is_asked_again_and_the_second_answer_counts() {
+    let mut talk = asked();
+    talk.model_fails(FailureCode::Pipeline);
+    assert_eq!(talk.spoken(), [(2_000, RETRYING[0])]);
+    talk.until(7_000).model_says("Yes, at ten.").until(9_000);
+    assert_eq!(talk.history(), [user("Is there a table?"), assistant("Yes, at ten.")], "apologies are not remembered");
+    assert_eq!((talk.end(), talk.conversation.turns()), (None, 1));
+}
+
+#[test]
+fn a_model_that_never_answers_ends_the_call_with_a_word() {
+    let mut talk = asked();
+    talk.until(60_000);
+    let texts: Vec<&str> = talk.spoken().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts[1..], [RETRYING[0], TECHNICAL[0]], "behind the filler");
+    let end = talk.end().expect("it ends");
+    assert!(matches!(end, (21_900..30_000, End::Failed(failure)) if failure.code == FailureCode::ProviderTimeout));
+}
+
+#[test]
+fn a_refused_key_is_not_tried_twice() {
+    let mut talk = asked();
+    talk.model_fails(FailureCode::Config).until(20_000);
+    assert_eq!(talk.asks().len(), 1);
+    assert!(matches!(talk.end(), Some((_, End::Failed(failure))) if failure.code == FailureCode::Config));
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_excused() {
+    let mut talk = asked();
+    talk.delta("We have a table at seven. And").model_fails(FailureCode::Pipeline).until(9_000);
+    let texts: Vec<&str> = talk.spoken().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["We have a table at seven.", LOST_THREAD[0]]);
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
+fn a_voice_that_fails_twice_ends_the_call() {
+    let mut agent = quiet_agent();
+    agent.greeting = crate::agent::Greeting::default();
+    let talk = Talk::with_voice(&agent, Voice::Fails(FailureCode::Pipeline));
+    assert_eq!(talk.spoken().len(), 2, "the greeting is tried again");
+    assert!(matches!(talk.end(), Some((0, End::Failed(_)))));
+    assert!(talk.transcript().is_empty() && talk.history().is_empty(), "nobody heard anything");
+}
+
+#[test]
+fn a_voice_that_fails_once_loses_the_thread() {
+    let mut talk = asked();
+    talk.model_says("We have a table at seven.").until(2_900);
+    talk.tell(Input::SpeechFailed { utterance: 1, failure: failure(FailureCode::Pipeline) }).until(9_000);
+    assert_eq!(talk.spoken().last().map(|(_, text)| *text), Some(LOST_THREAD[0]));
+    assert_eq!(talk.history().last(), Some(&assistant("We have a table\u{2026}")));
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
+fn a_silent_voice_ends_the_call() {
+    let mut agent = quiet_agent();
+    agent.greeting = crate::agent::Greeting::default();
+    let mut talk = Talk::with_voice(&agent, Voice::SaysNothing);
+    talk.until(30_000);
+    assert!(matches!(talk.end(), Some((10_000, End::Failed(f))) if f.code == FailureCode::ProviderTimeout));
+}
+
+#[test]
+fn a_recogniser_that_is_lost_ends_the_call_with_a_word() {
+    let mut talk = asked();
+    talk.tell(Input::RecogniserFailed(failure(FailureCode::Pipeline))).until(20_000);
+    assert_eq!(talk.spoken(), [(2_000, TECHNICAL[0])]);
+    assert!(matches!(talk.end(), Some((_, End::Failed(f))) if f.words == "It broke."));
+}

@@ -1,0 +1,220 @@
+//! Whatever happens in whatever order, a conversation stays within its rules.
+
+use std::collections::{HashMap, HashSet};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::agent::{MachineDetection, OnMachine};
+use crate::conversation::Timings;
+
+/// What happens next, its first argument, its second, and how many milliseconds later.
+type Step = (u8, u8, u8, u8);
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("SWITCHHOOK_PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2_000);
+    ProptestConfig { cases, ..ProptestConfig::default() }
+}
+
+fn agent(seed: u16) -> AgentConfig {
+    let bit = |n: u16| seed >> n & 1 == 1;
+    let mut agent = AgentConfig::new("Book tables.");
+    agent.greeting.mode = [GreetingMode::Speak, GreetingMode::Wait, GreetingMode::Generate][usize::from(seed % 3)];
+    agent.greeting.text = if bit(2) { String::new() } else { "hello0".to_owned() };
+    agent.greeting.interruptible = bit(3);
+    agent.interruption.enabled = !bit(4);
+    agent.turn_taking.speculative = !bit(5);
+    agent.limits.max_duration_seconds = if bit(6) { 10 } else { 60 };
+    agent.silence.hangup_after_seconds = if bit(7) { Some(5) } else { None };
+    agent.answering_machine.mode = if bit(8) { MachineDetection::Detect } else { MachineDetection::Off };
+    agent.answering_machine.on_machine = if bit(9) { OnMachine::LeaveMessage } else { OnMachine::Hangup };
+    agent.answering_machine.message = bit(10).then(|| "message0 message1".to_owned());
+    agent
+}
+
+/// Drives a conversation and checks every effect.
+struct Watched {
+    conversation: Conversation,
+    now: Timestamp,
+    began: Timestamp,
+    media: bool,
+    last_ask: u32,
+    last_utterance: u32,
+    texts: HashMap<u32, String>,
+    /// Utterances of which anything was played.
+    heard: HashSet<u32>,
+    words: u32,
+    held: bool,
+    ended: bool,
+}
+
+impl Watched {
+    fn tell(&mut self, input: Input) {
+        self.media |= input == Input::MediaStarted;
+        for effect in self.conversation.handle(self.now, input) {
+            self.check(effect);
+        }
+        assert_eq!(self.conversation.next_deadline().is_none(), self.ended, "a deadline, or an end");
+    }
+
+    fn check(&mut self, effect: Effect) {
+        assert!(!self.ended, "nothing follows a hang-up");
+        match effect {
+            Effect::Ask { turn, messages, .. } => {
+                assert!(turn > self.last_ask, "questions rise");
+                assert_eq!(messages[0].role, Role::System);
+                self.last_ask = turn;
+            }
+            Effect::Speak { utterance, text, .. } => {
+                assert!(utterance > self.last_utterance, "utterances rise");
+                assert!(!text.is_empty());
+                self.last_utterance = utterance;
+                self.texts.insert(utterance, text);
+            }
+            Effect::Pause => assert!(!std::mem::replace(&mut self.held, true), "held twice"),
+            Effect::Resume => assert!(std::mem::replace(&mut self.held, false), "went on without being held"),
+            Effect::ClearPlayback => self.held = false,
+            Effect::Transcript(entry) => {
+                assert!(!entry.text.is_empty() && entry.start <= entry.end && entry.end <= self.now);
+                if entry.speaker == Speaker::Agent {
+                    self.check_heard(&entry.text);
+                }
+            }
+            Effect::HangUp { .. } => self.ended = true,
+            _ => {}
+        }
+    }
+
+    /// Every word is of an utterance that was at least partly played.
+    fn check_heard(&self, text: &str) {
+        let heard: Vec<&str> = self.heard.iter().filter_map(|n| self.texts.get(n)).map(String::as_str).collect();
+        for word in text.split(' ') {
+            assert!(heard.iter().any(|text| text.split(' ').any(|w| w == word)), "{word} was never played");
+        }
+    }
+
+    /// Lets time pass, with a tick at each deadline.
+    fn pass(&mut self, until: Timestamp) {
+        while let Some(deadline) = self.conversation.next_deadline().filter(|deadline| *deadline <= until) {
+            self.now = self.now.max(deadline);
+            self.tell(Input::Tick);
+            let next = self.conversation.next_deadline();
+            assert!(next.is_none_or(|next| next > self.now), "what is due is done");
+        }
+        self.now = self.now.max(until);
+    }
+
+    /// New words, so that each is known again.
+    fn say(&mut self, kind: u8) -> String {
+        let phrase = match kind % 8 {
+            0 => return String::new(),
+            1 => return "mm-hmm".to_owned(),
+            2 => return "bye".to_owned(),
+            3 => return "wait".to_owned(),
+            4 => format!("w{} and", self.words),
+            _ => format!("w{}. W{}x w{}y, w{}z.", self.words, self.words, self.words, self.words),
+        };
+        self.words += 1;
+        phrase
+    }
+
+    /// A number near the last one: mostly right, sometimes late, sometimes never heard of.
+    fn near(last: u32, by: u8) -> u32 {
+        match by % 8 {
+            0 => last.saturating_sub(1),
+            1 => last.saturating_sub(2),
+            2 => last + 1,
+            3 => u32::MAX,
+            _ => last,
+        }
+    }
+
+    fn input(&mut self, (what, a, b, _): Step) -> Input {
+        let (turn, utterance) = (Self::near(self.last_ask, a), Self::near(self.last_utterance, a));
+        let segment = u32::from(a % 6);
+        let failure = failure(if b % 8 == 0 { FailureCode::Config } else { FailureCode::Pipeline });
+        match what % 40 {
+            0..4 => Input::SpeechStarted,
+            4..8 => Input::SpeechStopped { segment },
+            8..11 => Input::Partial { text: self.say(b) },
+            11..15 => Input::Final { segment, text: self.say(b) },
+            15 => Input::TurnJudged,
+            16..20 => Input::ModelDelta { turn, text: format!(" {}", self.say(b)) },
+            20 => {
+                let name = if b % 2 == 0 { "end_call" } else { "tables" };
+                let call = ToolCall { id: (b % 4).to_string(), name: name.to_owned(), arguments: json!({}) };
+                Input::ModelToolCall { turn, call }
+            }
+            21..24 => Input::ModelDone { turn },
+            24 => Input::ModelFailed { turn, failure },
+            25..28 => {
+                let samples = u64::from(b) * 100;
+                Input::SpeechReady { utterance, samples, words: Vec::new(), complete: b % 2 == 0 }
+            }
+            28 => Input::SpeechFailed { utterance, failure },
+            29..32 => {
+                self.heard.insert(utterance);
+                Input::Played { utterance, samples: u64::from(b) * 100 }
+            }
+            32..35 => {
+                self.heard.extend(1..=utterance.min(self.last_utterance));
+                Input::PlaybackFinished { utterance }
+            }
+            35 => Input::Dtmf { digit: char::from(b) },
+            36 => Input::Say { text: self.say(b) },
+            37 => Input::MachineDetected { beep: b % 2 == 0 },
+            38 => Input::ToolResult { turn, id: (b % 4).to_string(), result: json!(b) },
+            _ => match b {
+                0..8 => Input::HangUpRequested,
+                8..16 => Input::RecogniserFailed(failure),
+                16..64 => Input::MediaStarted,
+                _ => Input::Tick,
+            },
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_interleaving_keeps_the_rules_and_ends(
+        seed in any::<u16>(),
+        early in 0_usize..3,
+        steps in vec(any::<Step>(), 0..60),
+    ) {
+        let agent = agent(seed);
+        let began = at(1_000);
+        let mut watched = Watched {
+            conversation: Conversation::new(&agent, began),
+            now: began,
+            began,
+            media: false,
+            last_ask: 0,
+            last_utterance: 0,
+            texts: HashMap::new(),
+            heard: HashSet::new(),
+            words: 0,
+            held: false,
+            ended: false,
+        };
+        for (i, step) in steps.into_iter().enumerate() {
+            if i == early && !watched.media {
+                watched.began = watched.now;
+                watched.tell(Input::MediaStarted);
+            }
+            let next = watched.input(step);
+            if next == Input::MediaStarted && !watched.media {
+                watched.began = watched.now;
+            }
+            watched.tell(next);
+            let later = watched.now + Duration::from_millis(u64::from(step.3).pow(2) / 16);
+            watched.pass(later);
+        }
+        let longest = Duration::from_secs(agent.limits.max_duration_seconds.into()) + Timings::default().goodbye_limit;
+        let end = watched.began + longest;
+        watched.pass(end);
+        prop_assert!(watched.ended, "it ends after the longest duration and a goodbye");
+    }
+}

@@ -1,0 +1,108 @@
+use super::*;
+
+const ANSWER: &str = "We have a table at seven and another one at nine tonight.";
+
+fn pauses(talk: &Talk) -> Vec<u64> {
+    talk.times(|effect| *effect == Effect::Pause)
+}
+
+fn resumes(talk: &Talk) -> Vec<u64> {
+    talk.times(|effect| *effect == Effect::Resume)
+}
+
+fn clears(talk: &Talk) -> Vec<u64> {
+    talk.times(|effect| *effect == Effect::ClearPlayback)
+}
+
+#[test]
+fn words_cut_the_agent_off_and_only_what_was_heard_is_remembered() {
+    let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
+    talk.until(4_000).caller_starts().until(4_300).partial("Not that");
+    assert_eq!((pauses(&talk), clears(&talk)), (vec![4_064], vec![4_300]));
+    talk.until(4_500).caller_stops("Not that late.").until(6_000);
+    // From 3000 to 4064 ms, 17 of its characters were heard: "We have a table a".
+    assert_eq!(
+        talk.last_question(),
+        [user("Is there a table?"), assistant("We have a table\u{2026}"), user("Not that late.")]
+    );
+    assert_eq!(
+        talk.transcript(),
+        [
+            (Speaker::Caller, "Is there a table?", false),
+            (Speaker::Agent, "We have a table", true),
+            (Speaker::Caller, "Not that late.", false)
+        ]
+    );
+}
+
+#[test]
+fn voice_alone_cuts_the_agent_off_when_it_lasts() {
+    let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
+    talk.until(4_000).caller_starts().until(4_699);
+    assert!(clears(&talk).is_empty());
+    talk.until(4_700);
+    assert_eq!(clears(&talk), [4_700], "500 ms, and the 200 ms by which a stop is reported late");
+}
+
+#[test]
+fn a_backchannel_only_holds_the_agent() {
+    let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
+    talk.until(4_000).caller_says("Mm-hmm.", 300).until(9_000);
+    assert_eq!((pauses(&talk), resumes(&talk)), (vec![4_064], vec![4_600]));
+    assert!(clears(&talk).is_empty());
+    assert_eq!(talk.asks().len(), 1, "it wants no answer");
+    assert_eq!(talk.history(), [user("Is there a table?"), assistant(ANSWER)]);
+}
+
+#[test]
+fn noise_only_holds_the_agent_even_if_the_recogniser_says_nothing() {
+    let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
+    talk.until(4_000).caller_starts().until(4_100);
+    talk.until(4_300).tell(Input::SpeechStopped { segment: 1 }).until(9_000);
+    assert_eq!((pauses(&talk), resumes(&talk)), (vec![4_064], vec![5_300]));
+}
+
+#[test]
+fn yes_close_to_the_end_is_an_answer() {
+    let mut talk = Talk::with_answer(&quiet_agent(), "Shall I book it for you?");
+    talk.until(4_000).caller_says("Yes.", 200).until(7_000);
+    assert_eq!(talk.last_question(), [user("Is there a table?"), assistant("Shall I book it for you?"), user("Yes.")]);
+}
+
+#[test]
+fn words_that_come_after_the_agent_went_on_still_cut_it_off() {
+    let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
+    talk.until(4_000).caller_starts().until(4_300);
+    talk.until(4_500).tell(Input::SpeechStopped { segment: 1 }).until(5_600);
+    assert_eq!(resumes(&talk), [5_500]);
+    talk.tell(Input::Final { segment: 1, text: "Not tonight.".to_owned() });
+    assert_eq!(clears(&talk), [5_600]);
+}
+
+#[test]
+fn a_caller_who_goes_on_before_the_answer_is_heard_gets_one_answer_to_all_of_it() {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("I want a table.", 500).until(2_200);
+    talk.caller_starts().until(2_500).partial("For two");
+    assert_eq!(talk.times(|effect| *effect == Effect::CancelModel { turn: 1 }), [2_500]);
+    talk.until(2_600).caller_stops("For two.").until(4_000);
+    assert_eq!(talk.last_question(), [user("I want a table. For two.")]);
+}
+
+#[test]
+fn an_agent_that_cannot_be_interrupted_answers_afterwards() {
+    let mut agent = quiet_agent();
+    agent.interruption.enabled = false;
+    let mut talk = Talk::with_answer(&agent, ANSWER);
+    talk.until(4_000).caller_says("No, not that late.", 900).until(9_000);
+    assert!(pauses(&talk).is_empty() && clears(&talk).is_empty());
+    assert_eq!(talk.last_question(), [user("Is there a table?"), assistant(ANSWER), user("No, not that late.")]);
+}
+
+#[test]
+fn a_key_cuts_the_agent_off() {
+    let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
+    talk.until(4_000).tell(Input::Dtmf { digit: '1' }).until(7_000);
+    assert_eq!(clears(&talk), [4_000]);
+    assert_eq!(talk.last_question().last(), Some(&user("DTMF: 1")));
+}

@@ -1,0 +1,276 @@
+//! Stories in virtual time: a caller, a model and a line that plays 60 ms of sound for each character.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{Conversation, Effect, End, Failure, FailureCode, Input, Message, Role, Speaker, ToolCall};
+use crate::Timestamp;
+use crate::agent::{AgentConfig, GreetingMode};
+
+mod ending;
+mod failures;
+mod greeting;
+mod interleaving;
+mod interruption;
+mod machine;
+mod silence;
+mod tools;
+mod turn_taking;
+
+const MS_PER_CHARACTER: u64 = 60;
+const SAMPLES_PER_MS: u64 = 8;
+
+/// How the voice works.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    Speaks,
+    Fails(FailureCode),
+    SaysNothing,
+}
+
+/// The agent's end of the line.
+struct Line {
+    queue: VecDeque<(u32, u64)>,
+    played_ms: u64,
+    held: bool,
+}
+
+/// A conversation with everything around it.
+struct Talk {
+    conversation: Conversation,
+    now: u64,
+    voice: Voice,
+    line: Line,
+    segment: u32,
+    effects: Vec<(u64, Effect)>,
+}
+
+/// An agent that says nothing unasked: stories about greetings set their own.
+fn quiet_agent() -> AgentConfig {
+    let mut agent = AgentConfig::new("Book tables.");
+    agent.greeting.mode = GreetingMode::Wait;
+    agent.greeting.text = String::new();
+    agent.turn_taking.speculative = false;
+    agent
+}
+
+fn at(ms: u64) -> Timestamp {
+    Timestamp::from_micros(0) + Duration::from_millis(ms)
+}
+
+fn failure(code: FailureCode) -> Failure {
+    Failure::new(code, "It broke.")
+}
+
+impl Talk {
+    /// Media flows from 0 ms on.
+    fn with(agent: &AgentConfig) -> Self {
+        Self::with_voice(agent, Voice::Speaks)
+    }
+
+    fn with_voice(agent: &AgentConfig, voice: Voice) -> Self {
+        let conversation = Conversation::new(agent, at(0));
+        let line = Line { queue: VecDeque::new(), played_ms: 0, held: false };
+        let mut talk = Self { conversation, now: 0, voice, line, segment: 0, effects: Vec::new() };
+        talk.tell(Input::MediaStarted);
+        talk
+    }
+
+    /// An answered turn: the caller asked something at 1 s, the agent says `answer` from 3 s on.
+    fn with_answer(agent: &AgentConfig, answer: &str) -> Self {
+        let mut talk = Self::with(agent);
+        talk.until(1_000).caller_says("Is there a table?", 500);
+        talk.until(3_000).model_says(answer);
+        talk
+    }
+
+    fn tell(&mut self, input: Input) -> &mut Self {
+        for effect in self.conversation.handle(at(self.now), input) {
+            self.effects.push((self.now, effect.clone()));
+            self.perform(effect);
+        }
+        self
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Speak { utterance, text, .. } => match self.voice {
+                Voice::Speaks => {
+                    let ms = MS_PER_CHARACTER * u64::try_from(text.chars().count()).unwrap();
+                    self.line.queue.push_back((utterance, ms));
+                    let samples = ms * SAMPLES_PER_MS;
+                    self.tell(Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true });
+                }
+                Voice::Fails(code) => {
+                    self.tell(Input::SpeechFailed { utterance, failure: failure(code) });
+                }
+                Voice::SaysNothing => {}
+            },
+            Effect::ClearPlayback => self.line = Line { queue: VecDeque::new(), played_ms: 0, held: false },
+            Effect::Pause => self.line.held = true,
+            Effect::Resume => self.line.held = false,
+            _ => {}
+        }
+    }
+
+    /// Lets time pass, deadline by deadline and frame by frame.
+    fn until(&mut self, ms: u64) -> &mut Self {
+        while self.now < ms {
+            let frame = (self.now / 20 + 1) * 20;
+            let deadline = self.conversation.next_deadline().map_or(u64::MAX, |at| {
+                at.since(Timestamp::from_micros(0)).as_micros().div_ceil(1_000).try_into().unwrap()
+            });
+            self.now = frame.min(ms).min(deadline.max(self.now + 1));
+            if self.now == deadline {
+                self.tell(Input::Tick);
+            }
+            if self.now == frame {
+                self.play();
+            }
+        }
+        self
+    }
+
+    /// 20 ms of sound are heard.
+    fn play(&mut self) {
+        let Some(&(utterance, length)) = self.line.queue.front().filter(|_| !self.line.held) else { return };
+        self.line.played_ms += 20;
+        if self.line.played_ms < length {
+            self.tell(Input::Played { utterance, samples: self.line.played_ms * SAMPLES_PER_MS });
+        } else {
+            self.line.played_ms = 0;
+            self.line.queue.pop_front();
+            self.tell(Input::PlaybackFinished { utterance });
+        }
+    }
+
+    /// Voice from now on. It is reported 64 ms after it began.
+    fn caller_starts(&mut self) -> &mut Self {
+        let reported = self.now + 64;
+        self.until(reported).tell(Input::SpeechStarted)
+    }
+
+    /// The voice ends now: that is reported 200 ms later, and its words 100 ms after that.
+    fn caller_stops(&mut self, words: &str) -> &mut Self {
+        let ended = self.now;
+        let segment = self.segment;
+        self.segment += 1;
+        self.until(ended + 200).tell(Input::SpeechStopped { segment });
+        self.until(ended + 300).tell(Input::Final { segment, text: words.to_owned() })
+    }
+
+    /// The caller speaks for `ms` from now on. Returns 300 ms after the last sound.
+    fn caller_says(&mut self, words: &str, ms: u64) -> &mut Self {
+        let ends = self.now + ms;
+        self.caller_starts().until(ends).caller_stops(words)
+    }
+
+    fn partial(&mut self, words: &str) -> &mut Self {
+        self.tell(Input::Partial { text: words.to_owned() })
+    }
+
+    fn delta(&mut self, text: &str) -> &mut Self {
+        let turn = self.last_ask();
+        self.tell(Input::ModelDelta { turn, text: text.to_owned() })
+    }
+
+    fn model_done(&mut self) -> &mut Self {
+        let turn = self.last_ask();
+        self.tell(Input::ModelDone { turn })
+    }
+
+    /// A whole answer to the last question.
+    fn model_says(&mut self, text: &str) -> &mut Self {
+        self.delta(text).model_done()
+    }
+
+    fn model_calls(&mut self, id: &str, name: &str) -> &mut Self {
+        let turn = self.last_ask();
+        let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({}) };
+        self.tell(Input::ModelToolCall { turn, call })
+    }
+
+    fn model_fails(&mut self, code: FailureCode) -> &mut Self {
+        let turn = self.last_ask();
+        self.tell(Input::ModelFailed { turn, failure: failure(code) })
+    }
+
+    /// When each question was asked, and whether early.
+    fn asks(&self) -> Vec<(u64, bool)> {
+        let ask = |(ms, effect): &(u64, Effect)| match effect {
+            Effect::Ask { speculative, .. } => Some((*ms, *speculative)),
+            _ => None,
+        };
+        self.effects.iter().filter_map(ask).collect()
+    }
+
+    fn last_ask(&self) -> u32 {
+        let turn = |(_, effect): &(u64, Effect)| match effect {
+            Effect::Ask { turn, .. } => Some(*turn),
+            _ => None,
+        };
+        self.effects.iter().rev().find_map(turn).expect("the model was asked")
+    }
+
+    /// What the model was last asked, without the instructions.
+    fn last_question(&self) -> Vec<(Role, String)> {
+        let messages = |(_, effect): &(u64, Effect)| match effect {
+            Effect::Ask { messages, .. } => Some(messages.clone()),
+            _ => None,
+        };
+        plain(self.effects.iter().rev().find_map(messages).expect("the model was asked"))
+    }
+
+    fn history(&self) -> Vec<(Role, String)> {
+        plain(self.conversation.history())
+    }
+
+    /// What the voice was given, and when.
+    fn spoken(&self) -> Vec<(u64, &str)> {
+        let mut spoken = Vec::new();
+        for (ms, effect) in &self.effects {
+            if let Effect::Speak { text, .. } = effect {
+                spoken.push((*ms, text.as_str()));
+            }
+        }
+        spoken
+    }
+
+    /// Who said what, and whether it was cut off.
+    fn transcript(&self) -> Vec<(Speaker, &str, bool)> {
+        let mut entries = Vec::new();
+        for (_, effect) in &self.effects {
+            if let Effect::Transcript(entry) = effect {
+                entries.push((entry.speaker, entry.text.as_str(), entry.interrupted));
+            }
+        }
+        entries
+    }
+
+    /// When effects of a kind came.
+    fn times(&self, wanted: impl Fn(&Effect) -> bool) -> Vec<u64> {
+        self.effects.iter().filter(|(_, effect)| wanted(effect)).map(|(ms, _)| *ms).collect()
+    }
+
+    /// When and why the call was ended.
+    fn end(&self) -> Option<(u64, &End)> {
+        self.effects.iter().find_map(|(ms, effect)| match effect {
+            Effect::HangUp { reason } => Some((*ms, reason)),
+            _ => None,
+        })
+    }
+}
+
+fn plain(messages: Vec<Message>) -> Vec<(Role, String)> {
+    messages.into_iter().filter(|m| m.role != Role::System).map(|m| (m.role, m.text)).collect()
+}
+
+fn user(text: &str) -> (Role, String) {
+    (Role::User, text.to_owned())
+}
+
+fn assistant(text: &str) -> (Role, String) {
+    (Role::Assistant, text.to_owned())
+}

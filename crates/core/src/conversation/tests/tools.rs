@@ -1,0 +1,44 @@
+use super::*;
+
+fn asked() -> Talk {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("Is there a table?", 500).until(2_000);
+    talk
+}
+
+#[test]
+fn the_model_is_asked_again_with_what_its_tools_answered() {
+    let mut talk = asked();
+    talk.delta("Let me look.").model_calls("a", "tables").model_calls("b", "hours").model_done();
+    assert_eq!(talk.times(|effect| matches!(effect, Effect::RunTool { .. })), [2_000, 2_000]);
+    talk.tell(Input::ToolResult { turn: 1, id: "b".to_owned(), result: json!("late") });
+    assert_eq!(talk.asks().len(), 1, "one is missing");
+    talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!(7) });
+    let question = talk.last_question();
+    let tool = |text: &str| (Role::Tool, text.to_owned());
+    assert_eq!(question, [user("Is there a table?"), assistant(""), tool("7"), tool("\"late\"")]);
+    talk.model_says("Seven.").until(6_000);
+    assert_eq!(talk.history().last(), Some(&assistant("Let me look. Seven.")));
+    assert_eq!(talk.conversation.turns(), 1);
+}
+
+#[test]
+fn a_tool_that_never_answers_is_reported_to_the_model() {
+    let mut talk = asked();
+    talk.model_calls("a", "tables").model_done().until(12_000);
+    assert!(talk.last_question().last().expect("a result").1.contains("did not answer in time"));
+    talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!(7) });
+    assert_eq!(talk.asks().len(), 2, "too late");
+}
+
+#[test]
+fn a_model_that_only_calls_tools_is_stopped() {
+    let mut talk = asked();
+    for _ in 0..30 {
+        let turn = talk.last_ask();
+        talk.model_calls("a", "tables").model_done();
+        talk.tell(Input::ToolResult { turn, id: "a".to_owned(), result: json!(1) });
+    }
+    talk.until(20_000);
+    assert!(matches!(talk.end(), Some((_, End::Failed(_)))));
+}

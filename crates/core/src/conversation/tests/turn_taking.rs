@@ -1,0 +1,140 @@
+use super::*;
+use crate::conversation::TurnTimes;
+
+#[test]
+fn a_finished_sentence_is_answered_sooner_than_an_open_one() {
+    let asked_at = |words: &str| {
+        let mut talk = Talk::with(&quiet_agent());
+        talk.until(1_000).caller_says(words, 500).until(6_000);
+        talk.asks().first().copied()
+    };
+    assert_eq!(asked_at("I want a table."), Some((1_900, false)), "400 ms after the last sound at 1500");
+    assert_eq!(asked_at("I want a table and"), Some((3_500, false)), "2000 ms after it");
+}
+
+#[test]
+fn a_caller_who_goes_on_is_answered_once() {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("I want a table and", 500);
+    talk.until(2_500).caller_says("it should be quiet.", 800).until(6_000);
+    assert_eq!(talk.asks(), [(3_700, false)]);
+    assert_eq!(talk.last_question(), [user("I want a table and it should be quiet.")]);
+    assert_eq!(talk.transcript(), [(Speaker::Caller, "I want a table and it should be quiet.", false)]);
+}
+
+#[test]
+fn words_that_the_recogniser_still_owes_are_awaited_for_a_while() {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_starts().partial("I want").until(1_500);
+    talk.until(1_700).tell(Input::SpeechStopped { segment: 0 });
+    talk.until(4_499);
+    assert!(talk.asks().is_empty());
+    talk.until(4_500);
+    assert_eq!(talk.asks().len(), 1, "3 s after the last sound the turn goes on with what there is");
+    talk.until(4_600).tell(Input::Final { segment: 0, text: "I want more".to_owned() }).until(9_000);
+    assert_eq!(talk.history(), [user("I want")], "late words of a turn that is over are dropped");
+}
+
+#[test]
+fn a_recogniser_that_judges_turns_is_believed() {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_starts().until(1_500);
+    talk.tell(Input::Final { segment: 0, text: "a table and".to_owned() }).tell(Input::TurnJudged);
+    assert_eq!(talk.asks(), [(1_500, false)]);
+}
+
+#[test]
+fn an_early_answer_is_said_when_the_turn_is_over_and_not_before() {
+    let mut agent = quiet_agent();
+    agent.turn_taking.speculative = true;
+    let mut talk = Talk::with(&agent);
+    talk.until(1_005).caller_says("I want a table.", 500);
+    assert_eq!(talk.asks(), [(1_805, true)]);
+    talk.model_says("For how many?").until(1_904);
+    assert!(talk.spoken().is_empty() && talk.transcript().is_empty());
+    talk.until(4_000);
+    assert_eq!(talk.spoken(), [(1_905, "For how many?")]);
+    assert_eq!(talk.asks().len(), 1);
+    let turn = talk.effects.iter().find_map(|(_, effect)| match effect {
+        Effect::Turn(times) => Some(*times),
+        _ => None,
+    });
+    let times = TurnTimes {
+        turn: 1,
+        speech_ended: at(1_505),
+        turn_ended: at(1_905),
+        first_token: at(1_805),
+        first_audio_ready: at(1_905),
+        first_audio_played: at(1_920),
+    };
+    assert_eq!(turn, Some(times));
+    assert_eq!(talk.conversation.turns(), 1);
+}
+
+#[test]
+fn an_early_answer_is_thrown_away_when_the_caller_goes_on() {
+    let mut agent = quiet_agent();
+    agent.turn_taking.speculative = true;
+    let mut talk = Talk::with(&agent);
+    talk.until(1_000).caller_says("I want a table.", 500);
+    talk.delta("For how many? ").caller_says("For two.", 400);
+    assert_eq!(talk.times(|effect| *effect == Effect::CancelModel { turn: 1 }), [2_500]);
+    talk.tell(Input::ModelDelta { turn: 1, text: "Please tell me.".to_owned() });
+    talk.tell(Input::ModelDone { turn: 1 }).model_says("Very well.").until(6_000);
+    assert_eq!(talk.spoken(), [(2_600, "Very well.")]);
+    assert_eq!(talk.history(), [user("I want a table. For two."), assistant("Very well.")]);
+}
+
+#[test]
+fn keys_are_a_turn_after_a_pause_or_a_hash() {
+    let pressed = |keys: &str| {
+        let mut talk = Talk::with(&quiet_agent());
+        talk.until(1_000);
+        for digit in keys.chars() {
+            talk.tell(Input::Dtmf { digit });
+        }
+        talk.until(9_000);
+        (talk.asks()[0].0, talk.history()[0].1.clone())
+    };
+    assert_eq!(pressed("12"), (3_000, "DTMF: 12".to_owned()));
+    assert_eq!(pressed("12#"), (1_000, "DTMF: 12#".to_owned()));
+}
+
+#[test]
+fn speech_without_words_is_asked_back_twice_and_noise_never() {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("", 200).until(3_000);
+    assert!(talk.spoken().is_empty(), "200 ms are noise");
+    for start in [3_000, 8_000, 13_000] {
+        talk.until(start).caller_says("", 600);
+    }
+    talk.until(16_000);
+    assert_eq!(talk.spoken().len(), 2);
+    assert!(talk.asks().is_empty());
+}
+
+#[test]
+fn a_long_wait_is_filled_but_not_in_two_turns_in_a_row() {
+    let mut talk = Talk::with(&quiet_agent());
+    for (start, fillers) in [(1_000, 1), (12_000, 1), (23_000, 2)] {
+        talk.until(start).caller_says("Is there a table?", 500).until(start + 5_000);
+        let said = talk.spoken().len();
+        talk.model_says("Yes.").until(start + 8_000);
+        assert_eq!(talk.spoken().len(), said + 1);
+        let count = talk.spoken().iter().filter(|(_, text)| *text != "Yes.").count();
+        assert_eq!(count, fillers, "after the turn at {start}");
+    }
+    assert!(
+        talk.history().iter().all(|(role, text)| *role == Role::User || text == "Yes."),
+        "fillers are not remembered"
+    );
+}
+
+#[test]
+fn what_the_api_wants_said_waits_for_the_answer() {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("Is there a table?", 500).until(2_000);
+    talk.tell(Input::Say { text: "Your taxi is here.".to_owned() }).until(2_500).model_says("Yes.").until(6_000);
+    let texts: Vec<&str> = talk.spoken().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["Yes.", "Your taxi is here."]);
+}
