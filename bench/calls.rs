@@ -3,7 +3,9 @@
 //! The whole path runs: API, database, dispatcher, simulated phone network, G.711, voice activity, turn engine, pacing, events.
 //! Only recognition, dialogue and voice are synthetic (provider `scripted`), so what is measured is ours.
 //!
-//! `cargo run --release --example bench-calls -- --calls 200`
+//! `cargo run --release -p switchhook --example bench-calls -- --calls 200`
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +19,7 @@ use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::models::Models;
 use switchhook::operator;
+use switchhook::store::tenants::OwnLimits;
 
 #[derive(Parser)]
 struct Args {
@@ -30,19 +33,17 @@ struct Args {
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    switchhook::lifecycle::install_tls();
     // One thread for the service: what is claimed is claimed for one core.
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?.block_on(run(&args))
 }
 
 async fn run(args: &Args) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let mut config = Config::for_tests(folder.path());
-    config.concurrent_calls = args.calls;
-    config.rate_limit_per_minute = 1_000_000;
-    let config = Arc::new(config);
+    let config = Arc::new(Config::for_tests(folder.path()));
     let service = Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await?;
-    let key = operator::create_tenant(service.store(), &config, "bench").await?.key;
+    let limits = OwnLimits { rate_per_minute: Some(1_000_000), concurrent_calls: Some(args.calls), monthly_calls: None };
+    let key = operator::create_tenant(service.store(), &config, "bench", limits).await?.api_key.key;
     let api = Api { http: reqwest::Client::builder().no_proxy().build()?, base: format!("http://{}", service.address()), key };
     let agent = api.scripted_agent().await?;
 

@@ -78,8 +78,8 @@ fn pure_tone(frame: &Frame) -> Option<f64> {
     let crossings = samples.windows(2).filter(|pair| (pair[0] < 0) != (pair[1] < 0)).count();
     #[expect(clippy::cast_precision_loss, reason = "at most 160")]
     let guess = crossings as f64 * f64::from(SAMPLE_RATE) / (2.0 * FRAME_SAMPLES as f64);
-    // Counting crossings is out by 25 Hz at most; a tone 12 Hz beside the probe already looks less pure than BEEP_SHARE.
-    let (share, hz) = [-25.0, -12.5, 0.0, 12.5, 25.0]
+    // Counting crossings between 159 pairs is out by less than 40 Hz; a tone 12 Hz beside the probe already looks less pure than BEEP_SHARE.
+    let (share, hz) = [-37.5, -25.0, -12.5, 0.0, 12.5, 25.0, 37.5]
         .map(|off| (goertzel(samples, guess + off), guess + off))
         .into_iter()
         .max_by(|a, b| a.0.total_cmp(&b.0))?;

@@ -162,7 +162,7 @@ fn split(data: &[u8], channels: usize) -> Vec<Vec<i16>> {
 mod tests {
     use super::*;
     use crate::frame::Framer;
-    use crate::tone::{share_at, sine};
+    use crate::tone::{goertzel, sine};
     use proptest::prelude::*;
     use std::io::Cursor;
 
@@ -180,7 +180,7 @@ mod tests {
         let file = recording(400.0, 900.0).finish().expect("memory").into_inner();
         let wav = read(&file).expect("our own file");
         assert_eq!((wav.sample_rate, wav.channels.len(), wav.channels[0].len()), (8_000, 2, 8_000));
-        let heard = |channel: usize, hz| share_at(&wav.channels[channel], hz);
+        let heard = |channel: usize, hz| goertzel(&wav.channels[channel], hz);
         assert!(heard(0, 400.0) > 0.99 && heard(1, 900.0) > 0.99, "caller left, agent right");
         assert!(heard(0, 900.0) < 0.01 && heard(1, 400.0) < 0.01, "and nothing of the other");
     }

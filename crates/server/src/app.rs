@@ -19,10 +19,12 @@ use crate::config::{Config, Role};
 use crate::hints::Hints;
 use crate::http::{self, Draining, HttpState};
 use crate::models::Models;
+use crate::providers::ProviderError;
+use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
 use crate::store::{Store, idempotency};
 use crate::vault::Vault;
-//W use crate::webhooks::worker::Worker;
+use crate::webhooks::worker::Worker;
 
 /// How often rows that nobody needs any more are deleted.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
@@ -34,6 +36,7 @@ pub struct Service {
     address: SocketAddr,
     store: Store,
     live: Live,
+    speech: Option<Arc<LocalSpeech>>,
     draining: Draining,
     /// No new calls.
     stop_calls: CancellationToken,
@@ -57,11 +60,12 @@ impl Service {
             .await
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
         let hints = Hints::default();
-        let state = HttpState::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone());
-        let service = Self {
+        let mut state = HttpState::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone());
+        let mut service = Self {
             address: listener.local_addr()?,
             store: store.clone(),
             live: Live::default(),
+            speech: None,
             draining: state.draining.clone(),
             stop_calls: CancellationToken::new(),
             hurry: CancellationToken::new(),
@@ -69,24 +73,26 @@ impl Service {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        let simulator = Simulator::new();
         if config.has_role(Role::Calls) {
             let providers = Registry::new(&config, models)?;
+            service.speech = Some(providers.local_speech());
             let context = Context {
                 store: store.clone(),
                 clock: clock.clone(),
                 config: config.clone(),
                 hints: hints.clone(),
-                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, simulator.clone())),
+                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, Simulator::new())),
                 node: NodeId::new(clock.now(), clock::random()),
                 live: service.live.clone(),
+                runners: TaskTracker::new(),
             };
+            state = state.with_calls(context.clone());
             let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.hurry.clone());
             service.calls.spawn(run);
         }
         if config.has_role(Role::Webhooks) {
-            //W let worker = Worker::new(store.clone(), clock.clone(), config.clone(), vault, hints)?;
-            //W service.tasks.spawn(worker.run(service.stop.clone()));
+            let worker = Worker::new(store.clone(), clock.clone(), config.clone(), vault, hints)?;
+            service.tasks.spawn(worker.run(service.stop.clone()));
         }
         service.tasks.spawn(keep_house(store, clock, service.stop.clone()));
         service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
@@ -110,6 +116,17 @@ impl Service {
     #[must_use]
     pub fn live_calls(&self) -> usize {
         self.live.count()
+    }
+
+    /// Loads the local speech models now, so that the first call does not wait for them.
+    ///
+    /// # Errors
+    /// When they are not installed or cannot be read.
+    pub async fn load_speech(&self) -> Result<(), ProviderError> {
+        match &self.speech {
+            Some(speech) => speech.load_all().await,
+            None => Ok(()),
+        }
     }
 
     /// Cancel it to end the calls for which [`Service::stop`] waits.

@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use serde::Serialize;
+use serde_json::json;
 use sqlx::types::Json;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::AgentConfig;
@@ -209,5 +210,16 @@ pub fn table_booker() -> AgentConfig {
     agent.greeting.text =
         "Hello, this is Ava from Harbor Table. You asked us for a table. May I have your name, please?".to_owned();
     agent.recording.enabled = true;
+    agent.analysis.schema = Some(json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": ["string", "null"] },
+            "day": { "type": ["string", "null"], "description": "A weekday, today or tomorrow" },
+            "time": { "type": ["string", "null"], "description": "On the 24 hour clock, such as 19:30" },
+            "people": { "type": ["integer", "null"] },
+            "confirmed": { "type": "boolean", "description": "Whether the caller agreed to the booking" },
+        },
+        "required": ["name", "day", "time", "people", "confirmed"],
+    }));
     agent
 }

@@ -174,6 +174,7 @@ CREATE TABLE deliveries (
     tenant_id           BLOB NOT NULL,
     webhook_id          BLOB NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
     call_id             BLOB,
+    sequence            INTEGER,           -- of the event in its call: first attempts keep this order; NULL: none to keep
     event               TEXT NOT NULL,
     body                BLOB NOT NULL,    -- frozen: every attempt sends the same bytes
     state               TEXT NOT NULL,     -- pending, sending, succeeded, failed, canceled
@@ -184,8 +185,12 @@ CREATE TABLE deliveries (
     created_at          INTEGER NOT NULL
 );
 CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, id);
-CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE state IN ('pending', 'sending');
-CREATE INDEX deliveries_waiting ON deliveries (webhook_id, next_attempt_at) WHERE state IN ('pending', 'sending');
+-- Small ones over what is unfinished, so that a long backlog of one endpoint slows nobody else down.
+CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE state = 'pending';
+CREATE INDEX deliveries_first ON deliveries (webhook_id, next_attempt_at) WHERE state = 'pending' AND attempts = 0;
+CREATE INDEX deliveries_again ON deliveries (webhook_id, next_attempt_at) WHERE state = 'pending' AND attempts > 0;
+CREATE INDEX deliveries_sending ON deliveries (webhook_id) WHERE state = 'sending';
+CREATE INDEX deliveries_open_of_call ON deliveries (webhook_id, call_id) WHERE state IN ('pending', 'sending');
 
 CREATE TABLE delivery_attempts (
     delivery_id         BLOB NOT NULL REFERENCES deliveries (id) ON DELETE CASCADE,

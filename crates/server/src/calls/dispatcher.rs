@@ -6,7 +6,6 @@ use std::time::Duration;
 use switchhook_core::id::CallId;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::runner::{self, Takeover};
 use super::{Context, HEARTBEAT, LEASE, Order};
@@ -21,7 +20,6 @@ const BATCH: i64 = 100;
 ///
 /// Queued calls that were claimed and not dialled are handed back.
 pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationToken) {
-    let runners = TaskTracker::new();
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut heartbeats = tokio::time::interval(HEARTBEAT);
@@ -45,15 +43,15 @@ pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationT
             if context.live.count() == 0 {
                 break;
             }
-        } else if let Err(error) = claim(&context, &runners).await {
+        } else if let Err(error) = claim(&context).await {
             tracing::error!(%error, "due calls could not be claimed; trying again");
         }
         if let Err(error) = pass_on_hangups(&context).await {
             tracing::error!(%error, "requests to hang up could not be read; trying again");
         }
     }
-    runners.close();
-    runners.wait().await;
+    context.runners.close();
+    context.runners.wait().await;
     if let Err(error) = hand_back(&context).await {
         tracing::warn!(%error, "claimed calls could not be handed back; others take them when the lease ends");
     }
@@ -82,7 +80,7 @@ async fn renew(context: &Context) -> Result<(), sqlx::Error> {
     tx.commit().await
 }
 
-async fn claim(context: &Context, runners: &TaskTracker) -> Result<(), sqlx::Error> {
+async fn claim(context: &Context) -> Result<(), sqlx::Error> {
     loop {
         let now = context.clock.now();
         let mut tx = context.store.begin().await?;
@@ -93,7 +91,7 @@ async fn claim(context: &Context, runners: &TaskTracker) -> Result<(), sqlx::Err
         for (rows, takeover) in [(due, Takeover::Queued), (left, Takeover::Abandoned)] {
             for row in rows {
                 if let Some(entered) = context.live.enter(row.call_id()) {
-                    runners.spawn(runner::run(context.clone(), row, takeover, entered));
+                    context.runners.spawn(runner::run(context.clone(), row, takeover, entered));
                 }
             }
         }

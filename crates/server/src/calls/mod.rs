@@ -7,6 +7,7 @@
 //! and gives a hint.
 
 pub mod dispatcher;
+pub mod incoming;
 pub mod runner;
 pub mod setup;
 
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use switchhook_core::id::{CallId, NodeId};
 use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -44,6 +46,8 @@ pub struct Context {
     pub node: NodeId,
     /// The live calls of this process.
     pub live: Live,
+    /// Their tasks.
+    pub runners: TaskTracker,
 }
 
 /// What a runner may be told from outside its task.
@@ -92,7 +96,12 @@ impl Live {
 
     /// Tells every runner.
     pub fn tell_all(&self, order: Order) {
-        self.with(|calls| calls.values().for_each(|runner| drop(runner.send(order))));
+        self.with(|calls| {
+            for runner in calls.values() {
+                // As above.
+                let _ = runner.send(order);
+            }
+        });
     }
 
     /// How many calls run here.

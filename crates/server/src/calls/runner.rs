@@ -26,6 +26,8 @@ use crate::talk::driver::Prepared;
 pub enum Takeover {
     /// It was queued: dial it.
     Queued,
+    /// It arrived here: pick up.
+    Arrived,
     /// Its node died after the dial was intended: find out and clean up.
     Abandoned,
 }
@@ -78,7 +80,7 @@ impl Runner {
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is spoken into memory and the recogniser opened while the phone rings.
         let prepared = match (&plan, takeover) {
-            (Ok(plan), Takeover::Queued) => Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone())),
+            (Ok(plan), Takeover::Queued | Takeover::Arrived) => Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone())),
             _ => None,
         };
         let (line, happenings) = Line::new();
@@ -99,12 +101,14 @@ impl Runner {
     }
 
     async fn live(&mut self, takeover: Takeover, entered: &mut Entered) -> Result<(), Stopped> {
-        let first = match takeover {
-            Takeover::Queued if self.row.hangup_requested_at.is_some() => CallInput::HangUpRequested,
-            Takeover::Queued => CallInput::Dial,
-            Takeover::Abandoned => CallInput::Abandoned,
-        };
-        self.handle(first).await?;
+        match takeover {
+            Takeover::Queued if self.row.hangup_requested_at.is_some() => {
+                self.handle(CallInput::HangUpRequested).await?;
+            }
+            Takeover::Queued => self.handle(CallInput::Dial).await?,
+            Takeover::Abandoned => self.handle(CallInput::Abandoned).await?,
+            Takeover::Arrived => self.pick_up().await?,
+        }
         while !self.call.status().is_terminal() {
             let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
             let input = tokio::select! {

@@ -1,13 +1,13 @@
 //! The command line.
 
 mod admin;
-//W mod demo;
+mod demo;
 mod key;
 mod models;
 mod output;
 mod serve;
 mod tenant;
-//W mod webhook;
+mod webhook;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,7 +47,7 @@ struct Common {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Hold a spoken phone call on this machine, without any account or configuration.
-    Demo,
+    Demo(demo::Args),
     /// Run the service.
     Serve(serve::Args),
     /// Run the service for development: on the first start with a tenant, an agent and a number.
@@ -63,6 +63,9 @@ enum Command {
     /// List, download and verify the local speech models.
     #[command(subcommand)]
     Models(models::Command),
+    /// Verify webhook signatures, or listen for deliveries.
+    #[command(subcommand)]
+    Webhook(webhook::Command),
     /// Bring the database's schema up to date.
     Migrate,
     /// Print the OpenAPI document.
@@ -121,7 +124,8 @@ impl Cli {
         match command {
             // These need no configuration.
             Command::Openapi => admin::openapi(),
-            Command::Demo => unreachable!(),
+            Command::Webhook(command) => webhook::run(command, json).await,
+            Command::Demo(args) => demo::run(args, &common, json).await,
             Command::Serve(args) => serve::serve(&args, common.load(Some(&args))?).await,
             Command::Dev(args) => serve::dev(&args, common.load(Some(&args))?).await,
             Command::Seed => admin::seed(&*common.load(None)?, json).await,

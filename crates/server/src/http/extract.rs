@@ -180,6 +180,21 @@ impl<S: Send + Sync, T: FromStr + Send> FromRequestParts<S> for PathId<T> {
     }
 }
 
+/// Reads the two ids of a path, the outer one first; anything that is not a UUID cannot exist, so it is a 404.
+#[derive(Debug)]
+pub struct PathIds<A, B>(pub A, pub B);
+
+impl<S: Send + Sync, A: FromStr + Send, B: FromStr + Send> FromRequestParts<S> for PathIds<A, B> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let missing = || ApiError::not_found("resource");
+        let path = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let Path((outer, inner)) = path.map_err(|_| missing())?;
+        Ok(Self(outer.parse().map_err(|_| missing())?, inner.parse().map_err(|_| missing())?))
+    }
+}
+
 /// Query parameters of type `T`; what does not fit is a 422.
 #[derive(Debug)]
 pub struct Params<T>(pub T);

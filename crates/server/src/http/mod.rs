@@ -21,6 +21,7 @@ mod rate_limit;
 pub mod request_id;
 mod state;
 pub mod tenant;
+pub mod webhooks;
 
 pub use openapi::openapi;
 pub use state::{Draining, HttpState};
@@ -75,6 +76,7 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(agents::routes())
         .merge(numbers::routes())
         .merge(calls::routes())
+        .merge(webhooks::routes())
 }
 
 /// Background work of the HTTP side, until `stop`: when keys were last used, and tidy metrics.

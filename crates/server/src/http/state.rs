@@ -8,6 +8,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::auth::LastUsed;
 use super::metrics;
+use crate::calls::Context;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::hints::Hints;
@@ -27,6 +28,9 @@ pub struct HttpState {
     pub vault: Vault,
     /// Wakes those who have work.
     pub hints: Hints,
+    /// Takes in calls, when this node has the role.
+    #[from_ref(skip)]
+    pub calls: Option<Arc<Context>>,
     /// When keys were last used, until that is written down.
     pub last_used: LastUsed,
     /// Whether the service is stopping.
@@ -35,6 +39,12 @@ pub struct HttpState {
 }
 
 impl HttpState {
+    /// The same, with calls taken in.
+    #[must_use]
+    pub fn with_calls(self, calls: Context) -> Self {
+        Self { calls: Some(Arc::new(calls)), ..self }
+    }
+
     /// With nothing used yet, and not draining.
     #[must_use]
     pub fn new(store: Store, clock: Clock, config: Arc<Config>, vault: Vault, hints: Hints) -> Self {
@@ -44,6 +54,7 @@ impl HttpState {
             config,
             vault,
             hints,
+            calls: None,
             last_used: LastUsed::default(),
             draining: Draining::default(),
             metrics: metrics::recorder(),

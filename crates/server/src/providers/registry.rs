@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use anyhow::Context as _;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, judge_url};
@@ -14,9 +16,14 @@ use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::{Llm, Stt, Tts};
 use crate::config::Config;
 use crate::models::Models;
-//W use crate::outbound;
+use crate::outbound;
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
+
+/// Until a connection to a provider is made.
+const CONNECT: Duration = Duration::from_secs(3);
+/// A connection that is kept saves its making in the next turn.
+const KEEP_IDLE: Duration = Duration::from_secs(90);
 
 /// What one connection can do.
 #[derive(Clone, Default)]
@@ -61,6 +68,7 @@ impl Provider {
 pub struct Registry {
     http: reqwest::Client,
     addresses: AddressPolicy,
+    speech: Arc<LocalSpeech>,
     local: Provider,
     /// By connection, each for the version of it that was written at that time.
     made: Mutex<HashMap<Uuid, (i64, Provider)>>,
@@ -72,18 +80,27 @@ impl Registry {
     /// # Errors
     /// When the client for requests to providers cannot be made.
     pub fn new(config: &Config, models: Models) -> anyhow::Result<Self> {
+        let http = outbound::builder(config, &config.outbound_allow)?.connect_timeout(CONNECT).pool_idle_timeout(KEEP_IDLE);
+        let http = http.build().context("the client for requests to providers could not be made")?;
         let speech = LocalSpeech::new(models);
         let local = Provider {
             stt: Some(Arc::new(LocalStt::new(speech.clone()))),
-            tts: Some(Arc::new(LocalTts::new(speech))),
+            tts: Some(Arc::new(LocalTts::new(speech.clone()))),
             ..Provider::named("local")
         };
         Ok(Self {
-            http: reqwest::Client::new(),
+            http,
             addresses: config.outbound_allow.clone(),
+            speech,
             local,
             made: Mutex::default(),
         })
+    }
+
+    /// The models of this machine, shared by all calls.
+    #[must_use]
+    pub fn local_speech(&self) -> Arc<LocalSpeech> {
+        self.speech.clone()
     }
 
     /// A provider that needs no connection.

@@ -420,6 +420,16 @@ pub async fn claim_abandoned_for_recovery(
     claim(tx, node, now, until, limit, "status IN ('dialing', 'in_progress') AND").await
 }
 
+/// Gives a call that has just arrived to the node on which it arrived; its row comes back.
+///
+/// # Errors
+/// When the database fails.
+pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, until: Timestamp) -> Result<CallRow, sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = $3 \
+        WHERE id = $1 RETURNING *";
+    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(node.uuid()).bind(until.as_micros()).fetch_one(c).await)
+}
+
 async fn claim(
     tx: &mut Tx,
     node: NodeId,

@@ -6,11 +6,12 @@ use sqlx::FromRow;
 use sqlx::types::Json;
 use switchhook_core::Timestamp;
 use switchhook_core::event::{CallFacts, DeliveryBody, EventData, EventKind};
-use switchhook_core::id::{CallId, DeliveryId, EventId, TenantId};
+use switchhook_core::id::{CallId, DeliveryId, EventId, TenantId, WebhookId};
 use switchhook_core::webhook::EventFilter;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::deliveries::{self, NewDelivery};
 use super::{Conn, Tx, on};
 use crate::clock;
 
@@ -56,7 +57,9 @@ pub async fn record(
     for webhook in wanting(tx, tenant, kind).await? {
         let id = DeliveryId::new(now, clock::random());
         let body = DeliveryBody { id, event: kind.as_str(), created: now, data: &data }.to_bytes();
-        deliver(tx, now, tenant, webhook, Some(facts.call_id), kind.as_str(), id, body).await?;
+        let of = Some((facts.call_id, Some(sequence)));
+        let delivery = NewDelivery { id, tenant, webhook, of, event: kind.as_str(), body, now };
+        deliveries::insert(tx, &delivery).await?;
     }
     Ok(())
 }
@@ -91,42 +94,12 @@ async fn insert(
 }
 
 /// The enabled endpoints of a tenant that want events of this kind.
-async fn wanting(tx: &mut Tx, tenant: TenantId, kind: EventKind) -> Result<Vec<Uuid>, sqlx::Error> {
+async fn wanting(tx: &mut Tx, tenant: TenantId, kind: EventKind) -> Result<Vec<WebhookId>, sqlx::Error> {
     const SQL: &str = "SELECT id, events FROM webhooks WHERE tenant_id = $1 AND enabled = TRUE ORDER BY id";
     let endpoints: Vec<(Uuid, Json<Vec<String>>)> =
         on!(tx, |c| sqlx::query_as(SQL).bind(tenant.uuid()).fetch_all(c).await)?;
     let wants = |names: &[String]| EventFilter::parse(names).is_ok_and(|filter| filter.matches(kind));
-    Ok(endpoints.into_iter().filter(|(_, names)| wants(names)).map(|(id, _)| id).collect())
-}
-
-/// Puts one delivery into the queue, due at once.
-///
-/// # Errors
-/// When the database fails.
-#[expect(clippy::too_many_arguments, reason = "a row has that many columns")]
-pub async fn deliver(
-    tx: &mut Tx,
-    now: Timestamp,
-    tenant: TenantId,
-    webhook: Uuid,
-    call: Option<CallId>,
-    event: &str,
-    id: DeliveryId,
-    body: Vec<u8>,
-) -> Result<(), sqlx::Error> {
-    const SQL: &str = "INSERT INTO deliveries (id, tenant_id, webhook_id, call_id, event, body, state, attempts, \
-        next_attempt_at, lease_token, created_at) VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, 0, $7)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(id.uuid())
-        .bind(tenant.uuid())
-        .bind(webhook)
-        .bind(call.map(CallId::uuid))
-        .bind(event)
-        .bind(body)
-        .bind(now.as_micros())
-        .execute(c)
-        .await
-        .map(drop))
+    Ok(endpoints.into_iter().filter(|(_, names)| wants(names)).map(|(id, _)| WebhookId::from_uuid(id)).collect())
 }
 
 #[derive(FromRow)]

@@ -16,6 +16,7 @@ pub mod agents;
 pub mod api_keys;
 pub mod calls;
 pub mod connections;
+pub mod deliveries;
 pub mod events;
 pub mod idempotency;
 pub mod numbers;
@@ -26,6 +27,7 @@ pub mod tenants;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+pub mod webhooks;
 
 use std::path::Path;
 use std::time::Duration;

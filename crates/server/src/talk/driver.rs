@@ -17,6 +17,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::latency::Latencies;
+use super::machine::MachineDetector;
 use super::pipeline::{Pipeline, Rendered, Running, Signal};
 use super::playback::Playback;
 use super::recorder::Recorder;
@@ -27,12 +28,19 @@ use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, 
 /// Frames of the caller that may wait to be recorded, against jitter: 200 ms.
 const RECORDED_BEHIND: usize = 10;
 
+/// An open recogniser, and where its words arrive.
+type Recogniser = (Box<dyn SttSession>, mpsc::Receiver<SttEvent>);
+/// What running requests give, each with the number of its request.
+type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
+/// The greeting's words, and its sound in the making.
+type Greeting = (String, AbortOnDropHandle<Result<Rendered, ProviderError>>);
+
 /// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory.
 pub struct Prepared {
     settings: Settings,
     pipeline: Pipeline,
-    recogniser: AbortOnDropHandle<Result<(Box<dyn SttSession>, mpsc::Receiver<SttEvent>), ProviderError>>,
-    greeting: Option<(String, AbortOnDropHandle<Result<Rendered, ProviderError>>)>,
+    recogniser: AbortOnDropHandle<Result<Recogniser, ProviderError>>,
+    greeting: Option<Greeting>,
 }
 
 impl Prepared {
@@ -96,9 +104,10 @@ struct Driver {
     conversation: Conversation,
     pipeline: Pipeline,
     session: Box<dyn SttSession>,
-    greeting: Option<(String, AbortOnDropHandle<Result<Rendered, ProviderError>>)>,
+    greeting: Option<Greeting>,
     media: Media,
     vad: Vad,
+    machine: MachineDetector,
     segment: u32,
     playback: Playback,
     recorder: Option<Recorder>,
@@ -109,8 +118,8 @@ struct Driver {
     greeted: bool,
     asks: HashMap<u32, Running>,
     speaking: HashMap<u32, Running>,
-    answers: (mpsc::Sender<(u32, Signal<LlmEvent>)>, mpsc::Receiver<(u32, Signal<LlmEvent>)>),
-    speech: (mpsc::Sender<(u32, Signal<TtsAudio>)>, mpsc::Receiver<(u32, Signal<TtsAudio>)>),
+    answers: Signals<LlmEvent>,
+    speech: Signals<TtsAudio>,
     latencies: Latencies,
     last_response: Option<i64>,
     usage: Usage,
@@ -118,18 +127,14 @@ struct Driver {
     end: Option<Ended>,
 }
 
-/// Something to tell the engine, or what ends the loop.
-enum Event {
-    Input(Input),
-    Nothing,
-    MediaLost,
-}
+/// What the engine is to be told; most happenings are one input or none.
+type Inputs = Vec<Input>;
 
 impl Driver {
     fn new(
         settings: Settings,
         pipeline: Pipeline,
-        greeting: Option<(String, AbortOnDropHandle<Result<Rendered, ProviderError>>)>,
+        greeting: Option<Greeting>,
         session: Box<dyn SttSession>,
         media: Media,
         notes: mpsc::Sender<Note>,
@@ -141,6 +146,7 @@ impl Driver {
             greeting,
             media,
             vad: Vad::new(VadSettings::default()),
+            machine: MachineDetector::new(settings.agent.answering_machine.mode),
             segment: 0,
             playback: Playback::default(),
             recorder: settings.recording.map(Recorder::start),
@@ -170,23 +176,21 @@ impl Driver {
         self.handle(Input::MediaStarted).await;
         while self.end.is_none() {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
-            let event = tokio::select! {
+            let inputs = tokio::select! {
                 biased;
                 _ = ticks.tick() => self.frame_out(),
-                frame = self.media.incoming.recv() => frame.map_or(Event::MediaLost, |frame| self.frame_in(frame)),
-                Some(event) = heard.recv() => Event::Input(recognised(event)),
+                frame = self.media.incoming.recv() => self.frame_in(frame),
+                Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
-                Some(command) = commands.recv() => Event::Input(match command {
+                Some(command) = commands.recv() => vec![match command {
                     Command::HangUp => Input::HangUpRequested,
                     Command::Say(text) => Input::Say { text },
-                }),
-                () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => Event::Input(Input::Tick),
+                }],
+                () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
             };
-            match event {
-                Event::Input(input) => self.handle(input).await,
-                Event::Nothing => {}
-                Event::MediaLost => self.end = Some(Ended::MediaLost),
+            for input in inputs {
+                self.handle(input).await;
             }
         }
     }
@@ -262,7 +266,7 @@ impl Driver {
     }
 
     /// 20 ms of the agent to the line and of both to the recording.
-    fn frame_out(&mut self) -> Event {
+    fn frame_out(&mut self) -> Inputs {
         let next = self.playback.next_frame();
         let sound = next.as_ref().and_then(|(frame, _)| *frame);
         if let Some(frame) = &sound {
@@ -278,11 +282,9 @@ impl Driver {
             recorder.push(caller, sound.unwrap_or(AgentAudio(Frame::silence())));
         }
         match next {
-            Some((_, played)) if played.finished => {
-                Event::Input(Input::PlaybackFinished { utterance: played.utterance })
-            }
-            Some((_, played)) => Event::Input(Input::Played { utterance: played.utterance, samples: played.samples }),
-            None => Event::Nothing,
+            Some((_, played)) if played.finished => vec![Input::PlaybackFinished { utterance: played.utterance }],
+            Some((_, played)) => vec![Input::Played { utterance: played.utterance, samples: played.samples }],
+            None => Inputs::new(),
         }
     }
 
@@ -291,18 +293,23 @@ impl Driver {
         let _ = self.media.outgoing.try_send(message);
     }
 
-    fn frame_in(&mut self, message: FromCarrier) -> Event {
+    /// Something from the line; nothing more comes when it is gone.
+    fn frame_in(&mut self, message: Option<FromCarrier>) -> Inputs {
         match message {
-            FromCarrier::Audio(bytes) => match self.media.law.decode_frame(&bytes) {
+            Some(FromCarrier::Audio(bytes)) => match self.media.law.decode_frame(&bytes) {
                 Ok(frame) => self.caller(CallerAudio(frame)),
-                Err(_) => Event::Nothing, // A frame of the wrong length carries nothing that could be heard.
+                Err(_) => Inputs::new(), // A frame of the wrong length carries nothing that could be heard.
             },
-            FromCarrier::Dtmf(digit) => Event::Input(Input::Dtmf { digit }),
-            FromCarrier::MarkPlayed(_) => Event::Nothing,
+            Some(FromCarrier::Dtmf(digit)) => vec![Input::Dtmf { digit }],
+            Some(FromCarrier::MarkPlayed(_)) => Inputs::new(),
+            None => {
+                self.end = Some(Ended::MediaLost);
+                Inputs::new()
+            }
         }
     }
 
-    fn caller(&mut self, frame: CallerAudio) -> Event {
+    fn caller(&mut self, frame: CallerAudio) -> Inputs {
         self.usage.stt_audio_ms += u64::try_from(FRAME_DURATION.as_millis()).unwrap_or(0);
         self.session.audio(&frame);
         if self.recorder.is_some() {
@@ -311,23 +318,37 @@ impl Driver {
             }
             self.unrecorded.push_back(frame);
         }
+        let mut inputs = Inputs::new();
         match self.vad.push(&frame) {
             Some(VadEvent::SpeechStarted) => {
                 self.session.speech_started();
-                Event::Input(Input::SpeechStarted)
+                inputs.push(Input::SpeechStarted);
             }
             Some(VadEvent::SpeechStopped) => {
                 let segment = self.segment;
                 self.segment += 1;
                 self.session.speech_stopped(segment);
-                Event::Input(Input::SpeechStopped { segment })
+                inputs.push(Input::SpeechStopped { segment });
             }
-            None => Event::Nothing,
+            None => {}
         }
+        if self.machine.frame(&frame.0) {
+            inputs.push(Input::MachineDetected { beep: true });
+        }
+        inputs
     }
 
-    fn answered(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Event {
-        Event::Input(match signal {
+    fn recognised(&mut self, event: SttEvent) -> Inputs {
+        let machine = match &event {
+            SttEvent::Partial { text } | SttEvent::Final { text, .. } => self.machine.words(text),
+            _ => None,
+        };
+        let machine = machine.map(|beep| Input::MachineDetected { beep });
+        std::iter::once(recognised(event)).chain(machine).collect()
+    }
+
+    fn answered(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Inputs {
+        vec![match signal {
             Signal::Piece(LlmEvent::Delta(text)) => Input::ModelDelta { turn, text },
             Signal::Piece(LlmEvent::ToolCall { id, name, arguments }) => {
                 Input::ModelToolCall { turn, call: ToolCall { id, name, arguments } }
@@ -341,14 +362,14 @@ impl Driver {
                 self.asks.remove(&turn);
                 Input::ModelFailed { turn, failure: failure(&error) }
             }
-        })
+        }]
     }
 
-    fn spoken(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Event {
+    fn spoken(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {
         if !self.speaking.contains_key(&utterance) {
-            return Event::Nothing; // It was cleared while this was on its way.
+            return Inputs::new(); // It was cleared while this was on its way.
         }
-        Event::Input(match signal {
+        vec![match signal {
             Signal::Piece(audio) => {
                 let samples = self.playback.push(utterance, &audio.samples);
                 Input::SpeechReady { utterance, samples, words: audio.words, complete: false }
@@ -364,7 +385,7 @@ impl Driver {
                 self.playback.complete(utterance);
                 Input::SpeechFailed { utterance, failure: failure(&error) }
             }
-        })
+        }]
     }
 
     fn add(&mut self, usage: Usage) {

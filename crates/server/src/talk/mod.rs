@@ -7,6 +7,7 @@
 
 pub mod driver;
 pub mod latency;
+mod machine;
 pub mod pipeline;
 pub mod playback;
 pub mod recorder;

@@ -88,7 +88,6 @@ impl Pipeline {
     }
 
     /// Asks the model; `turn` comes back with every signal.
-    #[must_use]
     pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Running {
         let (llms, tools) = (self.llm.clone(), self.tools.clone());
         AbortOnDropHandle::new(tokio::spawn(async move {
@@ -108,7 +107,6 @@ impl Pipeline {
     }
 
     /// Speaks; `utterance` comes back with every signal.
-    #[must_use]
     pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Running {
         let voices = self.tts.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
@@ -117,7 +115,6 @@ impl Pipeline {
     }
 
     /// Renders a sentence that will be spoken later.
-    #[must_use]
     pub fn render(&self, text: String) -> AbortOnDropHandle<Result<Rendered, ProviderError>> {
         let voices = self.tts.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {

@@ -4,17 +4,17 @@ use std::collections::HashSet;
 
 use serde_json::json;
 
-use crate::harness::process::{Process, json_of, switchhook};
+use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, deliveries_of, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_once() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let tenant = json_of(switchhook(folder.path()).args(["tenant", "create", "acme", "--json"]));
+    switchhook::lifecycle::install_tls();
+    let node = Node::new().await;
+    let tenant = json_of(node.command().args(["tenant", "create", "acme", "--rate-limit", "100000", "--json"]));
     let key = text(&tenant["api_key"]["key"]);
 
-    let service = Process::serve(folder.path());
+    let service = node.serve();
     let client = Client::new(service.base.clone(), key.clone());
     let agent = client.scripted_agent(json!({})).await;
     let mut receiver = client.receiver().await;
@@ -24,7 +24,7 @@ async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_o
     client.wait_for(&ringing, |call| call["status"] != "queued").await;
     service.kill();
 
-    let service = Process::serve(folder.path());
+    let service = node.serve();
     let client = Client::new(service.base.clone(), key);
     for (call, codes) in [(&talking, ["pipeline_error"; 2]), (&ringing, ["carrier_error", "no_answer"])] {
         let ended = client.wait_for_end(call).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use switchhook_core::call::{CallInput, ErrorCode};
 use switchhook_core::phone_number::PhoneNumber;
 
-use super::{Outcome, Runner};
+use super::{Outcome, Runner, Stopped};
 use crate::calls::setup::CallPlan;
 use crate::carrier::{DialError, DialRequest, Dialed, LegRef, LegState};
 
@@ -43,12 +43,25 @@ impl Runner {
         });
     }
 
+    /// Answers a call that has arrived; one that cannot be held is not.
+    pub(super) async fn pick_up(&mut self) -> Result<(), Stopped> {
+        if let Err(error) = &self.plan {
+            let (code, error) = (error.code, error.words.clone().into());
+            return self.handle(CallInput::DialRefused { code, error }).await;
+        }
+        self.answer();
+        Ok(())
+    }
+
     pub(super) fn answer(&mut self) {
         let (Ok(plan), leg) = (self.plan.clone(), self.leg()) else { return };
         let line = self.line.clone();
         self.start(async move {
-            if let Err(error) = plan.carrier.answer(&leg, line).await {
-                tracing::warn!(%error, "an incoming call could not be answered");
+            // Not answered in time, the call ends by its deadline.
+            match tokio::time::timeout(CARRIER_ANSWER, plan.carrier.answer(&leg, line)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "an incoming call could not be answered"),
+                Err(_) => tracing::warn!("the carrier did not take the answer to an incoming call"),
             }
             None
         });

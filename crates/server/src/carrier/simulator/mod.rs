@@ -5,17 +5,22 @@
 //! process dies, its phone network dies with it: a new one knows no legs.
 
 mod caller;
+mod dice;
 mod leg;
 pub mod recordings;
 mod scenario;
 mod settings;
+mod sound;
+mod teller;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::id::CallId;
+use switchhook_core::phone_number::PhoneNumber;
 use tokio_util::sync::CancellationToken;
 
 pub use self::scenario::Scenario;
@@ -30,12 +35,20 @@ pub struct Simulator {
     settings: SimulatorSettings,
 }
 
-/// The legs that live, and how each is told to end.
+/// The legs that live.
 #[derive(Clone, Default)]
-struct Network(Arc<Mutex<HashMap<CallId, CancellationToken>>>);
+struct Network(Arc<Mutex<HashMap<CallId, Leg>>>);
+
+/// A leg, and how it is told to end.
+#[derive(Clone)]
+struct Leg {
+    end: CancellationToken,
+    /// Somebody calls us, and this is what they will do; nothing once we have answered.
+    waiting: Option<Scenario>,
+}
 
 impl Network {
-    fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, CancellationToken>) -> T) -> T {
+    fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, Leg>) -> T) -> T {
         // The map is whole at every step, so a panic elsewhere while it was locked has not harmed it.
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -54,11 +67,33 @@ impl Simulator {
         Self { network: self.network.clone(), settings }
     }
 
+    /// Somebody calls one of our numbers and waits to be answered. The caller's number picks what they do then. Gives the
+    /// carrier's id of the call.
+    #[must_use]
+    pub fn call_in(&self, call: CallId, from: &PhoneNumber) -> String {
+        let leg = Leg { end: CancellationToken::new(), waiting: Some(Scenario::of(from.reveal())) };
+        self.network.with(|legs| legs.insert(call, leg));
+        carrier_call_id(call)
+    }
+
+    /// Lives through a leg in a task of its own, and forgets the leg after it.
+    fn live(&self, call: CallId, leg: impl Future<Output = ()> + Send + 'static) {
+        let network = self.network.clone();
+        tokio::spawn(async move {
+            leg.await;
+            network.with(|legs| legs.remove(&call));
+        });
+    }
+
     /// Whether calls to this number are to meet a language model that never answers.
     #[must_use]
     pub fn silences_the_model(to: &str) -> bool {
         Scenario::of(to) == Scenario::ModelNeverAnswers
     }
+}
+
+fn carrier_call_id(call: CallId) -> String {
+    format!("SIM-{call}")
 }
 
 #[async_trait]
@@ -72,27 +107,38 @@ impl Carrier for Simulator {
             }
             Scenario::CarrierErrs => refused(ErrorCode::CarrierError, "The simulated carrier could not place the call."),
             _ => {
-                let carrier_call_id = format!("SIM-{}", request.call);
+                let carrier_call_id = carrier_call_id(request.call);
                 let end = CancellationToken::new();
-                self.network.with(|legs| legs.insert(request.call, end.clone()));
-                let (network, settings) = (self.network.clone(), self.settings.clone());
-                tokio::spawn(async move {
-                    let call = request.call;
-                    leg::run(request, scenario, settings, end).await;
-                    network.with(|legs| legs.remove(&call));
-                });
+                self.network.with(|legs| legs.insert(request.call, Leg { end: end.clone(), waiting: None }));
+                let far_end = leg::FarEnd { call: request.call, line: request.line, scenario, settings: self.settings.clone() };
+                let ring = Duration::from_secs(request.ring_timeout_seconds.into());
+                self.live(request.call, async move { far_end.rung(ring, end).await });
                 Ok(Dialed { carrier_call_id })
             }
         }
     }
 
-    async fn answer(&self, _leg: &LegRef, _line: Line) -> Result<(), CarrierError> {
-        let words = "The simulated network has no incoming calls yet.".to_owned();
-        Err(CarrierError { code: ErrorCode::CarrierError, words })
+    async fn answer(&self, leg: &LegRef, line: Line) -> Result<(), CarrierError> {
+        let found = self.network.with(|legs| {
+            let leg = legs.get_mut(&leg.call)?;
+            Some((leg.waiting.take()?, leg.end.clone()))
+        });
+        let Some((scenario, end)) = found else {
+            let words = "The caller has hung up, or was answered already.".to_owned();
+            return Err(CarrierError { code: ErrorCode::CarrierError, words });
+        };
+        let far_end = leg::FarEnd { call: leg.call, line, scenario, settings: self.settings.clone() };
+        self.live(leg.call, async move { far_end.answered_by_us(end).await });
+        Ok(())
     }
 
     async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
-        if let Some(end) = self.network.with(|legs| legs.get(&leg.call).cloned()) {
+        let ended = self.network.with(|legs| match legs.get(&leg.call) {
+            // A caller who is refused has no task that would clean up after them.
+            Some(Leg { waiting: Some(_), .. }) => legs.remove(&leg.call),
+            found => found.cloned(),
+        });
+        if let Some(Leg { end, .. }) = ended {
             end.cancel();
         }
         Ok(())
@@ -100,7 +146,7 @@ impl Carrier for Simulator {
 
     async fn find(&self, leg: &LegRef) -> Result<LegState, CarrierError> {
         let lives = self.network.with(|legs| legs.contains_key(&leg.call));
-        let carrier_call_id = format!("SIM-{}", leg.call);
+        let carrier_call_id = carrier_call_id(leg.call);
         Ok(if lives { LegState::Live { carrier_call_id } } else { LegState::Unknown })
     }
 

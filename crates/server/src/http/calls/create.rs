@@ -36,7 +36,7 @@ const MOST_KEYS: usize = 50;
 
 /// A call to place.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct CreateCall {
+pub(super) struct CreateCall {
     /// Who talks.
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
@@ -112,7 +112,7 @@ enum GreetingOverride {
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn create(
+pub(super) async fn create(
     State(state): State<HttpState>,
     tenant: Tenant,
     headers: HeaderMap,
@@ -234,7 +234,7 @@ async fn caller_number(conn: &mut Conn, tenant: &Tenant, request: &CreateCall) -
     }
     let mut found = match &request.from {
         Some(from) => numbers::by_number(conn, tenant.id, from.reveal()).await?,
-        None => numbers::list(conn, tenant.id, None, 1).await?, // One more comes when there are more.
+        None => numbers::list(conn, tenant.id, None, 2).await?, // Two are too many.
     };
     match (found.pop(), found.is_empty(), &request.from) {
         (Some(only), true, _) => Ok(only),

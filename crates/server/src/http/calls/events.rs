@@ -27,7 +27,7 @@ const ALL: i64 = 1_000;
 
 /// What happened to a call.
 #[derive(Serialize, ToSchema)]
-pub struct Events {
+pub(super) struct Events {
     /// In their order.
     pub data: Vec<EventRow>,
 }
@@ -44,7 +44,7 @@ pub struct Events {
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn events(
+pub(super) async fn events(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<CallId>,

@@ -26,7 +26,7 @@ use crate::store::{calls, events};
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn hangup(
+pub(super) async fn hangup(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<CallId>,

@@ -19,7 +19,7 @@ use crate::store::calls::{self, Filter};
 /// Which calls. Words may be several, separated by commas.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Query {
+pub(super) struct Query {
     /// `queued`, `dialing`, `in_progress`, `completed`, `failed`.
     status: Option<String>,
     /// `inbound` or `outbound`.
@@ -56,7 +56,7 @@ pub struct Query {
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn list(
+pub(super) async fn list(
     State(state): State<HttpState>,
     tenant: Tenant,
     Params(query): Params<Query>,

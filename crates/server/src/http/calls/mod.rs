@@ -7,6 +7,7 @@ mod list;
 mod recording;
 mod resource;
 mod show;
+mod simulate;
 
 pub use resource::CallResource;
 
@@ -24,4 +25,5 @@ pub fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(show::transcript))
         .routes(routes!(events::events))
         .routes(routes!(recording::recording))
+        .routes(routes!(simulate::inbound))
 }

@@ -26,7 +26,7 @@ use crate::store::calls;
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn recording(
+pub(super) async fn recording(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<CallId>,

@@ -25,7 +25,7 @@ use crate::store::calls::{self, TranscriptEntry};
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn show(
+pub(super) async fn show(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
@@ -37,7 +37,7 @@ pub async fn show(
 
 /// Who said what.
 #[derive(Serialize, ToSchema)]
-pub struct Transcript {
+pub(super) struct Transcript {
     /// The lines, in the order they were finished.
     pub data: Vec<TranscriptEntry>,
 }
@@ -54,7 +54,7 @@ pub struct Transcript {
         (status = 500, description = "The service failed", body = ErrorBody),
     )
 )]
-pub async fn transcript(
+pub(super) async fn transcript(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<CallId>,

@@ -37,6 +37,15 @@ impl LocalSpeech {
         })
     }
 
+    /// Loads both models now.
+    ///
+    /// # Errors
+    /// When one is not installed or cannot be read.
+    pub async fn load_all(&self) -> Result<(), ProviderError> {
+        self.moonshine().await?;
+        self.hibari().await.map(drop)
+    }
+
     /// The model that hears.
     pub(super) async fn moonshine(&self) -> Result<Arc<Moonshine>, ProviderError> {
         self.moonshine.get_or_try_init(|| self.load(MOONSHINE, Moonshine::load)).await.map(Arc::clone)

@@ -1,5 +1,6 @@
 //! The whole service in a struct, and a client that speaks to it as customers do.
 
+pub(crate) mod database;
 pub(crate) mod process;
 
 use std::path::Path;
@@ -13,7 +14,10 @@ use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::models::Models;
 use switchhook::operator;
+use switchhook::store::tenants::OwnLimits;
 use switchhook::webhooks::receiver::{Received, Receiver};
+use switchhook_core::private::Private;
+use switchhook_core::webhook::SigningSecret;
 use tempfile::TempDir;
 
 /// Longer than anything here takes when it works.
@@ -23,19 +27,24 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct TestService {
     service: Service,
     pub(crate) client: Client,
-    pub(crate) folder: TempDir,
+    /// Deleted with the service.
+    _folder: TempDir,
 }
 
 impl TestService {
     /// A service with a tenant and nothing else.
     pub(crate) async fn start() -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        switchhook::lifecycle::install_tls();
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let config = Arc::new(test_config(folder.path()));
+        let database = database::create().await;
+        let config = Arc::new(test_config(folder.path(), database));
         let service = Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await.expect("starts");
-        let key = operator::create_tenant(service.store(), &config, "test").await.expect("a tenant").key;
+        // Tests look at their calls far more often than customers do.
+        let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
+        let tenant = operator::create_tenant(service.store(), &config, "test", limits).await.expect("a tenant");
+        let key = tenant.api_key.key;
         let client = Client::new(format!("http://{}", service.address()), key);
-        Self { service, client, folder }
+        Self { service, client, _folder: folder }
     }
 
     /// A service with a scripted agent, a simulated carrier and a number, ready to call.
@@ -51,14 +60,16 @@ impl TestService {
     }
 }
 
-fn test_config(folder: &Path) -> Config {
-    Config { webhook_allow: "127.0.0.0/8,::1/128,http".parse().expect("valid"), ..Config::for_tests(folder) }
+fn test_config(folder: &Path, database: Option<String>) -> Config {
+    let mut config = Config::for_tests(folder);
+    config.webhook_allow = "127.0.0.0/8,::1/128,http".parse().expect("valid");
+    config.database_url = database.map(Private::new);
+    config
 }
 
 /// What [`Client::scripted_agent`] made.
 pub(crate) struct Agent {
     pub(crate) id: String,
-    pub(crate) carrier: String,
 }
 
 /// Speaks HTTP with one key.
@@ -107,7 +118,7 @@ impl Client {
         }
         let agent = self.create("/v1/agents", agent).await;
         self.create("/v1/numbers", json!({ "number": "+12025550199", "connection_id": carrier["id"] })).await;
-        Agent { id: text(&agent["id"]), carrier: text(&carrier["id"]) }
+        Agent { id: text(&agent["id"]) }
     }
 
     pub(crate) async fn place(&self, agent: &Agent, to: &str) -> String {
@@ -140,9 +151,9 @@ impl Client {
 
     /// A receiver that is registered for every event.
     pub(crate) async fn receiver(&self) -> Receiver {
-        let receiver = Receiver::start().await.expect("a free port");
+        let receiver = Receiver::start(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let webhook = self.create("/v1/webhooks", json!({ "url": receiver.url() })).await;
-        receiver.set_secret(&text(&webhook["secret"])).expect("a signing secret");
+        receiver.set_secret(SigningSecret::parse(&text(&webhook["secret"])).expect("a signing secret"));
         receiver
     }
 }
@@ -152,7 +163,6 @@ pub(crate) async fn deliveries_of(receiver: &mut Receiver, call: &str) -> Vec<Re
     let mut received = Vec::new();
     loop {
         let delivery = tokio::time::timeout(PATIENCE, receiver.next()).await.expect("a delivery within a minute");
-        let delivery = delivery.expect("the receiver runs");
         if delivery.body["data"]["call_id"] != call {
             continue;
         }

@@ -1,10 +1,10 @@
 //! The real binary in a process of its own, which can be killed.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// A `switchhook serve`. Killed when dropped.
 pub(crate) struct Process {
@@ -12,14 +12,34 @@ pub(crate) struct Process {
     pub(crate) base: String,
 }
 
-/// The binary with the environment of a test: nothing of the developer's.
-pub(crate) fn switchhook(data_dir: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SWITCHHOOK_")) {
-        command.env_remove(name);
+/// A data directory and a database that processes come to and go from.
+pub(crate) struct Node {
+    folder: TempDir,
+    database: Option<String>,
+}
+
+impl Node {
+    pub(crate) async fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a temporary folder"), database: super::database::create().await }
     }
-    command.env("SWITCHHOOK_DATA_DIR", data_dir).env("SWITCHHOOK_WEBHOOK_ALLOW", "127.0.0.0/8,::1/128,http");
-    command
+
+    /// The binary with the environment of a test: nothing of the developer's.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SWITCHHOOK_")) {
+            command.env_remove(name);
+        }
+        command.env("SWITCHHOOK_DATA_DIR", self.folder.path()).env("SWITCHHOOK_WEBHOOK_ALLOW", "127.0.0.0/8,::1/128,http");
+        if let Some(database) = &self.database {
+            command.env("SWITCHHOOK_DATABASE_URL", database);
+        }
+        command
+    }
+
+    /// Starts the service on a free port and waits until it says where it listens.
+    pub(crate) fn serve(&self) -> Process {
+        Process::start(self.command())
+    }
 }
 
 /// Runs a command that prints one JSON object.
@@ -30,9 +50,8 @@ pub(crate) fn json_of(command: &mut Command) -> Value {
 }
 
 impl Process {
-    /// Starts the service on a free port and waits until it says where it listens.
-    pub(crate) fn serve(data_dir: &Path) -> Self {
-        let mut child = switchhook(data_dir)
+    fn start(mut command: Command) -> Self {
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

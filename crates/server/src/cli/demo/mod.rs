@@ -1,0 +1,276 @@
+//! `switchhook demo`: one real spoken call on an embedded default, through the public API, watched live.
+
+mod api;
+mod show;
+mod stage;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use self::api::Api;
+use self::show::Screen;
+use self::stage::Stage;
+use super::models::Bar;
+use super::{Common, Failure};
+use crate::app::Service;
+use crate::clock::{self, Clock};
+use crate::config::Config;
+use crate::models::{ModelError, Models};
+use crate::operator;
+use crate::store::tenants::OwnLimits;
+use crate::webhooks::receiver::{Received, Receiver};
+
+/// The simulated phone that answers with a person who talks.
+const CALLEE: &str = "+12025550100";
+/// Longer than the call takes with the slowest of models.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// How long the last deliveries may take after the call.
+const DELIVERIES: Duration = Duration::from_secs(15);
+/// Between two looks at the call.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long the service may take to stop.
+const STOP: Duration = Duration::from_secs(5);
+
+/// How to demonstrate.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Ask this OpenAI-compatible server instead of the script, for example http://127.0.0.1:11434/v1.
+    #[arg(long, value_name = "URL")]
+    llm_url: Option<String>,
+    /// The model to ask for there.
+    #[arg(long, value_name = "NAME", requires = "llm_url")]
+    llm_model: Option<String>,
+    /// The environment variable that holds the key for it, if it wants one.
+    #[arg(long, value_name = "VARIABLE", requires = "llm_url")]
+    llm_key_env: Option<String>,
+}
+
+/// Which speech is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speech {
+    /// The local models.
+    Models,
+    /// A recogniser that knows the recordings, and a voice of tones.
+    Simulated,
+}
+
+/// What `--json` prints; the fields are the contract's.
+#[derive(Serialize)]
+struct Printed {
+    call: Value,
+    transcript: Value,
+    recording: Option<PathBuf>,
+    deliveries: Vec<Value>,
+    latency_ms: Value,
+    speech: Value,
+}
+
+pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitCode, Failure> {
+    let key = match &args.llm_key_env {
+        Some(name) => Some(std::env::var(name).map_err(|_| Failure::Usage(format!("the environment variable {name} is not set")))?),
+        None => None,
+    };
+    let settings = common.load(None)?;
+    // The conversation is the show: only what goes wrong is logged, unless more was asked for.
+    let log = std::env::var("SWITCHHOOK_LOG").map_or_else(|_| "error".to_owned(), |_| settings.log.clone());
+    crate::telemetry::start(&Config { log, ..(*settings).clone() });
+    let screen = Screen::new(json);
+    screen.title();
+    let models = Models::new(&settings.data_dir);
+    let speech = have_models(&models, &screen).await?;
+    let played = play(&args, key, models, speech, &screen).await?;
+    let missing = played.missing();
+    if json {
+        super::output::json(&played.printed)?;
+    }
+    if missing.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(super::output::failed(&format!("the demo did not succeed: {}", missing.join("; ")), 1))
+}
+
+/// Fetches the speech models if they are not here, or says in a sentence that they cannot be had.
+async fn have_models(models: &Models, screen: &Screen) -> anyhow::Result<Speech> {
+    let pulled = {
+        let models = models.clone();
+        tokio::task::spawn_blocking(move || models.pull(&[], &Bar::new())).await?
+    };
+    match pulled {
+        Ok(_) => Ok(Speech::Models),
+        Err(error) => {
+            screen.without_models(&why(&error));
+            Ok(Speech::Simulated)
+        }
+    }
+}
+
+fn why(error: &ModelError) -> String {
+    error.to_string().trim_end_matches('.').to_owned()
+}
+
+/// A call that was played, and what is known of it.
+struct Played {
+    printed: Printed,
+    call_events: usize,
+    verified: usize,
+}
+
+async fn play(args: &Args, key: Option<String>, models: Models, speech: Speech, screen: &Screen) -> anyhow::Result<Played> {
+    let folder = std::env::temp_dir().join(format!("switchhook-demo-{:08x}", u32::from_be_bytes(clock::random())));
+    let config = Arc::new(config(&folder)?);
+    let loading = spinner("Starting the service and loading the speech models");
+    let service = Service::start(config.clone(), models, Clock::system()).await?;
+    if speech == Speech::Models {
+        service.load_speech().await?;
+    }
+    loading.finish_and_clear();
+    // The terminal looks at the call many times a second.
+    let limits = OwnLimits { rate_per_minute: Some(10_000), ..OwnLimits::default() };
+    let tenant = operator::create_tenant(service.store(), &config, "demo", limits).await?;
+    let mut receiver = Receiver::start(([127, 0, 0, 1], 0).into()).await?;
+    let api = Api::new(&format!("http://{}", service.address()), &tenant.api_key.key)?;
+    let stage = Stage { api: &api, speech, llm_url: args.llm_url.as_deref(), llm_model: args.llm_model.as_deref(), llm_key: key };
+    let agent = stage.set(&receiver).await?;
+    screen.ready(&service.address().to_string(), &tenant.tenant.name);
+    let (call, deliveries) = follow(&api, &agent, &mut receiver, screen).await?;
+    let played = look_back(&api, call, deliveries, &folder, args, speech, screen).await?;
+    service.stop(STOP).await;
+    Ok(played)
+}
+
+/// Everything on the loopback interface, in a folder of its own. Only the operator, who is at the keyboard, chose the addresses.
+fn config(folder: &Path) -> anyhow::Result<Config> {
+    let here = "127.0.0.0/8,::1/128,http";
+    let anywhere = "0.0.0.0/0,::/0,http";
+    Ok(Config { webhook_allow: here.parse()?, outbound_allow: anywhere.parse()?, ..Config::for_tests(folder) })
+}
+
+fn spinner(words: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let spinner = ProgressBar::new_spinner().with_style(style).with_message(words);
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
+}
+
+/// Places the call and shows it until it has ended and all its events were delivered.
+async fn follow(api: &Api, agent: &str, receiver: &mut Receiver, screen: &Screen) -> anyhow::Result<(Value, Vec<Received>)> {
+    let placed = api.create("/v1/calls", json!({ "agent_id": agent, "to": CALLEE })).await?;
+    let id = placed["id"].as_str().context("the call has an id")?.to_owned();
+    let give_up = Instant::now() + PATIENCE;
+    let (mut events_shown, mut lines_shown) = (0, 0);
+    let ended = loop {
+        let call = api.get(&format!("/v1/calls/{id}")).await?;
+        let events = api.list(&format!("/v1/calls/{id}/events")).await?;
+        let lines = api.list(&format!("/v1/calls/{id}/transcript")).await?;
+        let ended = matches!(call["status"].as_str(), Some("completed" | "failed"));
+        for event in events.iter().skip(events_shown).filter(|event| ended || event["event"] != "call.completed") {
+            screen.event(event, &call);
+        }
+        for line in lines.iter().skip(lines_shown) {
+            screen.line(line);
+        }
+        (events_shown, lines_shown) = (events.len(), lines.len());
+        if ended {
+            break call;
+        }
+        ensure!(Instant::now() < give_up, "the call did not end within {} s", PATIENCE.as_secs());
+        tokio::time::sleep(LOOK).await;
+    };
+    let wanted: BTreeSet<String> = api
+        .list(&format!("/v1/calls/{id}/events"))
+        .await?
+        .iter()
+        .filter_map(|event| event["event"].as_str().map(str::to_owned))
+        .collect();
+    let deliveries = receive(receiver, &wanted).await;
+    Ok((ended, deliveries))
+}
+
+/// Waits until each of the call's events was delivered, or for as long as that may take.
+async fn receive(receiver: &mut Receiver, wanted: &BTreeSet<String>) -> Vec<Received> {
+    let mut deliveries: Vec<Received> = Vec::new();
+    let _ = tokio::time::timeout(DELIVERIES, async {
+        while !wanted.iter().all(|event| deliveries.iter().any(|delivery| delivery.event == *event)) {
+            let delivery = receiver.next().await;
+            // What is tried again is the same delivery.
+            deliveries.retain(|known| known.id != delivery.id);
+            deliveries.push(delivery);
+        }
+    })
+    .await;
+    deliveries
+}
+
+async fn look_back(
+    api: &Api,
+    call: Value,
+    deliveries: Vec<Received>,
+    folder: &Path,
+    args: &Args,
+    speech: Speech,
+    screen: &Screen,
+) -> anyhow::Result<Played> {
+    let id = call["id"].as_str().context("the call has an id")?;
+    let transcript = api.list(&format!("/v1/calls/{id}/transcript")).await?;
+    let call_events = api.list(&format!("/v1/calls/{id}/events")).await?.len();
+    let recording = fetch_recording(api, &call, folder).await?;
+    let told = |delivery: &Received| json!({ "event": delivery.event, "id": delivery.id, "verified": delivery.verified });
+    let (stt, tts) = match speech {
+        Speech::Models => ("moonshine-base-en", "hibari"),
+        Speech::Simulated => ("simulated", "simulated"),
+    };
+    let llm = match (&args.llm_url, &args.llm_model) {
+        (Some(_), Some(model)) => model.as_str(),
+        (Some(_), None) => "openai-compatible",
+        _ => "scripted",
+    };
+    let printed = Printed {
+        transcript: transcript.iter().map(stage::spoken).collect(),
+        recording,
+        deliveries: deliveries.iter().map(told).collect(),
+        latency_ms: json!({ "p50": call["latency"]["response_ms"]["p50"], "p95": call["latency"]["response_ms"]["p95"] }),
+        speech: json!({ "stt": stt, "llm": llm, "tts": tts }),
+        call,
+    };
+    screen.summary(&printed, &deliveries)?;
+    let verified = deliveries.iter().filter(|delivery| delivery.verified).count();
+    Ok(Played { printed, call_events, verified })
+}
+
+/// Fetches the recording as customers do, and keeps it beside the database of the demo.
+async fn fetch_recording(api: &Api, call: &Value, folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let (Some(id), Some(_)) = (call["id"].as_str(), call["recording_url"].as_str()) else { return Ok(None) };
+    let path = folder.join("call.wav");
+    let sound = api.bytes(&format!("/v1/calls/{id}/recording")).await?;
+    tokio::fs::write(&path, sound).await.with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(Some(path))
+}
+
+impl Played {
+    /// What is not as a successful demonstration should leave it; a sentence for each.
+    fn missing(&self) -> Vec<String> {
+        let Printed { call, deliveries, .. } = &self.printed;
+        let mut missing = Vec::new();
+        if call["status"] != "completed" {
+            missing.push(format!("the call is {} ({})", call["status"], call["error"]));
+        }
+        for fact in ["name", "day", "people"] {
+            if call["outcome"][fact].is_null() {
+                missing.push(format!("the caller's {fact} was not understood"));
+            }
+        }
+        if deliveries.len() < self.call_events || self.verified < deliveries.len() {
+            missing.push(format!("{} of {} webhook deliveries were verified", self.verified, self.call_events));
+        }
+        missing
+    }
+}

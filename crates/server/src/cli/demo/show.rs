@@ -1,0 +1,156 @@
+//! What the demonstration looks like on a terminal.
+
+use std::fs;
+use std::io::IsTerminal as _;
+
+use anyhow::Context as _;
+use serde_json::Value;
+use switchhook_media::{level, wav};
+
+use super::Printed;
+use crate::cli::output;
+use crate::webhooks::receiver::Received;
+
+/// Columns of the picture of the recording.
+const COLUMNS: usize = 72;
+/// From quiet to loud.
+const BARS: [char; 8] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'];
+/// The levels that the lowest and the highest bar stand for, in dBFS.
+const QUIET: f32 = -50.0;
+const LOUD: f32 = -12.0;
+
+/// Where it is shown: nowhere, when a program reads us.
+pub(super) struct Screen {
+    shown: bool,
+    colours: bool,
+}
+
+impl Screen {
+    pub(super) fn new(json: bool) -> Self {
+        let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        Self { shown: !json, colours }
+    }
+
+    fn line_of(&self, text: &str) {
+        if self.shown {
+            output::line(text);
+        }
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub(super) fn title(&self) {
+        self.line_of(&self.paint("1", "Switchhook demo: one phone call, spoken on this machine"));
+    }
+
+    /// Told on stderr too when a program reads stdout: it must not go unnoticed.
+    pub(super) fn without_models(&self, why: &str) {
+        output::note(&format!(
+            "The speech models cannot be had ({why}); going on with simulated speech: the caller's audio is real, but the \
+             recogniser only knows these recordings, and the agent's voice is tones."
+        ));
+    }
+
+    pub(super) fn ready(&self, address: &str, tenant: &str) {
+        let words = format!("The service listens on http://{address}; tenant {tenant} has an agent, a number and a webhook.");
+        self.line_of(&self.dim(&words));
+        self.line_of("");
+    }
+
+    pub(super) fn event(&self, event: &Value, call: &Value) {
+        let name = event["event"].as_str().unwrap_or_default();
+        let more = match name {
+            "call.dialing" => format!("from {} to {}", text(&call["from"]), text(&call["to"])),
+            "carrier.hangup" => String::new(),
+            "call.completed" => text(&call["end_reason"]),
+            "call.failed" => format!("{}: {}", text(&call["error_code"]), text(&call["error"])),
+            _ => String::new(),
+        };
+        self.line_of(&self.dim(format!("  ● {name}  {more}").trim_end()));
+    }
+
+    pub(super) fn line(&self, line: &Value) {
+        let caller = line["role"] == "caller";
+        let who = if caller { self.paint("36", "Caller") } else { self.paint("32", " Agent") };
+        let seconds = line["start_ms"].as_f64().unwrap_or_default() / 1_000.0;
+        let cut = if line["interrupted"] == true { "…" } else { "" };
+        let waited = match line["latency_ms"].as_u64() {
+            Some(waited) => self.dim(&format!("  ({waited} ms after the caller)")),
+            None => String::new(),
+        };
+        self.line_of(&format!("{seconds:7.1} s  {who}  {}{cut}{waited}", text(&line["text"])));
+    }
+
+    pub(super) fn summary(&self, printed: &Printed, deliveries: &[Received]) -> anyhow::Result<()> {
+        let call = &printed.call;
+        self.line_of("");
+        self.field("Call", &format!("{}, {} s, {} turns", text(&call["status"]), call["duration_seconds"], call["turns"]));
+        self.field("Summary", &text(&call["summary"]));
+        self.field("Outcome", &call["outcome"].to_string());
+        let waits = &printed.latency_ms;
+        self.field("Latency", &format!("p50 {} ms, p95 {} ms from the end of speech to the answer", waits["p50"], waits["p95"]));
+        let speech = &printed.speech;
+        let by = format!("heard by {}, answered by {}, spoken by {}", text(&speech["stt"]), text(&speech["llm"]), text(&speech["tts"]));
+        self.field("Speech", &by);
+        if let Some(path) = &printed.recording {
+            self.field("Recording", &format!("{} (stereo: caller left, agent right)", path.display()));
+            if self.shown {
+                self.picture(&fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?);
+            }
+        }
+        for delivery in deliveries {
+            let mark = if delivery.verified { self.paint("32", "✓ signature verified") } else { self.paint("31", "✗ signature wrong") };
+            self.field("Webhook", &format!("{:<18} {mark}  {}", delivery.event, self.dim(&delivery.id)));
+        }
+        Ok(())
+    }
+
+    fn field(&self, name: &str, value: &str) {
+        self.line_of(&format!("{name:<10} {value}"));
+    }
+
+    /// The recording, one row for each side.
+    fn picture(&self, file: &[u8]) {
+        let Ok(sound) = wav::read(file) else { return };
+        for (who, colour, channel) in [("caller", "36", 0), ("agent", "32", 1)] {
+            if let Some(samples) = sound.channels.get(channel) {
+                self.field("", &format!("{who:>6} {}", self.paint(colour, &bars(samples))));
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the bars there are")]
+fn bars(samples: &[i16]) -> String {
+    let columns = samples.chunks(samples.len().div_ceil(COLUMNS).max(1));
+    let bar = |column: &[i16]| {
+        let share = (level::rms_dbfs(column) - QUIET) / (LOUD - QUIET);
+        BARS[(share * 7.0).round().clamp(0.0, 7.0) as usize]
+    };
+    columns.map(bar).collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchhook_media::tone::sine;
+
+    #[test]
+    fn loud_is_high_and_silence_is_empty() {
+        let mut samples = vec![0; 8_000];
+        samples.extend(sine(300.0, 8_000, 0.5, 8_000));
+        let picture = bars(&samples);
+        assert_eq!(picture.chars().count(), COLUMNS);
+        assert!(picture.starts_with("   ") && picture.ends_with('▇'), "{picture}");
+    }
+}

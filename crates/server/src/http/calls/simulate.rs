@@ -1,0 +1,87 @@
+//! `POST /v1/simulator/inbound`: rings one of the tenant's numbers from the simulated network.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use switchhook_core::id::{AgentId, CallId, ConnectionId};
+use switchhook_core::phone_number::PhoneNumber;
+use utoipa::ToSchema;
+
+use super::resource::CallResource;
+use crate::calls::incoming::{self, Arrival};
+use crate::clock;
+use crate::http::HttpState;
+use crate::http::answer::WithWarnings;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, ErrorBody};
+use crate::http::extract::Body;
+use crate::store::numbers::NumberRow;
+use crate::store::{Conn, connections, numbers};
+
+/// A call to simulate.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(super) struct SimulateCall {
+    /// One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
+    #[schema(value_type = String, example = "+12025550199")]
+    to: PhoneNumber,
+    /// Who calls; picks what they do, as the number called does for outgoing calls.
+    #[schema(value_type = String, example = "+12025550100")]
+    from: PhoneNumber,
+}
+
+/// Rings one of the tenant's numbers from the simulated phone network.
+#[utoipa::path(
+    post, path = "/simulator/inbound", tag = "Calls", request_body = SimulateCall,
+    responses(
+        (status = 201, description = "The call has arrived", body = WithWarnings<CallResource>,
+            headers(("Location" = String, description = "Where the call is"))),
+        (status = 401, description = "No valid API key", body = ErrorBody),
+        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
+        (status = 409, description = "This node takes no calls: it has not the role `calls`, or is stopping", body = ErrorBody),
+        (status = 413, description = "The body is too large", body = ErrorBody),
+        (status = 422, description = "The request is invalid", body = ErrorBody),
+        (status = 429, description = "Too many requests", body = ErrorBody,
+            headers(("Retry-After" = u64, description = "Seconds to wait"))),
+        (status = 500, description = "The service failed", body = ErrorBody),
+    )
+)]
+pub(super) async fn inbound(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    Body { value: request, warnings }: Body<SimulateCall>,
+) -> Result<Response, ApiError> {
+    let Some(calls) = state.calls.as_ref().filter(|_| !state.draining.started()) else {
+        let detail = "This node takes no calls: it has not the role calls, or it is stopping.";
+        return Err(ApiError::conflict("no_calls_here", detail));
+    };
+    let (number, agent) = simulated_number(&mut state.store.read().await?, &tenant, &request.to).await?;
+    let call = CallId::new(state.clock.now(), clock::random());
+    let arrival = Arrival {
+        call,
+        carrier_call_id: calls.setup.simulator().call_in(call, &request.from),
+        number,
+        provider: "simulator".to_owned(),
+        from: request.from.reveal().to_owned(),
+        agent,
+    };
+    let row = incoming::take_in(calls, arrival).await?;
+    let row = row.ok_or_else(|| ApiError::invalid_field("to", "its inbound agent no longer exists"))?;
+    let location = format!("/v1/calls/{call}");
+    let body = Json(WithWarnings { resource: CallResource::from(row), warnings });
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], body).into_response())
+}
+
+async fn simulated_number(conn: &mut Conn, tenant: &Tenant, to: &PhoneNumber) -> Result<(NumberRow, AgentId), ApiError> {
+    for number in numbers::by_number(conn, tenant.id, to.reveal()).await? {
+        let connection = connections::get(conn, tenant.id, ConnectionId::from_uuid(number.connection_id)).await?;
+        if connection.is_none_or(|connection| connection.provider != "simulator") {
+            continue;
+        }
+        let nobody = || ApiError::invalid_field("to", "has no inbound_agent_id: nobody would answer");
+        let agent = number.inbound_agent_id.ok_or_else(nobody)?;
+        return Ok((number, AgentId::from_uuid(agent)));
+    }
+    Err(ApiError::invalid_field("to", "is not one of your numbers in a simulator connection"))
+}

@@ -1,0 +1,305 @@
+//! `/v1/webhooks/{id}/deliveries` and `/v1/webhooks/{id}/test`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use switchhook_core::Timestamp;
+use switchhook_core::event::{DeliveryBody, EventData, EventKind, WEBHOOK_TEST};
+use switchhook_core::id::{CallId, DeliveryId, WebhookId};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::clock;
+use crate::http::HttpState;
+use crate::http::answer::{List, created};
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
+use crate::http::extract::{Page, Params, PathId, PathIds};
+use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewDelivery, STATES};
+use crate::store::webhooks::{self, WebhookRow};
+use crate::store::{Conn, Tx};
+
+/// Which deliveries. Words may be several, separated by commas.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Query {
+    /// `pending`, `sending`, `succeeded`, `failed`, `canceled`.
+    state: Option<String>,
+    /// Kinds of events, such as `call.completed`.
+    event: Option<String>,
+    /// Of this call.
+    #[serde(alias = "call")]
+    call_id: Option<Uuid>,
+}
+
+/// A delivery: one event on its way to one endpoint.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DeliveryResource {
+    /// Its id, also in the body and the `X-Voice-Delivery` header.
+    id: Uuid,
+    /// What happened.
+    #[schema(example = "call.completed")]
+    event: String,
+    /// The call it happened to; `null` for a test.
+    call_id: Option<Uuid>,
+    /// `pending`, `sending`, `succeeded`, `failed` or `canceled`.
+    #[schema(example = "succeeded")]
+    state: String,
+    /// How many attempts were made, 8 at most.
+    attempts: i64,
+    /// When it is tried next.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    next_attempt_at: Option<Timestamp>,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<DeliveryRow> for DeliveryResource {
+    fn from(row: DeliveryRow) -> Self {
+        Self {
+            id: row.id,
+            event: row.event,
+            call_id: row.call_id,
+            state: row.state,
+            attempts: row.attempts,
+            next_attempt_at: row.next_attempt_at.map(Timestamp::from_micros),
+            created_at: Timestamp::from_micros(row.created_at),
+        }
+    }
+}
+
+/// A delivery with every attempt.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct DeliveryWithAttempts {
+    /// The delivery.
+    #[serde(flatten)]
+    delivery: DeliveryResource,
+    /// Its attempts, the first one first.
+    attempt_log: Vec<Attempt>,
+}
+
+/// One attempt to deliver.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Attempt {
+    /// Counts from 1.
+    number: i64,
+    /// When it began.
+    #[schema(value_type = String, format = DateTime)]
+    started_at: Timestamp,
+    /// How long it took; `null` while it is under way, or when the service stopped before it ended.
+    duration_ms: Option<i64>,
+    /// The HTTP status of the answer; `null` when none came.
+    status: Option<i64>,
+    /// Why it failed; `null` when it did not.
+    error: Option<String>,
+    /// The beginning of the answer's body.
+    response_excerpt: Option<String>,
+}
+
+impl From<AttemptRow> for Attempt {
+    fn from(row: AttemptRow) -> Self {
+        Self {
+            number: row.number,
+            started_at: Timestamp::from_micros(row.started_at),
+            duration_ms: row.duration_ms,
+            status: row.status,
+            error: row.error,
+            response_excerpt: row.response_excerpt,
+        }
+    }
+}
+
+/// Lists an endpoint's deliveries, newest first.
+#[utoipa::path(
+    get, path = "/webhooks/{id}/deliveries", tag = "Webhooks",
+    params(("id" = Uuid, Path, description = "The endpoint"), Query, Page),
+    responses(
+        (status = 200, description = "A page of deliveries", body = List<DeliveryResource>),
+        NotFound,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+pub(super) async fn list(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<WebhookId>,
+    Params(query): Params<Query>,
+    Params(page): Params<Page>,
+) -> Result<Json<List<DeliveryResource>>, ApiError> {
+    let page = page.checked()?;
+    let events: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain([WEBHOOK_TEST]).collect();
+    let filter = Filter {
+        state: words("state", query.state.as_deref(), &STATES)?,
+        event: words("event", query.event.as_deref(), &events)?,
+        call: query.call_id,
+    };
+    let mut conn = state.store.read().await?;
+    webhook(&mut conn, tenant, id).await?;
+    let rows = deliveries::list(&mut conn, tenant.id, id, &filter, page.cursor, page.limit).await?;
+    let rows = rows.into_iter().map(DeliveryResource::from).collect();
+    Ok(Json(List::from_rows(rows, page.limit, |delivery| delivery.id)))
+}
+
+/// The comma-separated words of a filter, each one known.
+fn words(name: &str, value: Option<&str>, known: &[&str]) -> Result<Vec<String>, ApiError> {
+    let words: Vec<String> = value.iter().flat_map(|text| text.split(',')).map(|word| word.trim().to_owned()).collect();
+    if words.iter().all(|word| known.contains(&word.as_str())) {
+        return Ok(words);
+    }
+    Err(ApiError::invalid_field(name, format!("must be one of: {}", known.join(", "))))
+}
+
+async fn webhook(conn: &mut Conn, tenant: Tenant, id: WebhookId) -> Result<WebhookRow, ApiError> {
+    webhooks::get(conn, tenant.id, id).await?.ok_or_else(super::missing)
+}
+
+async fn delivery(
+    conn: &mut Conn,
+    tenant: Tenant,
+    webhook: WebhookId,
+    id: DeliveryId,
+) -> Result<DeliveryRow, ApiError> {
+    deliveries::get(conn, tenant.id, webhook, id).await?.ok_or_else(|| ApiError::not_found("delivery"))
+}
+
+/// Shows a delivery and every attempt.
+#[utoipa::path(
+    get, path = "/webhooks/{id}/deliveries/{delivery_id}", tag = "Webhooks",
+    params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
+    responses(
+        (status = 200, description = "The delivery", body = DeliveryWithAttempts),
+        NotFound,
+        CommonErrors,
+    )
+)]
+pub(super) async fn show(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathIds(webhook, id): PathIds<WebhookId, DeliveryId>,
+) -> Result<Json<DeliveryWithAttempts>, ApiError> {
+    let mut conn = state.store.read().await?;
+    let row = delivery(&mut conn, tenant, webhook, id).await?;
+    let attempts = deliveries::attempts(&mut conn, tenant.id, id).await?;
+    let attempt_log = attempts.into_iter().map(Attempt::from).collect();
+    Ok(Json(DeliveryWithAttempts { delivery: row.into(), attempt_log }))
+}
+
+/// Sends a delivery again, now.
+///
+/// One that still waits is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled
+/// a new delivery is made (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
+#[utoipa::path(
+    post, path = "/webhooks/{id}/deliveries/{delivery_id}/redeliver", tag = "Webhooks",
+    params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
+    responses(
+        (status = 200, description = "The same delivery, which had not ended", body = DeliveryResource),
+        (status = 201, description = "The new delivery", body = DeliveryResource,
+            headers(("Location" = String, description = "Where it is"))),
+        NotFound,
+        Conflict,
+        CommonErrors,
+    )
+)]
+pub(super) async fn redeliver(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathIds(webhook_id, id): PathIds<WebhookId, DeliveryId>,
+) -> Result<Response, ApiError> {
+    let now = state.clock.now();
+    let mut tx = state.store.begin().await?;
+    let endpoint = webhook(&mut tx, tenant, webhook_id).await?;
+    let row = delivery(&mut tx, tenant, webhook_id, id).await?;
+    must_be_enabled(&endpoint)?;
+    if matches!(row.state.as_str(), "pending" | "sending") {
+        deliveries::bring_forward(&mut tx, tenant.id, id, now).await?;
+        let row = delivery(&mut tx, tenant, webhook_id, id).await?;
+        tx.commit().await?;
+        state.hints.webhooks.notify_one();
+        return Ok(Json(DeliveryResource::from(row)).into_response());
+    }
+    let old = deliveries::body(&mut tx, tenant.id, id).await?;
+    let old: StoredBody<'_> = serde_json::from_slice(&old).map_err(anyhow::Error::from)?;
+    let data = EventData::from_stored(old.data.get().to_owned()).map_err(anyhow::Error::from)?;
+    let happened = Timestamp::from_millis(old.created.saturating_mul(1_000));
+    let sending = New { event: &row.event, call: row.call_id, happened, data };
+    let new = put(&mut tx, tenant, webhook_id, sending, now).await?;
+    tx.commit().await?;
+    state.hints.webhooks.notify_one();
+    Ok(new.into_response(webhook_id))
+}
+
+/// What a stored body tells beyond its id.
+#[derive(Deserialize)]
+struct StoredBody<'a> {
+    created: i64,
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+fn must_be_enabled(endpoint: &WebhookRow) -> Result<(), ApiError> {
+    if endpoint.enabled {
+        return Ok(());
+    }
+    let detail = "The webhook is disabled, so nothing is sent to it. Enable it first.";
+    Err(ApiError::conflict("webhook_disabled", detail))
+}
+
+/// Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other.
+#[utoipa::path(
+    post, path = "/webhooks/{id}/test", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
+    responses(
+        (status = 201, description = "The delivery", body = DeliveryResource,
+            headers(("Location" = String, description = "Where it is"))),
+        NotFound,
+        Conflict,
+        CommonErrors,
+    )
+)]
+pub(super) async fn test(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<WebhookId>,
+) -> Result<Response, ApiError> {
+    let now = state.clock.now();
+    let mut tx = state.store.begin().await?;
+    must_be_enabled(&webhook(&mut tx, tenant, id).await?)?;
+    let sending = New { event: WEBHOOK_TEST, call: None, happened: now, data: EventData::of_test() };
+    let new = put(&mut tx, tenant, id, sending, now).await?;
+    tx.commit().await?;
+    state.hints.webhooks.notify_one();
+    Ok(new.into_response(id))
+}
+
+/// What a new delivery tells.
+struct New<'a> {
+    event: &'a str,
+    call: Option<Uuid>,
+    happened: Timestamp,
+    data: EventData,
+}
+
+/// Puts a delivery into the queue that keeps no order with others.
+async fn put(
+    tx: &mut Tx,
+    tenant: Tenant,
+    webhook: WebhookId,
+    new: New<'_>,
+    now: Timestamp,
+) -> Result<DeliveryResource, ApiError> {
+    let id = DeliveryId::new(now, clock::random());
+    let body = DeliveryBody { id, event: new.event, created: new.happened, data: &new.data }.to_bytes();
+    let of = new.call.map(|call| (CallId::from_uuid(call), None));
+    let sending = NewDelivery { id, tenant: tenant.id, webhook, of, event: new.event, body, now };
+    deliveries::insert(tx, &sending).await?;
+    Ok(delivery(tx, tenant, webhook, id).await?.into())
+}
+
+impl DeliveryResource {
+    fn into_response(self, webhook: WebhookId) -> Response {
+        created(&format!("/v1/webhooks/{webhook}/deliveries/{}", self.id), self, Vec::new())
+    }
+}

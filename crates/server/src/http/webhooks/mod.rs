@@ -1,0 +1,301 @@
+//! `/v1/webhooks`: where events are sent, and what became of them.
+
+mod deliveries;
+mod target;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use switchhook_core::Timestamp;
+use switchhook_core::event::EventKind;
+use switchhook_core::id::WebhookId;
+use switchhook_core::webhook::{EventFilter, SigningSecret};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::HttpState;
+use super::answer::{List, WithWarnings, created};
+use super::auth::Tenant;
+use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
+use super::extract::{self, Body, JsonBytes, Page, Params, PathId};
+use super::merge_patch;
+use crate::clock;
+use crate::store::webhooks::{self, WebhookRow};
+use crate::store::{deliveries as stored_deliveries, tenants};
+
+/// The routes below `/v1`.
+pub fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(show, update, delete))
+        .routes(routes!(rotate_secret))
+        .routes(routes!(deliveries::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::redeliver))
+}
+
+/// A webhook endpoint to register.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct CreateWebhook {
+    /// A public HTTPS URL that receives the POSTs.
+    #[schema(example = "https://example.com/hooks/calls")]
+    url: String,
+    /// The events to send; every one when empty or absent.
+    #[schema(example = json!(["call.completed", "call.failed"]))]
+    events: Option<Vec<String>>,
+    /// Whether events are sent; `true` when absent.
+    enabled: Option<bool>,
+}
+
+/// Changes to a webhook endpoint, merged into it; `null` goes back to the default.
+#[derive(Debug, Deserialize, ToSchema)]
+#[expect(dead_code, reason = "describes the body; it is merged as JSON")]
+struct UpdateWebhook {
+    /// A public HTTPS URL that receives the POSTs.
+    #[schema(example = "https://example.com/hooks/calls")]
+    url: Option<String>,
+    /// The events to send; every one when empty.
+    events: Option<Vec<String>>,
+    /// Whether events are sent. What waits for an endpoint that is disabled is canceled.
+    enabled: Option<bool>,
+}
+
+/// A webhook endpoint.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WebhookResource {
+    /// Its id.
+    id: Uuid,
+    /// Where events are sent.
+    #[schema(example = "https://example.com/hooks/calls")]
+    url: String,
+    /// The events that are sent; every one when empty.
+    #[schema(value_type = Vec<String>, example = json!(["call.completed", "call.failed"]))]
+    events: Vec<EventKind>,
+    /// Whether events are sent.
+    enabled: bool,
+    /// The first failed attempt since the last successful one; `null` while all is well.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    failing_since: Option<Timestamp>,
+    /// When it was registered.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When it was last changed.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl From<WebhookRow> for WebhookResource {
+    fn from(row: WebhookRow) -> Self {
+        Self {
+            id: row.id,
+            url: row.url,
+            events: row.events.kinds().to_vec(),
+            enabled: row.enabled,
+            failing_since: row.failing_since.map(Timestamp::from_micros),
+            created_at: Timestamp::from_micros(row.created_at),
+            updated_at: Timestamp::from_micros(row.updated_at),
+        }
+    }
+}
+
+/// A webhook endpoint with its new signing secret.
+#[derive(Serialize, ToSchema)]
+pub struct WebhookWithSecret {
+    /// The endpoint.
+    #[serde(flatten)]
+    webhook: WebhookResource,
+    /// What its deliveries are signed with. It is shown this once.
+    #[schema(example = "whsec_<secret>")]
+    secret: String,
+}
+
+/// Registers a webhook endpoint.
+///
+/// The signing secret stands in this answer and nowhere else.
+#[utoipa::path(
+    post, path = "/webhooks", tag = "Webhooks", request_body = CreateWebhook,
+    responses(
+        (status = 201, description = "The endpoint, its secret shown this once", body = WithWarnings<WebhookWithSecret>,
+            headers(("Location" = String, description = "Where it is"))),
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn create(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    Body { value: request, warnings }: Body<CreateWebhook>,
+) -> Result<Response, ApiError> {
+    let events = filter(request.events.as_deref())?;
+    target::check(&state.config, &request.url).await?;
+    let now = state.clock.now();
+    let id = WebhookId::new(now, clock::random());
+    let secret = SigningSecret::generate(clock::random());
+    let mut row = WebhookRow::new(id, tenant.id, request.url, &state.vault, &secret, now);
+    row.events.0 = events;
+    row.enabled = request.enabled.unwrap_or(true);
+    let mut tx = state.store.begin().await?;
+    webhooks::insert(&mut tx, &row).await?;
+    tx.commit().await?;
+    Ok(created(&format!("/v1/webhooks/{id}"), with_secret(row, &secret), warnings))
+}
+
+fn with_secret(row: WebhookRow, secret: &SigningSecret) -> WebhookWithSecret {
+    WebhookWithSecret { webhook: row.into(), secret: secret.reveal().to_owned() }
+}
+
+fn filter(names: Option<&[String]>) -> Result<EventFilter, ApiError> {
+    EventFilter::parse(names.unwrap_or_default())
+        .map_err(|error| ApiError::invalid_field(format!("events[{}]", error.position), error.to_string()))
+}
+
+/// Lists the tenant's webhook endpoints, newest first.
+#[utoipa::path(
+    get, path = "/webhooks", tag = "Webhooks", params(Page),
+    responses(
+        (status = 200, description = "A page of endpoints", body = List<WebhookResource>),
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn list(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    Params(page): Params<Page>,
+) -> Result<Json<List<WebhookResource>>, ApiError> {
+    let page = page.checked()?;
+    let mut conn = state.store.read().await?;
+    let rows = webhooks::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
+    let rows = rows.into_iter().map(WebhookResource::from).collect();
+    Ok(Json(List::from_rows(rows, page.limit, |webhook| webhook.id)))
+}
+
+/// Shows a webhook endpoint, without its secret.
+#[utoipa::path(
+    get, path = "/webhooks/{id}", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
+    responses(
+        (status = 200, description = "The endpoint", body = WebhookResource),
+        NotFound,
+        CommonErrors,
+    )
+)]
+async fn show(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<WebhookId>,
+) -> Result<Json<WebhookResource>, ApiError> {
+    let mut conn = state.store.read().await?;
+    let row = webhooks::get(&mut conn, tenant.id, id).await?.ok_or_else(missing)?;
+    Ok(Json(row.into()))
+}
+
+fn missing() -> ApiError {
+    ApiError::not_found("webhook")
+}
+
+/// Changes a webhook endpoint. Deliveries that wait go to the new URL; those of an endpoint that is disabled are canceled.
+#[utoipa::path(
+    patch, path = "/webhooks/{id}", tag = "Webhooks", request_body = UpdateWebhook,
+    params(("id" = Uuid, Path, description = "The endpoint")),
+    responses(
+        (status = 200, description = "The endpoint as it is now", body = WithWarnings<WebhookResource>),
+        NotFound,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn update(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<WebhookId>,
+    JsonBytes(patch): JsonBytes,
+) -> Result<Json<WithWarnings<WebhookResource>>, ApiError> {
+    let row = webhooks::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let Body { value: request, warnings } = patched(&row, &patch)?;
+    let events = filter(request.events.as_deref())?;
+    if request.url != row.url {
+        // A look-up may take long, so it is made before the transaction.
+        target::check(&state.config, &request.url).await?;
+    }
+    let mut tx = state.store.begin().await?;
+    tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
+    let mut row = webhooks::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    row.url = request.url;
+    row.events.0 = events;
+    row.enabled = request.enabled.unwrap_or(true);
+    row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
+    webhooks::update(&mut tx, &row).await?;
+    if !row.enabled {
+        stored_deliveries::cancel_waiting(&mut tx, tenant.id, id).await?;
+    }
+    tx.commit().await?;
+    Ok(Json(WithWarnings { resource: row.into(), warnings }))
+}
+
+fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiError> {
+    let patch = merge_patch::read(patch)?;
+    let whole = json!({ "url": row.url, "events": row.events.0, "enabled": row.enabled });
+    let Value::Object(mut whole) = whole else { return Err(ApiError::internal()) };
+    merge_patch::merge(&mut whole, patch, &[]);
+    extract::parse(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
+}
+
+/// Deletes a webhook endpoint and its deliveries. An attempt that is under way may still arrive.
+#[utoipa::path(
+    delete, path = "/webhooks/{id}", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
+    responses(
+        (status = 204, description = "It is deleted"),
+        NotFound,
+        CommonErrors,
+    )
+)]
+async fn delete(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<WebhookId>,
+) -> Result<StatusCode, ApiError> {
+    let mut tx = state.store.begin().await?;
+    if !webhooks::delete(&mut tx, tenant.id, id).await? {
+        return Err(missing());
+    }
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes a new signing secret, which stands in this answer and nowhere else.
+///
+/// For 24 hours deliveries are signed with the one before as well: `t=…,v1=<new>,v1=<old>`.
+#[utoipa::path(
+    post, path = "/webhooks/{id}/rotate-secret", tag = "Webhooks",
+    params(("id" = Uuid, Path, description = "The endpoint")),
+    responses(
+        (status = 200, description = "The endpoint, its new secret shown this once", body = WebhookWithSecret),
+        NotFound,
+        CommonErrors,
+    )
+)]
+async fn rotate_secret(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<WebhookId>,
+) -> Result<Json<WebhookWithSecret>, ApiError> {
+    let now = state.clock.now();
+    let secret = SigningSecret::generate(clock::random());
+    let mut tx = state.store.begin().await?;
+    tenants::lock(&mut tx, tenant.id).await?; // Of two rotations at once each must see the other's secret.
+    let mut row = webhooks::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    row.rotate(&state.vault, &secret, now);
+    row.updated_at = merge_patch::newer(row.updated_at, now);
+    webhooks::update(&mut tx, &row).await?;
+    tx.commit().await?;
+    Ok(Json(with_secret(row, &secret)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! Whether a URL may be registered.
+
+use std::time::Duration;
+
+use switchhook_core::webhook::judge_url;
+use url::Host;
+
+use crate::config::Config;
+use crate::http::error::ApiError;
+use crate::outbound::{LookupError, Names};
+
+/// How long a look-up may take; a name that is not resolved by then counts as one that does not resolve.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Refuses a URL that deliveries could not be sent to. A name that does not resolve may do so later: it is accepted, and
+/// every attempt judges the address anew.
+pub(super) async fn check(config: &Config, url: &str) -> Result<(), ApiError> {
+    let policy = &config.webhook_allow;
+    let parsed = judge_url(url, policy).map_err(|refusal| ApiError::invalid_field("url", refusal.to_string()))?;
+    let Some(Host::Domain(name)) = parsed.host() else { return Ok(()) };
+    match tokio::time::timeout(PATIENCE, Names::new(config).vetted(name, policy)).await {
+        Ok(Err(LookupError::Refused(refusal))) => {
+            Err(ApiError::invalid_field("url", format!("cannot be reached: {refusal}")))
+        }
+        Ok(Ok(_) | Err(LookupError::Unknown)) | Err(_) => Ok(()),
+    }
+}

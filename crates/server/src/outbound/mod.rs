@@ -1,0 +1,162 @@
+//! Requests to addresses that customers choose. They go to the public internet, or where the operator allows, and
+//! nowhere else.
+//!
+//! A name is resolved once, every address it has is judged, and the connection is made to one of the judged addresses,
+//! so that a name server cannot answer the judge one thing and the connection another. Redirects are not followed and
+//! proxies of the environment not used, since both would lead elsewhere.
+
+mod dns;
+mod names;
+
+pub use names::{LookupError, Names};
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{Certificate, Response};
+use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_url};
+
+use crate::config::Config;
+
+/// As much of an answer as is read, in bytes.
+const READ_LIMIT: usize = 16 * 1024;
+/// As much of it as is kept for people to look at, in bytes.
+const EXCERPT: usize = 1024;
+/// Idle connections are closed early: a receiver that closes its end just when a request is sent would cost an attempt.
+const KEEP_IDLE: Duration = Duration::from_secs(2);
+
+/// A client whose every connection is made under an address policy.
+///
+/// Addresses that stand in a URL themselves are not looked up and so not judged here: judge URLs with [`judge_url`]
+/// before sending, as [`Client`] does.
+///
+/// # Errors
+/// When the file of extra certificate authorities cannot be used.
+pub fn builder(config: &Config, policy: &AddressPolicy) -> anyhow::Result<reqwest::ClientBuilder> {
+    // Tests and tools come here without `main`; whoever is first chooses, and everybody chooses ring.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let guard = names::Guard { names: Names::new(config), policy: policy.clone() };
+    let mut builder = reqwest::Client::builder()
+        .dns_resolver(guard)
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .referer(false)
+        .retry(reqwest::retry::never())
+        .pool_idle_timeout(KEEP_IDLE)
+        .user_agent(concat!("Switchhook/", env!("CARGO_PKG_VERSION")));
+    if let Some(path) = &config.extra_ca {
+        let unusable = || format!("the certificate authorities in {} cannot be used", path.display());
+        let pem = std::fs::read(path).with_context(unusable)?;
+        builder = builder.tls_certs_merge(Certificate::from_pem_bundle(&pem).with_context(unusable)?);
+    }
+    Ok(builder)
+}
+
+/// Sends requests to customers' URLs.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    policy: AddressPolicy,
+    deadline: Duration,
+}
+
+/// What came back.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `Retry-After` header.
+    pub retry_after: Option<String>,
+    /// The beginning of the body, as text; at most 1 KiB.
+    pub excerpt: String,
+}
+
+/// Why there is no answer. The words may be shown to the customer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The URL may not be used, or no longer.
+    #[error("the URL {0}")]
+    Url(#[from] UrlRefusal),
+    /// The host has an address that may not be connected to.
+    #[error("the host cannot be reached: {0}")]
+    Refused(#[from] Refusal),
+    /// The host has no address.
+    #[error("the host name could not be resolved")]
+    Unknown,
+    /// The deadline passed.
+    #[error("no answer within {} s", .0.as_secs_f32())]
+    Timeout(Duration),
+    /// No connection came about.
+    #[error("no connection could be made: {0}")]
+    Connect(String),
+    /// The connection broke, or the answer was no HTTP.
+    #[error("no answer could be read: {0}")]
+    Broken(String),
+}
+
+impl Client {
+    /// A client under `policy`, whose requests take at most `deadline`.
+    ///
+    /// # Errors
+    /// As [`builder`].
+    pub fn new(config: &Config, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
+        let http = builder(config, policy)?.build().or_else(|error| {
+            // A container may have none; plain HTTP and `extra_ca` still work.
+            tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
+            builder(config, policy)?
+                .tls_certs_only([])
+                .build()
+                .context("the client for outgoing requests cannot be made")
+        })?;
+        Ok(Self { http, policy: policy.clone(), deadline })
+    }
+
+    /// Sends `body` and reads the answer, at most 16 KiB of it.
+    ///
+    /// # Errors
+    /// When nothing could be sent or no status came back. What goes wrong after the status is no error.
+    pub async fn post(&self, url: &str, headers: HeaderMap, body: Vec<u8>) -> Result<Answer, SendError> {
+        let url = judge_url(url, &self.policy)?;
+        // The deadline is for everything, from the look-up of the name to the end of the body.
+        let request = self.http.post(url).headers(headers).body(body).timeout(self.deadline);
+        let mut response = request.send().await.map_err(|error| self.explain(&error))?;
+        self.check_peer(&response)?;
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Ok(Answer { status: response.status().as_u16(), retry_after, excerpt: beginning(&mut response).await })
+    }
+
+    /// The resolver gave vetted addresses only; this is the second lock on the same door.
+    fn check_peer(&self, response: &Response) -> Result<(), SendError> {
+        response.remote_addr().map_or(Ok(()), |peer| Ok(self.policy.judge(peer.ip())?))
+    }
+
+    fn explain(&self, error: &reqwest::Error) -> SendError {
+        match LookupError::in_chain(error) {
+            Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
+            Some(LookupError::Unknown) => SendError::Unknown,
+            None if error.is_timeout() => SendError::Timeout(self.deadline),
+            None if error.is_connect() => SendError::Connect(innermost(error)),
+            None => SendError::Broken(innermost(error)),
+        }
+    }
+}
+
+/// The beginning of a body as text that both databases keep. Reading stops at the limit, the end, the deadline or an error.
+async fn beginning(response: &mut Response) -> String {
+    let (mut kept, mut read) = (Vec::new(), 0);
+    while read < READ_LIMIT {
+        let Ok(Some(chunk)) = response.chunk().await else { break };
+        read += chunk.len();
+        kept.extend_from_slice(&chunk[..chunk.len().min(EXCERPT - kept.len())]);
+    }
+    String::from_utf8_lossy(&kept).replace('\0', "\u{fffd}")
+}
+
+/// The words of the error at the bottom, such as `Connection refused`.
+fn innermost(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error).to_string()
+}
+
+#[cfg(test)]
+mod tests;

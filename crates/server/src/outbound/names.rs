@@ -1,0 +1,93 @@
+//! From host names to addresses that may be connected to.
+
+use std::error::Error;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use switchhook_core::webhook::{AddressPolicy, Refusal};
+
+use super::dns;
+use crate::config::Config;
+
+/// Looks names up, with the system's resolver or the configured name server.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    server: Option<SocketAddr>,
+}
+
+/// Why a name leads nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LookupError {
+    /// It has no address, or no name server says so.
+    #[error("the host name could not be resolved")]
+    Unknown,
+    /// One of its addresses may not be connected to.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+impl LookupError {
+    /// The look-up that an error of the HTTP client is about.
+    pub(super) fn in_chain<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            next = error.source();
+        }
+        None
+    }
+}
+
+impl Names {
+    /// As configured.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        Self { server: config.dns }
+    }
+
+    /// Every address of a name, each of which `policy` accepts: one forbidden address is enough to refuse the name, or
+    /// whoever owns it could mix one in and try until it is taken.
+    ///
+    /// # Errors
+    /// When there is no address, or a forbidden one.
+    pub async fn vetted(self, host: &str, policy: &AddressPolicy) -> Result<Vec<IpAddr>, LookupError> {
+        let addresses = self.addresses(host).await.map_err(|_| LookupError::Unknown)?;
+        if addresses.is_empty() {
+            return Err(LookupError::Unknown);
+        }
+        addresses.iter().try_for_each(|address| policy.judge(*address))?;
+        Ok(addresses)
+    }
+
+    async fn addresses(self, host: &str) -> io::Result<Vec<IpAddr>> {
+        match self.server {
+            None => Ok(tokio::net::lookup_host((host, 0)).await?.map(|address| address.ip()).collect()),
+            // No name server is asked for this name (RFC 6761 section 6.3).
+            Some(_) if host == "localhost" => {
+                Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)])
+            }
+            Some(server) => dns::addresses(server, host).await,
+        }
+    }
+}
+
+/// The resolver of the HTTP client.
+pub(super) struct Guard {
+    pub(super) names: Names,
+    pub(super) policy: AddressPolicy,
+}
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (names, policy) = (self.names, self.policy.clone());
+        Box::pin(async move {
+            let addresses = names.vetted(name.as_str(), &policy).await?;
+            // Port 0 stands for the URL's.
+            let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! Where requests go and, above all, where they do not.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::*;
+
+const SOON: Duration = Duration::from_secs(5);
+
+/// Answers every connection with `answer`, and counts the connections.
+async fn listener(answer: &'static [u8]) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = connections.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(async move {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(answer).await;
+                // Held open: a body without an end is not waited for longer than the deadline.
+                let _ = stream.read(&mut [0; 4096]).await;
+            });
+        }
+    });
+    (address, connections)
+}
+
+fn client(allow: &str, dns: Option<SocketAddr>, deadline: Duration) -> Client {
+    let config = Config { dns, ..Config::for_tests("/nonexistent") };
+    Client::new(&config, &allow.parse().expect("a policy"), deadline).expect("a client")
+}
+
+async fn post(client: &Client, url: &str) -> Result<Answer, SendError> {
+    client.post(url, HeaderMap::new(), b"{}".to_vec()).await
+}
+
+#[tokio::test]
+async fn addresses_that_are_not_public_are_refused_in_every_notation() {
+    let client = client("http", None, SOON);
+    for host in [
+        "127.0.0.1",
+        "2130706433",
+        "10.0.0.1",
+        "169.254.169.254",
+        "168.63.129.16",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:169.254.169.254]",
+        "[64:ff9b::a9fe:a9fe]",
+        "[fe80::1]",
+        "[fd00:ec2::254]",
+        "0.0.0.0",
+    ] {
+        let refused = post(&client, &format!("http://{host}/")).await.expect_err(host);
+        assert!(matches!(refused, SendError::Url(UrlRefusal::Address(_))), "{host}: {refused:?}");
+    }
+    assert_eq!(post(&client, "http://localhost/").await.expect_err("local"), SendError::Url(UrlRefusal::PrivateName));
+}
+
+#[tokio::test]
+async fn a_name_is_refused_for_one_forbidden_address_among_good_ones() {
+    let (address, connections) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let url = format!("http://hooks.example.com:{}/", address.port());
+    for forbidden in ["127.0.0.1", "169.254.169.254", "10.1.2.3", "::1", "::ffff:127.0.0.1", "fe80::1"] {
+        let forbidden: IpAddr = forbidden.parse().expect("an address");
+        let names = dns::tests::server(vec!["8.8.8.8".parse().unwrap(), forbidden]).await;
+        let refused = post(&client("http", Some(names), SOON), &url).await.expect_err("forbidden");
+        assert!(matches!(refused, SendError::Refused(_)), "{forbidden}: {refused:?}");
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 0, "nothing was even connected to");
+
+    let names = dns::tests::server(vec!["127.0.0.1".parse().unwrap()]).await;
+    let answer = post(&client("127.0.0.0/8,http", Some(names), SOON), &url).await.expect("the operator allows it");
+    assert_eq!((answer.status, connections.load(Ordering::SeqCst)), (200, 1));
+
+    let empty = dns::tests::server(Vec::new()).await;
+    assert_eq!(post(&client("http", Some(empty), SOON), &url).await.expect_err("no address"), SendError::Unknown);
+}
+
+#[tokio::test]
+async fn redirects_are_answers_and_are_not_followed() {
+    let (elsewhere, reached) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let answer =
+        format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{elsewhere}/\r\ncontent-length: 0\r\n\r\n");
+    let (address, _) = listener(answer.leak().as_bytes()).await;
+    let answer = post(&client("127.0.0.0/8,http", None, SOON), &format!("http://{address}/")).await.expect("an answer");
+    assert_eq!((answer.status, reached.load(Ordering::SeqCst)), (307, 0));
+}
+
+#[tokio::test]
+async fn the_status_counts_even_when_the_body_never_ends_and_silence_is_a_timeout() {
+    let short = Duration::from_millis(300);
+    let client = client("127.0.0.0/8,http", None, short);
+    let (endless, _) = listener(b"HTTP/1.1 503 Busy\r\nretry-after: 7\r\ncontent-length: 100\r\n\r\nwait\0").await;
+    let answer = post(&client, &format!("http://{endless}/")).await.expect("a status");
+    assert_eq!((answer.status, answer.retry_after.as_deref()), (503, Some("7")));
+    assert_eq!(answer.excerpt, "wait\u{fffd}", "no database takes a NUL in text");
+
+    let (silent, _) = listener(b"").await;
+    assert_eq!(post(&client, &format!("http://{silent}/")).await.expect_err("silence"), SendError::Timeout(short));
+
+    let gone = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound");
+    let refused = post(&client, &format!("http://{gone}/")).await.expect_err("nobody listens");
+    assert!(matches!(&refused, SendError::Connect(words) if words.contains("refused")), "{refused:?}");
+}
+
+#[tokio::test]
+async fn no_more_than_the_limit_of_an_answer_is_read() {
+    let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1048576\r\n\r\n".as_slice();
+    let (address, _) = listener([head, &[b'x'; READ_LIMIT]].concat().leak()).await;
+    let patient = client("127.0.0.0/8,http", None, SOON * 100);
+    let url = format!("http://{address}/");
+    // Reading on would be waiting: the rest never comes.
+    let answer = tokio::time::timeout(SOON, post(&patient, &url)).await.expect("it stops").expect("a status");
+    assert_eq!((answer.status, answer.excerpt.len()), (200, EXCERPT));
+}

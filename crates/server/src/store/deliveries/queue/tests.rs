@@ -1,0 +1,191 @@
+//! Which deliveries are claimed, and whose outcomes count.
+
+use std::collections::BTreeSet;
+
+use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
+use switchhook_core::webhook::SigningSecret;
+
+use super::*;
+use crate::clock;
+use crate::config::Config;
+use crate::store::deliveries::{self, NewDelivery};
+use crate::store::tenants::OwnLimits;
+use crate::store::testing::{TestStore, now, stores, tenant};
+use crate::store::webhooks;
+use crate::vault::Vault;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+async fn endpoint(test: &TestStore, tenant: TenantId) -> WebhookId {
+    let vault = Vault::from_config(&Config::for_tests(test.folder.path())).expect("a key file");
+    let id = WebhookId::new(now(), clock::random());
+    let secret = SigningSecret::generate([1; 32]);
+    let row = WebhookRow::new(id, tenant, "https://example.com/".to_owned(), &vault, &secret, now());
+    let mut tx = test.store.begin().await.expect("a transaction");
+    webhooks::insert(&mut tx, &row).await.expect("an endpoint");
+    tx.commit().await.expect("committed");
+    id
+}
+
+/// A delivery of event number `sequence` of `call`, due at `at`.
+async fn queue(
+    store: &Store,
+    tenant: TenantId,
+    webhook: WebhookId,
+    call: CallId,
+    sequence: i64,
+    at: Timestamp,
+) -> Uuid {
+    let id = DeliveryId::new(at, clock::random());
+    let of = Some((call, Some(sequence)));
+    let new = NewDelivery { id, tenant, webhook, of, event: "call.dialing", body: b"{}".to_vec(), now: at };
+    let mut tx = store.begin().await.expect("a transaction");
+    deliveries::insert(&mut tx, &new).await.expect("queued");
+    tx.commit().await.expect("committed");
+    id.uuid()
+}
+
+fn call() -> CallId {
+    CallId::new(now(), clock::random())
+}
+
+async fn claim_at(store: &Store, at: Timestamp, limit: i64) -> Vec<Claimed> {
+    let batches = claim_due_for_worker(store, at, at + MINUTE, limit).await.expect("a claim");
+    batches.into_iter().flat_map(|batch| batch.attempts).collect()
+}
+
+fn ids(claimed: &[Claimed]) -> Vec<Uuid> {
+    claimed.iter().map(|claimed| claimed.lease.id).collect()
+}
+
+async fn finish(store: &Store, claimed: &Claimed, then: Then) -> bool {
+    let outcome = Outcome { status: Some(500), then, ..Outcome::default() };
+    finish_for_worker(store, &claimed.lease, now(), &outcome).await.expect("recorded")
+}
+
+#[tokio::test]
+async fn events_of_one_call_are_first_sent_one_after_another_and_retries_come_last() {
+    for test in stores().await {
+        let store = &test.store;
+        let tenant = tenant(store, OwnLimits::default()).await;
+        let (webhook, one, other) = (endpoint(&test, tenant).await, call(), call());
+        // Both in the same microsecond, as when a carrier's report ends a call: only the sequence tells them apart.
+        let second = queue(store, tenant, webhook, one, 2, now()).await;
+        let first = queue(store, tenant, webhook, one, 1, now()).await;
+        let elsewhere = queue(store, tenant, webhook, other, 1, now()).await;
+
+        let claimed = claim_at(store, now(), 100).await;
+        assert_eq!(BTreeSet::from_iter(ids(&claimed)), BTreeSet::from([first, elsewhere]), "{}", test.engine);
+        assert!(claim_at(store, now(), 100).await.is_empty(), "the second waits while the first is under way");
+
+        let of_one = claimed.iter().find(|claimed| claimed.lease.id == first).expect("claimed");
+        assert!(finish(store, of_one, Then::RetryAt(now())).await);
+        let claimed = claim_at(store, now(), 1).await;
+        assert_eq!(ids(&claimed), [second], "a first attempt goes before a repeated one, and waits for no other");
+        let claimed = claim_at(store, now(), 100).await;
+        assert_eq!((ids(&claimed), claimed[0].lease.attempts), (vec![first], 2), "{}", test.engine);
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_has_ten_under_way_and_keeps_nobody_else_from_being_served() {
+    for test in stores().await {
+        let store = &test.store;
+        let tenant = tenant(store, OwnLimits::default()).await;
+        let (slow, quick) = (endpoint(&test, tenant).await, endpoint(&test, tenant).await);
+        for _ in 0..25 {
+            queue(store, tenant, slow, call(), 1, now()).await;
+        }
+        let later = queue(store, tenant, quick, call(), 1, now() + MINUTE).await;
+
+        let claimed = claim_at(store, now(), 100).await;
+        assert_eq!(claimed.len(), 10, "{}", test.engine);
+        assert_eq!(ids(&claim_at(store, now() + MINUTE, 100).await), [later], "the other endpoint, when it is due");
+        assert!(finish(store, &claimed[0], Then::Succeeded).await);
+        assert!(finish(store, &claimed[1], Then::Failed).await);
+        assert_eq!(claim_at(store, now(), 100).await.len(), 2, "{}", test.engine);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_that_claim_at_once_share_the_ten_of_an_endpoint() {
+    for test in stores().await {
+        let tenant = tenant(&test.store, OwnLimits::default()).await;
+        let webhook = endpoint(&test, tenant).await;
+        for _ in 0..100 {
+            queue(&test.store, tenant, webhook, call(), 1, now()).await;
+        }
+        for round in 0..5 {
+            let node = |store: Store| tokio::spawn(async move { claim_at(&store, now(), 3).await });
+            let nodes: Vec<_> = (0..16).map(|_| node(test.store.clone())).collect();
+            let mut claimed = Vec::new();
+            for node in nodes {
+                claimed.extend(node.await.expect("no panic"));
+            }
+            assert!(claimed.len() <= 10, "round {round} on {}: {}", test.engine, claimed.len());
+            assert_eq!(BTreeSet::from_iter(ids(&claimed)).len(), claimed.len(), "each by one node only");
+            for claimed in &claimed {
+                assert!(finish(&test.store, claimed, Then::Succeeded).await);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_outcome_counts_once_and_only_under_its_lease() {
+    for test in stores().await {
+        let store = &test.store;
+        let tenant = tenant(store, OwnLimits::default()).await;
+        let webhook = endpoint(&test, tenant).await;
+        let id = DeliveryId::from_uuid(queue(store, tenant, webhook, call(), 1, now()).await);
+        let claimed = claim_at(store, now(), 1).await.remove(0);
+
+        let later = now() + MINUTE + MINUTE;
+        let mut conn = store.read().await.expect("a connection");
+        assert!(abandoned_for_recovery(&mut conn, now()).await.expect("a read").is_empty(), "its lease still runs");
+        let abandoned = abandoned_for_recovery(&mut conn, later).await.expect("a read");
+        assert_eq!(abandoned, [claimed.lease], "{}", test.engine);
+        let taken_over = Outcome { then: Then::RetryAt(now()), error: Some("died".into()), ..Outcome::default() };
+        assert!(finish_for_worker(store, &abandoned[0], later, &taken_over).await.expect("recorded"));
+        assert!(!finish(store, &claimed, Then::Succeeded).await, "the node that was given up comes back too late");
+
+        let again = claim_at(store, now(), 1).await.remove(0);
+        assert!(!finish(store, &claimed, Then::Succeeded).await, "and its token is old");
+        assert!(finish(store, &again, Then::Failed).await);
+        let row = deliveries::get(&mut conn, tenant, webhook, id).await.expect("a read").expect("the delivery");
+        assert_eq!((row.state.as_str(), row.attempts, row.next_attempt_at), ("failed", 2, None), "{}", test.engine);
+        let log = deliveries::attempts(&mut conn, tenant, id).await.expect("a read");
+        let log: Vec<_> =
+            log.iter().map(|attempt| (attempt.number, attempt.error.as_deref(), attempt.status)).collect();
+        assert_eq!(log, [(1, Some("died"), None), (2, None, Some(500))], "{}", test.engine);
+    }
+}
+
+#[tokio::test]
+async fn nothing_waits_for_an_endpoint_that_is_disabled() {
+    for test in stores().await {
+        let store = &test.store;
+        let tenant = tenant(store, OwnLimits::default()).await;
+        let webhook = endpoint(&test, tenant).await;
+        let under_way = queue(store, tenant, webhook, call(), 1, now()).await;
+        let claimed = claim_at(store, now(), 1).await.remove(0);
+        let waiting = queue(store, tenant, webhook, call(), 1, now()).await;
+
+        let mut tx = store.begin().await.expect("a transaction");
+        let mut row = webhooks::get(&mut tx, tenant, webhook).await.expect("a read").expect("the endpoint");
+        row.enabled = false;
+        webhooks::update(&mut tx, &row).await.expect("disabled");
+        tx.commit().await.expect("committed");
+
+        assert!(claim_at(store, now(), 100).await.is_empty(), "{}", test.engine);
+        cancel_disabled_for_recovery(store).await.expect("canceled");
+        assert!(finish(store, &claimed, Then::RetryAt(now())).await);
+        let mut conn = store.read().await.expect("a connection");
+        for id in [under_way, waiting] {
+            let id = DeliveryId::from_uuid(id);
+            let row = deliveries::get(&mut conn, tenant, webhook, id).await.expect("a read").expect("the delivery");
+            assert_eq!((row.state.as_str(), row.next_attempt_at), ("canceled", None), "{}", test.engine);
+        }
+        assert_eq!(next_due_for_worker(&mut conn).await.expect("a read"), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! Webhook endpoints.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use sqlx::FromRow;
+use sqlx::types::Json;
+use switchhook_core::Timestamp;
+use switchhook_core::id::{TenantId, WebhookId};
+use switchhook_core::webhook::{EventFilter, SigningSecret};
+use uuid::Uuid;
+
+use super::{Conn, Tx, on};
+use crate::vault::Vault;
+
+/// How long a replaced secret still signs beside its successor.
+pub const OVERLAP: Duration = Duration::from_secs(24 * 3600);
+
+/// A row of `webhooks`.
+#[derive(Clone, FromRow)]
+#[expect(missing_docs, reason = "the migration describes the columns")]
+pub struct WebhookRow {
+    pub id: Uuid,
+    pub tenant_id: Uuid,
+    pub url: String,
+    pub events: Json<EventFilter>,
+    pub enabled: bool,
+    pub secret: Vec<u8>,
+    pub previous_secret: Option<Vec<u8>>,
+    pub previous_until: Option<i64>,
+    pub failing_since: Option<i64>,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+impl WebhookRow {
+    /// A new, enabled endpoint for every event.
+    #[must_use]
+    pub fn new(
+        id: WebhookId,
+        tenant: TenantId,
+        url: String,
+        vault: &Vault,
+        secret: &SigningSecret,
+        now: Timestamp,
+    ) -> Self {
+        let mut row = Self {
+            id: id.uuid(),
+            tenant_id: tenant.uuid(),
+            url,
+            events: Json::default(),
+            enabled: true,
+            secret: Vec::new(),
+            previous_secret: None,
+            previous_until: None,
+            failing_since: None,
+            created_at: now.as_micros(),
+            updated_at: now.as_micros(),
+        };
+        row.secret = row.sealed(vault, secret);
+        row
+    }
+
+    /// Puts `secret` in place of the present one, which goes on signing for [`OVERLAP`].
+    pub fn rotate(&mut self, vault: &Vault, secret: &SigningSecret, now: Timestamp) {
+        let sealed = self.sealed(vault, secret);
+        self.previous_secret = Some(std::mem::replace(&mut self.secret, sealed));
+        self.previous_until = Some((now + OVERLAP).as_micros());
+    }
+
+    /// What deliveries are signed with at `now`, the newest first.
+    ///
+    /// # Errors
+    /// When a secret was sealed with another key, or changed.
+    pub fn secrets(&self, vault: &Vault, now: Timestamp) -> anyhow::Result<Vec<SigningSecret>> {
+        let overlap = self.previous_until.is_some_and(|until| now.as_micros() < until);
+        let previous = self.previous_secret.iter().filter(|_| overlap);
+        std::iter::once(&self.secret).chain(previous).map(|sealed| self.open(vault, sealed)).collect()
+    }
+
+    fn open(&self, vault: &Vault, sealed: &[u8]) -> anyhow::Result<SigningSecret> {
+        let plain = vault.open(&self.context(), sealed)?;
+        let text = std::str::from_utf8(plain.reveal()).context("the stored signing secret is not text")?;
+        Ok(SigningSecret::parse(text)?)
+    }
+
+    fn sealed(&self, vault: &Vault, secret: &SigningSecret) -> Vec<u8> {
+        vault.seal(&self.context(), secret.reveal().as_bytes())
+    }
+
+    /// What its secrets are sealed for: they open in this row only.
+    fn context(&self) -> String {
+        format!("webhook/{}/{}", self.tenant_id, self.id)
+    }
+}
+
+/// Writes a new row.
+///
+/// # Errors
+/// When the database fails.
+pub async fn insert(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
+    const SQL: &str = "INSERT INTO webhooks (id, tenant_id, url, events, enabled, secret, created_at, updated_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(row.id)
+        .bind(row.tenant_id)
+        .bind(&row.url)
+        .bind(&row.events)
+        .bind(row.enabled)
+        .bind(&row.secret)
+        .bind(row.created_at)
+        .bind(row.updated_at)
+        .execute(c)
+        .await
+        .map(drop))
+}
+
+/// Writes what may change of a row.
+///
+/// # Errors
+/// When the database fails.
+pub async fn update(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE webhooks SET url = $3, events = $4, enabled = $5, secret = $6, previous_secret = $7, \
+        previous_until = $8, updated_at = $9 WHERE tenant_id = $1 AND id = $2";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(row.tenant_id)
+        .bind(row.id)
+        .bind(&row.url)
+        .bind(&row.events)
+        .bind(row.enabled)
+        .bind(&row.secret)
+        .bind(&row.previous_secret)
+        .bind(row.previous_until)
+        .bind(row.updated_at)
+        .execute(c)
+        .await
+        .map(drop))
+}
+
+/// One endpoint.
+///
+/// # Errors
+/// When the database fails.
+pub async fn get(conn: &mut Conn, tenant: TenantId, id: WebhookId) -> Result<Option<WebhookRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+}
+
+/// A page of a tenant's endpoints, newest first, and one row more when there are more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(
+    conn: &mut Conn,
+    tenant: TenantId,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<WebhookRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM webhooks WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    let before = before.unwrap_or(Uuid::max());
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
+}
+
+/// Deletes an endpoint and its deliveries; whether there was one.
+///
+/// # Errors
+/// When the database fails.
+pub async fn delete(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "DELETE FROM webhooks WHERE tenant_id = $1 AND id = $2";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected() > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::store::testing::now;
+
+    #[test]
+    fn a_replaced_secret_signs_for_a_day_and_secrets_open_in_their_row_only() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let vault = Vault::from_config(&Config::for_tests(folder.path())).expect("a key file");
+        let (old, new) = (SigningSecret::generate([1; 32]), SigningSecret::generate([2; 32]));
+        let row = |id: [u8; 10]| {
+            let (id, tenant) = (WebhookId::new(now(), id), TenantId::new(now(), [0; 10]));
+            WebhookRow::new(id, tenant, "https://example.com/".to_owned(), &vault, &old, now())
+        };
+        let mut rotated = row([1; 10]);
+        rotated.rotate(&vault, &new, now());
+        let last = now() + OVERLAP - Duration::from_micros(1);
+        assert_eq!(rotated.secrets(&vault, last).expect("ours"), [new.clone(), old.clone()]);
+        assert_eq!(rotated.secrets(&vault, now() + OVERLAP).expect("ours"), [new]);
+
+        let mut thief = row([2; 10]);
+        assert_eq!(thief.secrets(&vault, now()).expect("its own"), [old]);
+        thief.secret = rotated.secret;
+        assert!(thief.secrets(&vault, now()).is_err(), "copied from another row");
+    }
+}

@@ -1,0 +1,249 @@
+//! The worker: claims due deliveries, sends each, and records what came of it.
+//!
+//! Rows are the truth. A hint, the end of an attempt or the clock makes the worker look at them again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use switchhook_core::Timestamp;
+use switchhook_core::webhook::{SigningSecret, is_success, retry_after};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::{DELIVERY, EVENT, SIGNATURE};
+use crate::clock::{self, Clock};
+use crate::config::Config;
+use crate::hints::Hints;
+use crate::outbound::{Answer, Client, SendError};
+use crate::store::Store;
+use crate::store::deliveries::queue::{self, Batch, Claimed, Lease, Outcome, Then};
+use crate::store::webhooks::WebhookRow;
+use crate::vault::Vault;
+
+/// Attempts under way in this process. An endpoint holds at most ten, so slow ones do not fill this easily.
+const IN_FLIGHT: usize = 1024;
+/// The longest time between two looks at the queue; other nodes put deliveries into it too.
+const LOOK: Duration = Duration::from_millis(500);
+/// How often attempts of dead nodes are looked for.
+const RECOVERY: Duration = Duration::from_secs(5);
+/// A lease outlives the deadline of its attempt by this, which leaves time to record the outcome.
+const MARGIN: Duration = Duration::from_secs(10);
+/// Pauses between tries to record an outcome while the database fails; then the lease runs out.
+const RECORD_AGAIN: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(3)];
+/// Attempts by result: `succeeded`, `failed`.
+const ATTEMPTS: &str = "switchhook_webhook_attempts_total";
+/// Seconds an attempt takes.
+const DURATION: &str = "switchhook_webhook_attempt_duration_seconds";
+
+/// Sends webhook deliveries.
+pub struct Worker(Arc<Parts>);
+
+struct Parts {
+    store: Store,
+    clock: Clock,
+    config: Arc<Config>,
+    vault: Vault,
+    hints: Hints,
+    client: Client,
+}
+
+/// Where to send, and what to sign with.
+struct Target {
+    url: String,
+    /// `None` when the secrets cannot be opened.
+    secrets: Option<Vec<SigningSecret>>,
+}
+
+impl Worker {
+    /// A worker that has not begun.
+    ///
+    /// # Errors
+    /// When the client for outgoing requests cannot be made, for example because of an unusable `extra_ca`.
+    pub fn new(store: Store, clock: Clock, config: Arc<Config>, vault: Vault, hints: Hints) -> anyhow::Result<Self> {
+        let client = Client::new(&config, &config.webhook_allow, config.webhook_timeout)?;
+        metrics::describe_counter!(ATTEMPTS, "Attempts to deliver a webhook, by result");
+        metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long attempts to deliver a webhook take");
+        Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, client })))
+    }
+
+    /// Delivers until `stop`; then what is under way is finished, and nothing new begun.
+    pub async fn run(self, stop: CancellationToken) {
+        tokio::join!(self.deliver(&stop), self.recover(&stop));
+    }
+
+    async fn deliver(&self, stop: &CancellationToken) {
+        let mut sending = JoinSet::new();
+        while !stop.is_cancelled() {
+            while sending.try_join_next().is_some() {}
+            let now = self.0.clock.now();
+            match self.begin(&mut sending, now).await {
+                Ok(0) => {}
+                Ok(_) => continue,
+                Err(error) => tracing::warn!(%error, "deliveries could not be claimed; trying again"),
+            }
+            let pause = self.until_due(now).await;
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = self.0.hints.webhooks.notified() => {}
+                Some(_) = sending.join_next() => {}
+                () = sleep(pause) => {}
+            }
+        }
+        while sending.join_next().await.is_some() {}
+    }
+
+    /// Claims what is due and begins to send it. How many attempts that are.
+    async fn begin(&self, sending: &mut JoinSet<()>, now: Timestamp) -> Result<usize, sqlx::Error> {
+        let free = i64::try_from(IN_FLIGHT.saturating_sub(sending.len())).unwrap_or(0);
+        if free == 0 {
+            return Ok(0);
+        }
+        let until = now + self.0.config.webhook_timeout + MARGIN;
+        let mut begun = 0;
+        for Batch { endpoint, attempts } in queue::claim_due_for_worker(&self.0.store, now, until, free).await? {
+            let target = Arc::new(self.0.target(endpoint, now));
+            begun += attempts.len();
+            for claimed in attempts {
+                sending.spawn(attempt(self.0.clone(), target.clone(), claimed));
+            }
+        }
+        Ok(begun)
+    }
+
+    /// How long to wait after a look at `looked_at` that found nothing to begin.
+    async fn until_due(&self, looked_at: Timestamp) -> Duration {
+        let next = async { queue::next_due_for_worker(&mut self.0.store.read().await?).await };
+        match next.await {
+            // What was due then waits for something else: its turn, or an attempt to end.
+            Ok(Some(at)) if at > looked_at => at.since(self.0.clock.now()).min(LOOK),
+            Ok(_) | Err(_) => LOOK,
+        }
+    }
+
+    async fn recover(&self, stop: &CancellationToken) {
+        while !stop.is_cancelled() {
+            if let Err(error) = self.0.take_over_abandoned().await {
+                tracing::warn!(%error, "deliveries of dead nodes could not be taken over; trying again");
+            }
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = sleep(RECOVERY) => {}
+            }
+        }
+    }
+}
+
+async fn attempt(parts: Arc<Parts>, target: Arc<Target>, claimed: Claimed) {
+    let start = Instant::now();
+    let sent = parts.send(&target, &claimed).await;
+    let outcome = parts.outcome(claimed.lease, sent, start.elapsed());
+    let result = if outcome.then == Then::Succeeded { "succeeded" } else { "failed" };
+    metrics::counter!(ATTEMPTS, "result" => result).increment(1);
+    metrics::histogram!(DURATION).record(start.elapsed().as_secs_f64());
+    parts.record(&claimed.lease, &outcome).await;
+}
+
+/// An attempt that came to nothing before anything was sent, or that was answered or not.
+enum Sent {
+    Unsigned,
+    Tried(Result<Answer, SendError>),
+}
+
+impl Parts {
+    fn target(&self, endpoint: WebhookRow, now: Timestamp) -> Target {
+        let secrets = endpoint.secrets(&self.vault, now);
+        if let Err(error) = &secrets {
+            tracing::error!(webhook = %endpoint.id, %error, "the signing secret of a webhook cannot be opened");
+        }
+        Target { url: endpoint.url, secrets: secrets.ok() }
+    }
+
+    async fn send(&self, target: &Target, claimed: &Claimed) -> Sent {
+        let at = self.clock.now();
+        let headers = target.secrets.as_ref().and_then(|secrets| headers(secrets, at, claimed).ok());
+        match headers {
+            Some(headers) => Sent::Tried(self.client.post(&target.url, headers, claimed.body.clone()).await),
+            None => Sent::Unsigned,
+        }
+    }
+
+    fn outcome(&self, lease: Lease, sent: Sent, took: Duration) -> Outcome {
+        let (status, wish, error, excerpt) = match sent {
+            Sent::Tried(Ok(answer)) => {
+                let wish = answer.retry_after.and_then(|text| retry_after(answer.status, &text, self.clock.now()));
+                let error = (!is_success(answer.status)).then(|| format!("the receiver answered {}", answer.status));
+                (Some(answer.status), wish, error, Some(answer.excerpt))
+            }
+            Sent::Tried(Err(error)) => (None, None, Some(error.to_string()), None),
+            Sent::Unsigned => (None, None, Some("the signing secret could not be opened".to_owned()), None),
+        };
+        let then = if error.is_none() { Then::Succeeded } else { self.after_failure(lease, wish) };
+        Outcome { duration: Some(took), status, error, response_excerpt: excerpt, then }
+    }
+
+    fn after_failure(&self, lease: Lease, wish: Option<Duration>) -> Then {
+        let attempts = u32::try_from(lease.attempts).unwrap_or(u32::MAX);
+        let random = u32::from_ne_bytes(clock::random());
+        let next = self.config.webhook_schedule.next_attempt(attempts, self.clock.now(), wish, random);
+        next.map_or(Then::Failed, Then::RetryAt)
+    }
+
+    async fn record(&self, lease: &Lease, outcome: &Outcome) {
+        for pause in RECORD_AGAIN.map(Some).into_iter().chain([None]) {
+            match queue::finish_for_worker(&self.store, lease, self.clock.now(), outcome).await {
+                Ok(true) => return,
+                Ok(false) => {
+                    tracing::debug!(delivery = %lease.id, "the outcome came too late: the lease was lost");
+                    return;
+                }
+                Err(error) => tracing::warn!(delivery = %lease.id, %error, "an outcome could not be recorded"),
+            }
+            if let Some(pause) = pause {
+                sleep(pause).await;
+            }
+        }
+    }
+
+    /// Attempts whose node died count as failed; nobody knows whether the receiver saw them.
+    async fn take_over_abandoned(&self) -> Result<(), sqlx::Error> {
+        let now = self.clock.now();
+        let abandoned = queue::abandoned_for_recovery(&mut self.store.read().await?, now).await?;
+        for lease in &abandoned {
+            let outcome = Outcome {
+                error: Some("the service stopped before an answer was recorded".to_owned()),
+                then: self.after_failure(*lease, None),
+                ..Outcome::default()
+            };
+            queue::finish_for_worker(&self.store, lease, now, &outcome).await?;
+        }
+        queue::cancel_disabled_for_recovery(&self.store).await?;
+        if !abandoned.is_empty() {
+            self.hints.webhooks.notify_one();
+        }
+        Ok(())
+    }
+}
+
+/// The headers of one attempt, signed at `at` in our form and in that of Standard Webhooks.
+fn headers(secrets: &[SigningSecret], at: Timestamp, claimed: &Claimed) -> anyhow::Result<HeaderMap> {
+    let id = claimed.lease.id.to_string();
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        (CONTENT_TYPE, "application/json".to_owned()),
+        (HeaderName::from_static(EVENT), claimed.event.clone()),
+        (HeaderName::from_static(DELIVERY), id.clone()),
+        (HeaderName::from_static(SIGNATURE), SigningSecret::header(secrets, at, &claimed.body)),
+        (HeaderName::from_static("webhook-id"), id.clone()),
+        (HeaderName::from_static("webhook-timestamp"), at.as_seconds().to_string()),
+        (HeaderName::from_static("webhook-signature"), SigningSecret::standard_header(secrets, &id, at, &claimed.body)),
+    ] {
+        headers.insert(name, HeaderValue::from_str(&value).context("a header of a delivery")?);
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests;

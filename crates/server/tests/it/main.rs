@@ -1,0 +1,8 @@
+//! The service as its users meet it: one binary of tests, every test with a service of its own.
+//!
+//! They run on SQLite, or on PostgreSQL when `SWITCHHOOK_TEST_POSTGRES` holds the address of a server on which databases may
+//! be created (`ci/with-postgres.sh` starts one).
+
+mod calls;
+mod crash;
+mod harness;
