@@ -3,6 +3,8 @@
 //! Everything the model sends carries the number of its question. What belongs to another question than the one being
 //! thought about came too late, and is dropped.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::Conversation;
@@ -143,6 +145,7 @@ impl Conversation {
         let thinking = self.thinking.as_mut().filter(|thinking| thinking.turn == turn)?;
         let streaming = matches!(thinking.stage, Stage::Streaming(_));
         streaming.then(|| {
+            self.model_waited = Duration::ZERO;
             thinking.stage = Stage::Streaming(now);
             thinking
         })
@@ -232,8 +235,9 @@ impl Conversation {
     /// Forgets the question being answered.
     pub(super) fn cancel_model(&mut self) {
         if let Some(thinking) = self.thinking.take()
-            && matches!(thinking.stage, Stage::Streaming(_))
+            && let Stage::Streaming(since) = thinking.stage
         {
+            self.model_waited += self.now.since(since);
             self.effects.push(Effect::CancelModel { turn: thinking.turn });
         }
     }

@@ -1,6 +1,8 @@
 //! Providers that fail. Once is covered up with a phrase; twice in a row, or for a reason that will not go away, ends the
 //! call.
 
+use std::time::Duration;
+
 use super::Conversation;
 use super::answer::Stage;
 use super::effect::{Effect, End};
@@ -22,6 +24,7 @@ impl Conversation {
     /// The question being answered will not be.
     pub(super) fn fail_model(&mut self, failure: Failure) {
         let Some(thinking) = self.thinking.take() else { return };
+        self.model_waited = Duration::ZERO;
         if thinking.early.is_some() {
             self.speculations = MAX_SPECULATIONS;
             return;
@@ -44,9 +47,10 @@ impl Conversation {
         }
     }
 
+    /// A caller who speaks while they wait takes a question back and asks another one; the waits count together.
     pub(super) fn model_lost_at(&self) -> Option<Timestamp> {
         match self.thinking.as_ref()?.stage {
-            Stage::Streaming(since) => Some(since + self.timings.model_silence),
+            Stage::Streaming(since) => Some(since + self.timings.model_silence.saturating_sub(self.model_waited)),
             _ => None,
         }
     }

@@ -83,6 +83,8 @@ pub struct Conversation {
     turns: u32,
     speculations: u32,
     model_failures: u32,
+    /// How long the model was waited for since its last sign of life, in questions that were taken back.
+    model_waited: Duration,
     voice_failures: u32,
     unclear: u32,
     /// Whether a hang-up was already cancelled because the caller spoke during the goodbye.
@@ -140,6 +142,7 @@ impl Conversation {
             turns: 0,
             speculations: 0,
             model_failures: 0,
+            model_waited: Duration::ZERO,
             voice_failures: 0,
             unclear: 0,
             rescued: false,

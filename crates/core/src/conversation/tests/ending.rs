@@ -64,6 +64,18 @@ fn time_is_up_whatever_is_going_on() {
 }
 
 #[test]
+fn a_question_during_the_goodbye_does_not_buy_more_than_the_longest_duration() {
+    let mut agent = quiet_agent();
+    agent.limits.max_duration_seconds = 10;
+    let mut talk = Talk::with(&agent);
+    talk.until(7_000).caller_says("That is all.", 500).until(9_500);
+    talk.delta("Then have a very good evening.").model_calls("1", "end_call").model_done();
+    talk.until(10_100).caller_says("One more question.", 700).until(40_000);
+    assert_eq!(talk.end(), Some((11_600, &End::AgentHungUp)), "300 ms after its last sound");
+    assert_eq!(talk.asks().len(), 1);
+}
+
+#[test]
 fn a_request_ends_it_at_once_and_the_books_are_closed() {
     let mut talk = Talk::with_answer(&quiet_agent(), "Yes, at ten.");
     talk.until(3_500).tell(Input::HangUpRequested);

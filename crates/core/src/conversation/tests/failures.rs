@@ -28,6 +28,18 @@ fn a_model_that_never_answers_ends_the_call_with_a_word() {
 }
 
 #[test]
+fn asking_whether_anybody_is_there_gives_the_model_no_more_time() {
+    let mut talk = asked();
+    for seconds in (6..60).step_by(6) {
+        if talk.end().is_none() {
+            talk.until(seconds * 1_000).caller_says("Hello?", 500);
+        }
+    }
+    let end = talk.end().expect("it ends");
+    assert!(matches!(end, (0..40_000, End::Failed(failure)) if failure.code == FailureCode::ProviderTimeout), "{end:?}");
+}
+
+#[test]
 fn a_refused_key_is_not_tried_twice() {
     let mut talk = asked();
     talk.model_fails(FailureCode::Config).until(20_000);

@@ -69,6 +69,7 @@ impl Watched {
             Effect::Speak { utterance, text, .. } => {
                 assert!(utterance > self.last_utterance, "utterances rise");
                 assert!(!text.is_empty());
+                assert!(!text.to_lowercase().contains("stale"), "an answer to another question is dropped");
                 self.last_utterance = utterance;
                 self.texts.insert(utterance, text);
             }
@@ -140,7 +141,8 @@ impl Watched {
             8..11 => Input::Partial { text: self.say(b) },
             11..15 => Input::Final { segment, text: self.say(b) },
             15 => Input::TurnJudged,
-            16..20 => Input::ModelDelta { turn, text: format!(" {}", self.say(b)) },
+            16..20 if turn == self.last_ask => Input::ModelDelta { turn, text: format!(" {}", self.say(b)) },
+            16..20 => Input::ModelDelta { turn, text: "Stale, stale, stale. Stale.".to_owned() },
             20 => {
                 let name = if b % 2 == 0 { "end_call" } else { "tables" };
                 let call = ToolCall { id: (b % 4).to_string(), name: name.to_owned(), arguments: json!({}) };
