@@ -122,7 +122,8 @@ impl Ear {
     async fn understand(self, segment: Segment) {
         let core = self.shared.cores.wait().await;
         let text = match self.transcribe(segment.samples, core).await {
-            Ok(text) => text,
+            // The model ends a segment in a comma whether or not the speaker goes on: it tells nothing.
+            Ok(text) => text.trim_end_matches(',').to_owned(),
             Err(error) => {
                 let error = failed(&error);
                 self.send(SttEvent::Failed { code: error.code(), words: error.to_string() }).await;

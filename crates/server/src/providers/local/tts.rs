@@ -1,12 +1,13 @@
 //! hibari as a provider.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use switchhook_core::conversation::SpokenWord;
-use switchhook_media::frame;
 use switchhook_media::resample::Resampler;
+use switchhook_media::{frame, level};
 use tokio::sync::mpsc;
 
 use super::hibari::{self, Hibari, Speech};
@@ -19,6 +20,15 @@ use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 const PIECE: usize = frame::SAMPLE_RATE as usize;
 /// What is kept of what was said, in samples: about twelve minutes in 12 MB.
 const KEPT_SAMPLES: usize = 6_000_000;
+/// Samples in a millisecond.
+const PER_MS: usize = frame::SAMPLE_RATE as usize / 1_000;
+/// Silence is looked for in pieces of 5 ms.
+const LOOK: usize = 5 * PER_MS;
+/// Quieter pieces at the ends are silence.
+const SILENT_DBFS: f32 = -55.0;
+/// Silence that is kept in front, for soft first sounds, and behind, as the pause after a sentence.
+const LEAD: usize = 30 * PER_MS;
+const TAIL: usize = 200 * PER_MS;
 /// The same words sound the same each time.
 const SEED: u64 = 1;
 
@@ -87,13 +97,24 @@ fn say_on_telephone(voice: &Hibari, text: &str, speed: f32, job: &Job) -> Result
         Resampler::new(hibari::SAMPLE_RATE as u32, frame::SAMPLE_RATE).map_err(SpeechError::run("text to speech"))?;
     resampler.process_f32(&samples, &mut telephone);
     resampler.flush_f32(&mut telephone);
-    let samples = telephone.into_iter().map(|sample| (sample.clamp(-1.0, 1.0) * 32_767.0) as i16).collect();
-    let spoken = |word: hibari::TimedWord| SpokenWord {
-        text: word.text,
-        start_ms: u64::from(word.start_ms),
-        end_ms: u64::from(word.end_ms),
+    let samples: Vec<i16> = telephone.into_iter().map(|sample| (sample.clamp(-1.0, 1.0) * 32_767.0) as i16).collect();
+    let kept = without_silence(&samples);
+    let cut_ms = (kept.start / PER_MS) as u64;
+    let length_ms = (kept.len() / PER_MS) as u64;
+    let at = |ms: u32| u64::from(ms).saturating_sub(cut_ms).min(length_ms);
+    let spoken =
+        |word: hibari::TimedWord| SpokenWord { text: word.text, start_ms: at(word.start_ms), end_ms: at(word.end_ms) };
+    Ok(Said { samples: samples[kept].to_vec(), words: words.into_iter().map(spoken).collect() })
+}
+
+/// The part to play: the model puts some 300 ms of silence before what it says and 400 ms behind it, which would be heard
+/// as a delay before an answer and as a gap between its sentences.
+fn without_silence(samples: &[i16]) -> Range<usize> {
+    let audible: Vec<bool> = samples.chunks(LOOK).map(|piece| level::rms_dbfs(piece) > SILENT_DBFS).collect();
+    let (Some(first), Some(last)) = (audible.iter().position(|is| *is), audible.iter().rposition(|is| *is)) else {
+        return 0..0;
     };
-    Ok(Said { samples, words: words.into_iter().map(spoken).collect() })
+    (first * LOOK).saturating_sub(LEAD)..((last + 1) * LOOK + TAIL).min(samples.len())
 }
 
 /// What was said lately: greetings, questions and prompts are the same in every call.
@@ -138,6 +159,17 @@ impl Phrases {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn silence_is_cut_off_the_ends_and_nowhere_else() {
+        let mut samples = vec![3; 4_000];
+        samples.extend(switchhook_media::tone::sine(300.0, 8_000, 0.3, 800));
+        samples.extend([0; 4_000]);
+        samples.extend(switchhook_media::tone::sine(300.0, 8_000, 0.3, 800));
+        samples.extend([0; 4_000]);
+        assert_eq!(without_silence(&samples), 4_000 - LEAD..9_600 + TAIL);
+        assert_eq!(without_silence(&[0; 500]), 0..0);
+    }
 
     #[test]
     fn what_was_not_said_for_longest_is_forgotten_first() {
