@@ -72,7 +72,7 @@ system_packages() {
     local missing=()
     command -v cc >/dev/null || missing+=(gcc libc6-dev)
     command -v git >/dev/null || missing+=(git)
-    command -v curl >/dev/null || missing+=(curl ca-certificates)
+    [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
     # The speech models come as Python packages.
     python3 -m pip --version >/dev/null 2>&1 || missing+=(python3 python3-pip)
     [ -n "$(find /usr/lib/postgresql -name initdb 2>/dev/null)" ] || command -v initdb >/dev/null || missing+=(postgresql)
