@@ -6,11 +6,11 @@ default:
 
 # A spoken phone call on this machine.
 demo *args:
-    cargo run --release -- demo {{args}}
+    cargo run --release -- demo {{ args }}
 
 # The service on 127.0.0.1:8080, with a tenant, an agent and a number.
 dev *args:
-    cargo run -- dev {{args}}
+    cargo run -- dev {{ args }}
 
 # The tests on SQLite. `just test -p switchhook-core` runs those of one crate; ci/test.sh runs everything there is.
 test *args:
@@ -18,7 +18,7 @@ test *args:
 
 # The tests of the service on a PostgreSQL of their own.
 test-postgres *args:
-    ci/with-postgres.sh cargo nextest run -p switchhook -E 'binary(it) | test(/^(store|http|webhooks)::/)' {{args}}
+    ci/with-postgres.sh cargo nextest run -p switchhook -E 'binary(it) | test(/^(store|http|webhooks)::/)' {{ args }}
 
 lint:
     cargo clippy --workspace --all-targets -- -D warnings
@@ -32,7 +32,7 @@ doc:
 
 # What a call costs, with this many at once.
 bench calls="100":
-    cargo run --release -p switchhook --example bench-calls -- --calls {{calls}}
+    cargo run --release -p switchhook --example bench-calls -- --calls {{ calls }}
 
 # Writes the API's description anew, after a change of the API.
 openapi:
