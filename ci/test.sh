@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# Installs what the tests need and runs them all. Works on a bare Debian or Ubuntu machine that has Rust.
+#
+# Every step runs, also after one that failed; the end says which did and how long each took.
+#
+#   ci/test.sh [--without-advisories]
+#
+# --without-advisories: the known security advisories about dependencies are on a server that this machine may not reach; then
+# that step says so and does not count as failed.
+#
+# shellcheck disable=SC2317 # the functions are called by step
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+# The tools of which every machine shall have the same version, unless it has one already.
+NEXTEST=0.9.143
+DENY=0.20.2
+exec 2>&1 # one log, in the order in which things happened
+
+# What a step answers that could find nothing out.
+NOT_CHECKED=77
+may_be_unchecked=no
+case "${1:-}" in
+    "") ;;
+    --without-advisories) may_be_unchecked=yes ;;
+    *)
+        echo "usage: ci/test.sh [--without-advisories]"
+        exit 2
+        ;;
+esac
+
+names=()
+times=()
+results=()
+failed=0
+
+# step NAME COMMAND…: runs it under a heading and notes how it went.
+step() {
+    local name=$1 start=$SECONDS status=0
+    shift
+    printf '\n=== %s\n' "$name"
+    "$@" || status=$?
+    names+=("$name")
+    times+=($((SECONDS - start)))
+    if [ "$status" = 0 ]; then
+        results+=(ok)
+    elif [ "$status" = "$NOT_CHECKED" ] && [ "$may_be_unchecked" = yes ]; then
+        results+=("NOT CHECKED")
+    else
+        results+=("FAILED ($status)")
+        failed=$((failed + 1))
+    fi
+    return "$status"
+}
+
+summary() {
+    printf '\n=== Summary\n'
+    for i in "${!names[@]}"; do
+        printf '%4d s  %-12s %s\n' "${times[$i]}" "${results[$i]}" "${names[$i]}"
+    done
+    printf '%4d s  in all\n' "$SECONDS"
+    printf 'Steps: %d passed, %d failed\n' "$((${#names[@]} - failed))" "$failed"
+}
+
+stop() {
+    summary
+    printf '\n%s\n' "$*"
+    exit 1
+}
+
+system_packages() {
+    local missing=()
+    command -v cc >/dev/null || missing+=(gcc libc6-dev)
+    command -v git >/dev/null || missing+=(git)
+    [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
+    # The speech models come as Python packages.
+    python3 -m pip --version >/dev/null 2>&1 || missing+=(python3 python3-pip)
+    [ -n "$(find /usr/lib/postgresql -name initdb 2>/dev/null)" ] || command -v initdb >/dev/null || missing+=(postgresql)
+    [ ${#missing[@]} -gt 0 ] || return 0
+
+    echo "Installing ${missing[*]}"
+    command -v apt-get >/dev/null || {
+        echo "This is not Debian or Ubuntu: install the packages above by hand."
+        return 1
+    }
+    local as_root=()
+    [ "$(id -u)" = 0 ] || as_root=(sudo)
+    "${as_root[@]}" apt-get update -qq &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}
+
+rust() {
+    if ! command -v cargo >/dev/null && [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ]; then
+        export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+    fi
+    command -v cargo >/dev/null || {
+        echo "Rust is missing. Install rustup as https://rustup.rs says; it reads the version from rust-toolchain.toml."
+        return 1
+    }
+    # rustup downloads the toolchain of rust-toolchain.toml at the first call, if it is not there.
+    rustc --version && cargo clippy --version && cargo fmt --version
+}
+
+# tool NAME VERSION: an installed one is taken as it is. Building it little optimised saves minutes.
+tool() {
+    local version
+    if version=$(cargo "${1#cargo-}" --version 2>/dev/null); then
+        echo "${version%%$'\n'*}"
+        return 0
+    fi
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+        CARGO_PROFILE_RELEASE_DEBUG=false cargo install --locked --version "$2" "$1"
+}
+
+on_postgres() {
+    ci/with-postgres.sh cargo nextest run -p switchhook --profile ci -E 'binary(it) | test(/^(store|http|webhooks)::/)'
+}
+
+documentation() {
+    RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --workspace
+}
+
+openapi() {
+    local fresh
+    fresh=$(cargo run --quiet -p switchhook -- openapi) || return 1
+    if ! diff -u docs/openapi.json - <<<"$fresh"; then
+        echo "docs/openapi.json is not what the program prints. Run: just openapi"
+        return 1
+    fi
+}
+
+# The advisory database is a git repository elsewhere. When it cannot be reached, a copy of the last 90 days in CARGO_HOME will
+# do. Without one nothing is known, and that is not a pass, unless --without-advisories says that it was known beforehand.
+advisories() {
+    if cargo deny fetch db; then
+        cargo deny --offline check advisories
+    elif compgen -G "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs/advisory-db-*" >/dev/null; then
+        echo "The advisory database cannot be reached: the copy from an earlier run is used."
+        cargo deny --offline check advisories
+    else
+        echo "NOT CHECKED: the advisory database cannot be reached, and there is no copy of it."
+        return "$NOT_CHECKED"
+    fi
+}
+
+step "System packages" system_packages || stop "The system packages could not be installed."
+step "Rust" rust || stop "There is no Rust to test with."
+export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+step "cargo-nextest" tool cargo-nextest "$NEXTEST" || stop "cargo-nextest could not be installed."
+step "cargo-deny" tool cargo-deny "$DENY" || stop "cargo-deny could not be installed."
+
+step "Format" cargo fmt --all --check
+step "Lints" cargo clippy --workspace --all-targets --locked -- -D warnings
+step "Tests, on SQLite" env SWITCHHOOK_PROPTEST_CASES="${SWITCHHOOK_PROPTEST_CASES:-100000}" \
+    cargo nextest run --workspace --locked --profile ci
+step "Tests of the service, on PostgreSQL" on_postgres
+step "Examples in the documentation" cargo test --doc --workspace --locked
+step "Documentation" documentation
+step "Licences, bans and sources of dependencies" cargo deny check licenses bans sources
+step "Advisories about dependencies" advisories
+step "docs/openapi.json is up to date" openapi
+
+summary
+[ "$failed" = 0 ]

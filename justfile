@@ -1,0 +1,39 @@
+# The everyday commands: https://just.systems. Each recipe is one line that can be typed without just as well.
+
+# Lists the recipes.
+default:
+    @just --list
+
+# A spoken phone call on this machine.
+demo *args:
+    cargo run --release -- demo {{args}}
+
+# The service on 127.0.0.1:8080, with a tenant, an agent and a number.
+dev *args:
+    cargo run -- dev {{args}}
+
+# The tests on SQLite. `just test -p switchhook-core` runs those of one crate; ci/test.sh runs everything there is.
+test *args:
+    cargo nextest run {{ if args == "" { "--workspace" } else { args } }}
+
+# The tests of the service on a PostgreSQL of their own.
+test-postgres *args:
+    ci/with-postgres.sh cargo nextest run -p switchhook -E 'binary(it) | test(/^(store|http|webhooks)::/)' {{args}}
+
+lint:
+    cargo clippy --workspace --all-targets -- -D warnings
+    cargo deny check
+
+fmt:
+    cargo fmt --all
+
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --workspace --open
+
+# What a call costs, with this many at once.
+bench calls="100":
+    cargo run --release -p switchhook --example bench-calls -- --calls {{calls}}
+
+# Writes the API's description anew, after a change of the API.
+openapi:
+    cargo run --quiet -- openapi > docs/openapi.json
