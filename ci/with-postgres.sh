@@ -63,7 +63,6 @@ quietly "$bin/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w -t 60 \
     start
 
 export SWITCHHOOK_TEST_POSTGRES="postgres://postgres@localhost/postgres?host=$folder"
-export TEST_POSTGRES_URL=$SWITCHHOOK_TEST_POSTGRES # what the unit tests of the store read
 
 # In the background, because a signal is only acted upon once no command runs in the foreground.
 "$@" <&0 &

@@ -1,4 +1,4 @@
-//! Fresh stores for tests: SQLite in a temporary folder, and PostgreSQL where `TEST_POSTGRES_URL` names a server.
+//! Fresh stores for tests: SQLite in a temporary folder, and PostgreSQL where `SWITCHHOOK_TEST_POSTGRES` names a server.
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use switchhook_core::Timestamp;
@@ -22,7 +22,7 @@ pub(crate) struct TestStore {
 /// One fresh store of each engine that is there.
 pub(crate) async fn stores() -> Vec<TestStore> {
     let mut stores = vec![sqlite().await];
-    match std::env::var("TEST_POSTGRES_URL") {
+    match std::env::var("SWITCHHOOK_TEST_POSTGRES") {
         Ok(url) => stores.push(postgres(&url).await),
         Err(_) => say_that_postgres_is_left_out(),
     }
@@ -37,7 +37,7 @@ async fn sqlite() -> TestStore {
 
 async fn postgres(server: &str) -> TestStore {
     let name = format!("t_{:032x}", u128::from_ne_bytes(clock::random()));
-    let mut connection = PgConnection::connect(server).await.expect("the server that TEST_POSTGRES_URL names");
+    let mut connection = PgConnection::connect(server).await.expect("the server that SWITCHHOOK_TEST_POSTGRES names");
     let create = AssertSqlSafe(format!("CREATE DATABASE {name}"));
     sqlx::query(create).execute(&mut connection).await.expect("a database of our own");
     let mut url: url::Url = server.parse().expect("a URL");
@@ -48,7 +48,7 @@ async fn postgres(server: &str) -> TestStore {
 
 #[expect(clippy::print_stderr, reason = "nothing is left out silently")]
 fn say_that_postgres_is_left_out() {
-    eprintln!("TEST_POSTGRES_URL is not set: this test ran on SQLite only");
+    eprintln!("SWITCHHOOK_TEST_POSTGRES is not set: this test ran on SQLite only");
 }
 
 /// The time at which tests begin.

@@ -38,6 +38,9 @@ const ATTEMPTS: &str = "switchhook_webhook_attempts_total";
 /// Seconds an attempt takes.
 const DURATION: &str = "switchhook_webhook_attempt_duration_seconds";
 
+/// How long due deliveries are still begun once the service is stopping.
+const LAST_EVENTS: Duration = Duration::from_secs(5);
+
 /// Sends webhook deliveries.
 pub struct Worker(Arc<Parts>);
 
@@ -69,7 +72,8 @@ impl Worker {
         Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, client })))
     }
 
-    /// Delivers until `stop`; then what is under way is finished, and nothing new begun.
+    /// Delivers until `stop`; then, for a few seconds at most, what is due at that time: the last events of calls that were
+    /// ended by the stop. What is under way is finished.
     pub async fn run(self, stop: CancellationToken) {
         tokio::join!(self.deliver(&stop), self.recover(&stop));
     }
@@ -90,6 +94,13 @@ impl Worker {
                 () = self.0.hints.webhooks.notified() => {}
                 Some(_) = sending.join_next() => {}
                 () = sleep(pause) => {}
+            }
+        }
+        let give_up = Instant::now() + LAST_EVENTS;
+        while Instant::now() < give_up {
+            let begun = self.begin(&mut sending, self.0.clock.now()).await.unwrap_or(0);
+            if begun == 0 && sending.join_next().await.is_none() {
+                return;
             }
         }
         while sending.join_next().await.is_some() {}

@@ -185,3 +185,73 @@ async fn bad_calls_are_refused_with_the_field_to_blame() {
     assert_eq!(calls["data"], json!([]), "a dry run leaves nothing behind");
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_that_is_called_is_answered_by_its_agent() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let (_, numbers) = client.get("/v1/numbers").await;
+    let number = text(&numbers["data"][0]["id"]);
+    let ring = json!({ "to": "+12025550199", "from": "+12025550100" });
+    let (status, refused) = client.post("/v1/simulator/inbound", ring.clone()).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "nobody would answer: {refused}");
+    let patch =
+        client.request(Method::PATCH, &format!("/v1/numbers/{number}")).json(&json!({ "inbound_agent_id": agent.id }));
+    assert_eq!(patch.send().await.expect("an answer").status(), StatusCode::OK);
+
+    let call = text(&client.create("/v1/simulator/inbound", ring).await["id"]);
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["direction"]), (&json!("completed"), &json!("inbound")), "{ended}");
+    assert_eq!((&ended["from"], &ended["to"]), (&json!("+12025550100"), &json!("+12025550199")));
+    assert_eq!(ended["outcome"]["people"], 4, "{ended}");
+    let events = client.event_names(&call).await;
+    assert_eq!(events, ["call.received", "call.in_progress", "carrier.hangup", "call.completed"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_voicemail_is_hung_up_on_or_hears_the_message_after_its_beep() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let place = async |machine: serde_json::Value| {
+        let body = json!({ "agent_id": agent.id, "to": "+12025550110", "answering_machine": machine });
+        text(&client.create("/v1/calls", body).await["id"])
+    };
+    let refused = place(json!({ "mode": "detect" })).await;
+    let message = "This is Harbor Table. Please call us back about your table.";
+    let told = place(json!({ "mode": "detect", "on_machine": "leave_message", "message": message })).await;
+    for (call, heard) in [(&refused, false), (&told, true)] {
+        let ended = client.wait_for_end(call).await;
+        assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("voicemail")), "{ended}");
+        assert_eq!(ended["answered_by"], "voicemail", "{ended}");
+        let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
+        let lines = transcript["data"].as_array().expect("a list");
+        assert_eq!(lines.iter().any(|line| line["role"] == "agent" && line["text"] == message), heard, "{transcript}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_line_changes_neither_the_facts_nor_the_events() {
+    let service = TestService::start().await;
+    let agent = service.client.scripted_agent(json!({})).await;
+    let client = &service.client;
+    let (_, connections) = client.get("/v1/connections?provider=simulator").await;
+    let simulator =
+        connections["data"].as_array().and_then(|all| all.iter().find(|one| one["provider"] == "simulator"));
+    let id = text(&simulator.expect("it was made")["id"]);
+    let faults = json!({
+        "duplicate_callbacks": 1, "reordered_callbacks": 0.3, "late_callbacks": 0.3, "drop_audio": 0.02, "jitter_ms": 40, "seed": 7,
+    });
+    let patch = json!({ "settings": { "time_scale": 0.05, "faults": faults } });
+    let patched = client.request(Method::PATCH, &format!("/v1/connections/{id}")).json(&patch).send().await;
+    assert_eq!(patched.expect("an answer").status(), StatusCode::OK);
+    let call = client.place(&agent, "+12025550100").await;
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    assert_eq!(ended["outcome"]["day"], "Friday", "{ended}");
+    let events = client.event_names(&call).await;
+    assert_eq!(events.iter().filter(|name| name.starts_with("call.completed") || *name == "call.failed").count(), 1);
+    assert_eq!(events.iter().filter(|name| *name == "carrier.hangup").count(), 1, "{events:?}");
+    service.stop().await;
+}

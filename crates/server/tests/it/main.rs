@@ -4,5 +4,7 @@
 //! be created (`ci/with-postgres.sh` starts one).
 
 mod calls;
+mod command_line;
 mod crash;
+mod demo;
 mod harness;

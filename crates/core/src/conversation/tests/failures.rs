@@ -36,7 +36,10 @@ fn asking_whether_anybody_is_there_gives_the_model_no_more_time() {
         }
     }
     let end = talk.end().expect("it ends");
-    assert!(matches!(end, (0..40_000, End::Failed(failure)) if failure.code == FailureCode::ProviderTimeout), "{end:?}");
+    assert!(
+        matches!(end, (0..40_000, End::Failed(failure)) if failure.code == FailureCode::ProviderTimeout),
+        "{end:?}"
+    );
 }
 
 #[test]

@@ -1,0 +1,125 @@
+//! The command line: what it prints, and with which code it exits.
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use switchhook_core::Timestamp;
+use switchhook_core::webhook::SigningSecret;
+
+use crate::harness::process::{Node, json_of};
+use crate::harness::text;
+
+fn run(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().expect("the binary starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (status.code(), text(stdout), text(stderr))
+}
+
+#[tokio::test]
+async fn bad_usage_and_bad_configuration_are_one_sentence_and_exit_code_2() {
+    let node = Node::new().await;
+    let broken = tempfile::NamedTempFile::new().expect("a file");
+    writeln!(broken.as_file(), "listen = 7").expect("written");
+    let file = broken.path().to_str().expect("text").to_owned();
+    let table: &[(&[&str], &[(&str, &str)], &str)] = &[
+        (&["serve", "--listen", "nowhere"], &[], "nowhere"),
+        (&["serve", "--config", &file], &[], "listen"),
+        (&["serve", "--config", "/does/not/exist.toml"], &[], "/does/not/exist.toml"),
+        (&["serve"], &[("SWITCHHOOK_ENV", "prod")], "SWITCHHOOK_MASTER_KEY"),
+        (&["serve"], &[("SWITCHHOOK_DATABASE_URL", "mysql://x")], "database_url"),
+        (&["migrate"], &[("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "soon")], "SWITCHHOOK_WEBHOOK_RETRY_DELAYS"),
+    ];
+    for (arguments, environment, words) in table {
+        let (code, out, err) = run(node.command().args(*arguments).envs(environment.iter().copied()));
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
+        assert!(err.to_lowercase().contains(&words.to_lowercase()), "{arguments:?}: {err}");
+    }
+    assert_eq!(run(node.command().arg("fly")).0, Some(2));
+}
+
+#[tokio::test]
+async fn tenants_and_keys_are_managed_while_the_service_runs_and_while_it_is_down() {
+    let node = Node::new().await;
+    let created = json_of(node.command().args(["tenant", "create", "acme", "--concurrent-calls", "3", "--json"]));
+    let (id, key) = (text(&created["tenant"]["id"]), text(&created["api_key"]["key"]));
+    assert_eq!((&created["tenant"]["concurrent_calls"], &created["tenant"]["name"]), (&3.into(), &"acme".into()));
+
+    let service = node.serve();
+    let status = async |key: &str| {
+        let request = reqwest::Client::new().get(format!("{}/v1/tenant", service.base)).bearer_auth(key);
+        request.send().await.expect("an answer").status().as_u16()
+    };
+    switchhook::lifecycle::install_tls();
+    assert_eq!(status(&key).await, 200);
+    assert_eq!(run(node.command().args(["tenant", "deactivate", &id])).0, Some(0));
+    assert_eq!(status(&key).await, 403);
+    assert_eq!(run(node.command().args(["tenant", "activate", &id])).0, Some(0));
+    let another = json_of(node.command().args(["key", "create", &id, "--name", "spare", "--json"]));
+    assert_eq!(status(&text(&another["key"])).await, 200);
+    assert_eq!(run(node.command().args(["key", "revoke", &id, &text(&another["id"])])).0, Some(0));
+    assert_eq!(status(&text(&another["key"])).await, 401);
+    let listed = json_of(node.command().args(["tenant", "list", "--json"]));
+    assert_eq!(listed.as_array().map(Vec::len), Some(1));
+    let unknown = "0198c6a0-0000-7000-8000-000000000000";
+    let (code, _, err) = run(node.command().args(["tenant", "show", unknown]));
+    assert!(code == Some(1) && err.contains(unknown), "{err}");
+    service.kill();
+}
+
+#[tokio::test]
+async fn seeding_again_gives_a_new_key_for_the_same_tenant() {
+    let node = Node::new().await;
+    let first = json_of(node.command().args(["seed", "--json"]));
+    let second = json_of(node.command().args(["seed", "--json"]));
+    assert_eq!(first["tenant"]["id"], second["tenant"]["id"]);
+    assert_eq!(first["agent_id"], second["agent_id"]);
+    assert_ne!(first["api_key"]["key"], second["api_key"]["key"]);
+}
+
+#[tokio::test]
+async fn the_reference_verifier_agrees_with_the_signer() {
+    let node = Node::new().await;
+    let now = switchhook::clock::Clock::system().now();
+    let secret = SigningSecret::generate(switchhook::clock::random());
+    let body = br#"{"event":"call.completed"}"#;
+    let verify = |at: Timestamp, body: &[u8]| {
+        let header = SigningSecret::header(std::slice::from_ref(&secret), at, body);
+        let mut child = node
+            .command()
+            .args(["webhook", "verify", "--secret", secret.reveal(), "--signature", &header])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        child.stdin.take().expect("piped").write_all(br#"{"event":"call.completed"}"#).expect("read");
+        child.wait().expect("it ends").code()
+    };
+    assert_eq!(verify(now, body), Some(0));
+    assert_eq!(verify(now, b"another body"), Some(1));
+    assert_eq!(verify(Timestamp::from_micros(now.as_micros() - 400_000_000), body), Some(1), "too old");
+}
+
+#[tokio::test]
+async fn the_openapi_document_describes_every_path_of_the_api() {
+    let node = Node::new().await;
+    let document = json_of(node.command().arg("openapi"));
+    let paths = document["paths"].as_object().expect("paths");
+    for path in [
+        "/v1/calls",
+        "/v1/calls/{id}",
+        "/v1/calls/{id}/hangup",
+        "/v1/agents",
+        "/v1/webhooks",
+        "/v1/api-keys",
+        "/v1/simulator/inbound",
+    ] {
+        assert!(paths.contains_key(path), "{path} of {:?}", paths.keys().collect::<Vec<_>>());
+    }
+    let operations = paths.values().filter_map(Value::as_object).flat_map(|path| path.values());
+    let undocumented: Vec<&Value> =
+        operations.filter(|operation| operation["responses"].get("429").is_none()).collect();
+    assert!(undocumented.iter().all(|operation| operation["security"].is_array()), "{undocumented:?}");
+}
