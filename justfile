@@ -27,8 +27,9 @@ lint:
 fmt:
     cargo fmt --all
 
+# The documentation of the code, private items too.
 doc:
-    RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --workspace --open
+    cargo doc --no-deps --workspace --document-private-items --open
 
 # What a call costs, with this many at once.
 bench calls="100":

@@ -116,8 +116,10 @@ on_postgres() {
     ci/with-postgres.sh cargo nextest run -p switchhook --profile ci -E 'binary(it) | test(/^(store|http|webhooks)::/)'
 }
 
+# Its readers are those who work on the code, so private items are in it and may be linked to.
 documentation() {
-    RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --workspace
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
+        cargo doc --no-deps --workspace --document-private-items --locked
 }
 
 openapi() {
