@@ -3,7 +3,7 @@
 //! A query is written once in the SQL that SQLite (3.35 and later) and PostgreSQL share, and run through [`on!`], which
 //! expands it for either driver. Reads take a [`Conn`]; writes take a [`Tx`], which derefs to a `Conn`:
 //!
-//! ```ignore
+//! ```text
 //! let mut tx = store.begin().await?;
 //! calls::insert(&mut tx, &call).await?;
 //! events::record(&mut tx, …).await?;
