@@ -10,6 +10,9 @@ use switchhook_core::webhook::SigningSecret;
 use crate::harness::process::{Node, json_of};
 use crate::harness::text;
 
+/// Arguments, environment, and words of the sentence that refuses them.
+struct Case<'a>(&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
+
 fn run(command: &mut Command) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = command.output().expect("the binary starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
@@ -22,16 +25,16 @@ async fn bad_usage_and_bad_configuration_are_one_sentence_and_exit_code_2() {
     let broken = tempfile::NamedTempFile::new().expect("a file");
     writeln!(broken.as_file(), "listen = 7").expect("written");
     let file = broken.path().to_str().expect("text").to_owned();
-    let table: &[(&[&str], &[(&str, &str)], &str)] = &[
-        (&["serve", "--listen", "nowhere"], &[], "nowhere"),
-        (&["serve", "--config", &file], &[], "listen"),
-        (&["serve", "--config", "/does/not/exist.toml"], &[], "/does/not/exist.toml"),
-        (&["serve"], &[("SWITCHHOOK_ENV", "prod")], "SWITCHHOOK_MASTER_KEY"),
-        (&["serve"], &[("SWITCHHOOK_DATABASE_URL", "mysql://x")], "database_url"),
-        (&["migrate"], &[("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "soon")], "SWITCHHOOK_WEBHOOK_RETRY_DELAYS"),
+    let table: [Case; 6] = [
+        Case(&["serve", "--listen", "nowhere"], &[], "nowhere"),
+        Case(&["serve", "--config", &file], &[], "listen"),
+        Case(&["serve", "--config", "/does/not/exist.toml"], &[], "/does/not/exist.toml"),
+        Case(&["serve"], &[("SWITCHHOOK_ENV", "prod")], "SWITCHHOOK_MASTER_KEY"),
+        Case(&["serve"], &[("SWITCHHOOK_DATABASE_URL", "mysql://x")], "database_url"),
+        Case(&["migrate"], &[("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "soon")], "SWITCHHOOK_WEBHOOK_RETRY_DELAYS"),
     ];
-    for (arguments, environment, words) in table {
-        let (code, out, err) = run(node.command().args(*arguments).envs(environment.iter().copied()));
+    for Case(arguments, environment, words) in table {
+        let (code, out, err) = run(node.command().args(arguments).envs(environment.iter().copied()));
         assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
         assert_eq!(err.trim_end().lines().count(), 1, "{err}");
         assert!(err.to_lowercase().contains(&words.to_lowercase()), "{arguments:?}: {err}");
