@@ -15,14 +15,14 @@ pub enum ModelError {
         id: String,
     },
     /// No pip on this machine.
-    #[error("pip was not found: install Python's pip, or fetch {wheel} elsewhere and give it with --from FILE.whl")]
+    #[error("pip was not found: install Python's pip, or fetch {wheel} elsewhere and run `switchhook models pull --from FILE.whl`")]
     NoPip {
         /// The file that is needed.
         wheel: &'static str,
     },
     /// pip said no.
     #[error(
-        "pip could not fetch {package} {version} ({words}); fetch {wheel} elsewhere and give it with --from FILE.whl"
+        "pip could not fetch {package} {version} ({words}); fetch {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
     )]
     PipFailed {
         /// The package.
@@ -36,7 +36,7 @@ pub enum ModelError {
     },
     /// pip took too long.
     #[error(
-        "pip had not fetched {wheel} after {seconds} s; try again, or fetch it elsewhere and give it with --from FILE.whl"
+        "pip had not fetched {wheel} after {seconds} s; try again, or fetch it elsewhere and run `switchhook models pull --from FILE.whl`"
     )]
     PipTimeout {
         /// The file that is needed.
