@@ -105,9 +105,9 @@ async fn follow(api: &Api, service: &Service, calls: &[String]) -> anyhow::Resul
     let mut peak = 0;
     let mut was_live = false;
     let deadline = Instant::now() + Duration::from_secs(300);
-    while Instant::now() < deadline && !(was_live && service.live_calls() == 0) {
-        was_live |= service.live_calls() > 0;
-        bar.set_position((calls.len().saturating_sub(service.live_calls())) as u64);
+    while Instant::now() < deadline && !(was_live && service.live().count() == 0) {
+        was_live |= service.live().count() > 0;
+        bar.set_position((calls.len().saturating_sub(service.live().count())) as u64);
         peak = peak.max(Usage::now()?.resident_kib);
         tokio::time::sleep(Duration::from_millis(250)).await;
     }

@@ -112,10 +112,10 @@ impl Service {
         &self.store
     }
 
-    /// How many calls are live in this process.
+    /// The calls that are live in this process.
     #[must_use]
-    pub fn live_calls(&self) -> usize {
-        self.live.count()
+    pub fn live(&self) -> &Live {
+        &self.live
     }
 
     /// Loads the local speech models now, so that the first call does not wait for them.

@@ -140,16 +140,25 @@ const AGENT: &str = "Ava";
 /// The number it calls from.
 const NUMBER: &str = "+12025550199";
 
+/// Whether [`seed`] has made its tenant in this database.
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_seeded(store: &Store) -> Result<bool, sqlx::Error> {
+    Ok(seeded_tenant(store).await?.is_some())
+}
+
+async fn seeded_tenant(store: &Store) -> Result<Option<TenantRow>, sqlx::Error> {
+    let tenants = tenants::list_for_operator(&mut store.read().await?).await?;
+    Ok(tenants.into_iter().find(|tenant| tenant.name == SEEDED))
+}
+
 /// Makes what a developer needs for a first call, unless it is there: a tenant, connections, an agent, a number, and a key.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn seed(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
-    let found = {
-        let mut conn = store.read().await?;
-        tenants::list_for_operator(&mut conn).await?.into_iter().find(|tenant| tenant.name == SEEDED)
-    };
-    let Some(row) = found else { return seed_anew(store, config).await };
+    let Some(row) = seeded_tenant(store).await? else { return seed_anew(store, config).await };
     let api_key = create_key(store, config, row.tenant(), Some("seed"), None).await?;
     let agents = agents::list(&mut store.read().await?, row.tenant(), None, 1_000).await?;
     let agent = agents.iter().find(|agent| agent.name == AGENT).context("the seeded agent was renamed or deleted")?;

@@ -63,6 +63,7 @@ impl AgentConfig {
         if let Some(speed) = self.tts.as_ref().and_then(|tts| tts.speed) {
             check.range("tts.speed", speed, 0.5..=2.0);
         }
+        check.text("answering_machine.message", self.answering_machine.message.as_deref().unwrap_or_default());
         if self.answering_machine.on_machine == OnMachine::LeaveMessage {
             let message = self.answering_machine.message.as_deref().unwrap_or_default();
             check.that(

@@ -171,6 +171,11 @@ impl Call {
 
     fn while_queued(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
         match input {
+            CallInput::Dial | CallInput::Tick if self.is_due(now) => {
+                let error =
+                    "The call waited too long to be dialled. Check that a node with the role `calls` is running.";
+                self.close(now, Ending::failed(ErrorCode::UnknownError, EndedBy::System, error), step);
+            }
             CallInput::Dial => {
                 self.line = Line::Asked;
                 let deadline = now + self.timing.ring_timeout + self.timing.ring_grace;
@@ -181,11 +186,6 @@ impl Call {
             }
             CallInput::HangUpRequested => {
                 self.close(now, Ending::completed(EndReason::Canceled, EndedBy::Api), step);
-            }
-            CallInput::Tick if self.is_due(now) => {
-                let error =
-                    "The call waited too long to be dialled. Check that a node with the role `calls` is running.";
-                self.close(now, Ending::failed(ErrorCode::UnknownError, EndedBy::System, error), step);
             }
             // A queued call belongs to no node: whoever lives dials it.
             _ => {}

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::runner::{self, Takeover};
 use super::{Context, HEARTBEAT, LEASE, Order};
-use crate::store::calls;
+use crate::store::calls::{self, Claim};
 
 /// How often the rows are looked at without a hint.
 const LOOK: Duration = Duration::from_secs(1);
@@ -43,17 +43,24 @@ pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationT
             if context.live.count() == 0 {
                 break;
             }
-        } else if let Err(error) = claim(&context).await {
-            tracing::error!(%error, "due calls could not be claimed; trying again");
+        } else {
+            in_time("due calls could not be claimed", claim(&context)).await;
         }
-        if let Err(error) = pass_on_hangups(&context).await {
-            tracing::error!(%error, "requests to hang up could not be read; trying again");
-        }
+        in_time("requests to hang up could not be read", pass_on_hangups(&context)).await;
     }
     context.runners.close();
     context.runners.wait().await;
     if let Err(error) = hand_back(&context).await {
         tracing::warn!(%error, "claimed calls could not be handed back; others take them when the lease ends");
+    }
+}
+
+/// Does work of the database that is tried again at the next look. One that hangs must not keep the leases from being renewed.
+async fn in_time(trouble: &str, work: impl Future<Output = Result<(), sqlx::Error>>) {
+    match tokio::time::timeout(HEARTBEAT, work).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::error!(%error, "{trouble}; trying again"),
+        Err(_) => tracing::error!("{trouble}: the database does not answer; trying again"),
     }
 }
 
@@ -72,11 +79,12 @@ async fn keep_leases(context: &Context, owned_until: Instant) -> Instant {
 }
 
 async fn renew(context: &Context) -> Result<(), sqlx::Error> {
-    if context.live.count() == 0 {
+    let running = context.live.ids();
+    if running.is_empty() {
         return Ok(());
     }
     let mut tx = context.store.begin().await?;
-    calls::renew_leases_for_node(&mut tx, context.node, context.clock.now() + LEASE).await?;
+    calls::renew_leases_for_node(&mut tx, context.node, &running, context.clock.now() + LEASE).await?;
     tx.commit().await
 }
 
@@ -84,8 +92,10 @@ async fn claim(context: &Context) -> Result<(), sqlx::Error> {
     loop {
         let now = context.clock.now();
         let mut tx = context.store.begin().await?;
-        let due = calls::claim_due_for_dialer(&mut tx, context.node, now, now + LEASE, BATCH).await?;
-        let left = calls::claim_abandoned_for_recovery(&mut tx, context.node, now, now + LEASE, BATCH).await?;
+        let running = context.live.ids();
+        let claim = Claim { node: context.node, now, until: now + LEASE, limit: BATCH, running: &running };
+        let due = calls::claim_due_for_dialer(&mut tx, &claim).await?;
+        let left = calls::claim_abandoned_for_recovery(&mut tx, &claim).await?;
         tx.commit().await?;
         let more = i64::try_from(due.len().max(left.len())).unwrap_or(0) == BATCH;
         for (rows, takeover) in [(due, Takeover::Queued), (left, Takeover::Abandoned)] {

@@ -104,6 +104,12 @@ impl Live {
         });
     }
 
+    /// Which calls run here.
+    #[must_use]
+    pub fn ids(&self) -> Vec<CallId> {
+        self.with(|calls| calls.keys().copied().collect())
+    }
+
     /// How many calls run here.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -10,6 +10,7 @@ mod talking;
 use std::sync::Arc;
 
 use switchhook_core::call::{Call, CallEffect, CallInput};
+use switchhook_core::conversation::Failure;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
@@ -17,7 +18,7 @@ use tracing::Instrument as _;
 use self::talking::{Happened, Talk};
 use super::setup::{CallPlan, SetupError};
 use super::{Context, Entered, LEASE, Order};
-use crate::carrier::{CarrierEvent, Line, Media};
+use crate::carrier::{Carrier, CarrierEvent, Line, Media};
 use crate::store::calls::{CallRow, WrapUp};
 use crate::talk::driver::Prepared;
 
@@ -39,11 +40,20 @@ pub(super) async fn run(context: Context, row: CallRow, takeover: Takeover, mut 
         match Runner::new(context, row, takeover).await {
             // Boxed: it lives as long as the call, and most of what it holds is needed for a moment only.
             Ok(mut runner) => drop(Box::pin(runner.live(takeover, &mut entered)).await),
-            Err(error) => tracing::error!(%error, "a call's row could not be read"),
+            // The lease lapses, and the call is looked at again.
+            Err(error) => tracing::error!(%error, "a call could not be taken up; trying again"),
         }
     }
     .instrument(span)
     .await;
+}
+
+/// Why the conversation cannot begin, as soon as that is known: nobody is to be rung for nothing. Never, when it can.
+async fn not_ready(prepared: &mut Option<Prepared>) -> Failure {
+    match prepared {
+        Some(prepared) => prepared.not_ready().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The lease is lost, or the database with it: nothing may be written or done any more.
@@ -61,7 +71,9 @@ struct Runner {
     context: Context,
     row: CallRow,
     call: Call,
-    plan: Result<Arc<CallPlan>, SetupError>,
+    /// Or why there is none: one sentence.
+    carrier: Result<Arc<dyn Carrier>, String>,
+    plan: Result<Arc<CallPlan>, String>,
     line: Line,
     happenings: mpsc::UnboundedReceiver<CarrierEvent>,
     prepared: Option<Prepared>,
@@ -75,8 +87,9 @@ struct Runner {
 
 impl Runner {
     async fn new(context: Context, row: CallRow, takeover: Takeover) -> Result<Self, sqlx::Error> {
-        let plan = context.setup.plan(&context.store, &row).await;
-        let timing = super::setup::timing(&context.config, &row, plan.as_ref().ok());
+        let carrier = SetupError::apart(context.setup.carrier(&context.store, &row).await)?;
+        let plan = SetupError::apart(context.setup.plan(&context.store, &row).await)?;
+        let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is spoken into memory and the recogniser opened while the phone rings.
         let prepared = match (&plan, takeover) {
@@ -90,6 +103,7 @@ impl Runner {
             context,
             row,
             call,
+            carrier,
             plan: plan.map(Arc::new),
             line,
             happenings,
@@ -128,6 +142,7 @@ impl Runner {
                     }
                     Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
                 },
+                failure = not_ready(&mut self.prepared) => Some(CallInput::TalkEnded(talking::failed(&failure))),
                 Some(outcome) = self.outcomes.1.recv() => Some(self.came_of(outcome).await?),
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
             };

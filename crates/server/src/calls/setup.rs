@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchhook_core::agent::{AgentConfig, Fallback, fill_in};
-use switchhook_core::call::{ErrorCode, Timing};
+use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
-use uuid::Uuid;
 
 use crate::carrier::Carrier;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
@@ -27,8 +26,6 @@ use crate::vault::Vault;
 
 /// Everything that can be known of a call before it is dialled.
 pub struct CallPlan {
-    /// Who rings.
-    pub carrier: Arc<dyn Carrier>,
     /// How long, in seconds.
     pub ring_timeout_seconds: u32,
     /// Who hears, thinks and speaks.
@@ -38,25 +35,31 @@ pub struct CallPlan {
 }
 
 /// Why a call cannot be set up.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{words}")]
-pub struct SetupError {
-    /// `config_error`, or `unknown_error` when it is our own fault.
-    pub code: ErrorCode,
-    /// One sentence.
-    pub words: String,
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// Something it needs is missing or invalid; one sentence. The call ends as `config_error`.
+    #[error("{0}")]
+    Config(String),
+    /// The database could not be asked. That says nothing about the call: it is tried again.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
 }
 
 impl SetupError {
     fn config(words: impl Into<String>) -> Self {
-        Self { code: ErrorCode::ConfigError, words: words.into() }
+        Self::Config(words.into())
     }
-}
 
-impl From<sqlx::Error> for SetupError {
-    fn from(error: sqlx::Error) -> Self {
-        tracing::error!(%error, "a call could not be set up");
-        Self { code: ErrorCode::UnknownError, words: "The database failed while the call was being set up.".to_owned() }
+    /// Tells what is wrong with the call apart from what is wrong with the database.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn apart<T>(result: Result<T, Self>) -> Result<Result<T, String>, sqlx::Error> {
+        match result {
+            Ok(value) => Ok(Ok(value)),
+            Err(Self::Config(words)) => Ok(Err(words)),
+            Err(Self::Database(error)) => Err(error),
+        }
     }
 }
 
@@ -88,10 +91,10 @@ impl Setup {
         format!("recordings/{}/{}.wav", row.tenant_id, row.id)
     }
 
-    /// Plans the call in `row`.
+    /// Plans the conversation of the call in `row`.
     ///
     /// # Errors
-    /// With the call's error code, when something it needs is missing or invalid.
+    /// When something it needs is missing or invalid, or the database fails.
     pub async fn plan(&self, store: &Store, row: &CallRow) -> Result<CallPlan, SetupError> {
         let mut conn = store.read().await?;
         let tenant = row.tenant();
@@ -99,27 +102,25 @@ impl Setup {
             .await?
             .ok_or_else(|| SetupError::config("The agent of this call no longer exists."))?;
         let agent = for_call(agent, row);
-        let carrier = self.carrier(&mut conn, tenant, ConnectionId::from_uuid(row.connection_id)).await?;
         let mut pipeline = self.pipeline(&mut conn, tenant, &agent).await?;
         if row.provider == "simulator" && Simulator::silences_the_model(&row.to_number) {
             pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
         }
         let recording = agent.recording.enabled.then(|| self.config.data_dir.join(self.recording_name(row)));
         Ok(CallPlan {
-            carrier,
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
             pipeline,
             talk: Settings { agent, recording },
         })
     }
 
-    async fn carrier(
-        &self,
-        conn: &mut Conn,
-        tenant: TenantId,
-        id: ConnectionId,
-    ) -> Result<Arc<dyn Carrier>, SetupError> {
-        let row = connections::get(conn, tenant, id)
+    /// The carrier of the call in `row`. A line can be ended also when nobody could talk on it.
+    ///
+    /// # Errors
+    /// As [`Setup::plan`].
+    pub async fn carrier(&self, store: &Store, row: &CallRow) -> Result<Arc<dyn Carrier>, SetupError> {
+        let id = ConnectionId::from_uuid(row.connection_id);
+        let row = connections::get(&mut store.read().await?, row.tenant(), id)
             .await?
             .ok_or_else(|| SetupError::config("The carrier connection of this call no longer exists."))?;
         let key = (id, row.updated_at);
@@ -272,11 +273,10 @@ fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
     agent
 }
 
-/// The deadlines of this call's phases.
+/// The deadlines of a call's phases.
 #[must_use]
-pub fn timing(config: &Config, row: &CallRow, plan: Option<&CallPlan>) -> Timing {
+pub fn timing(config: &Config, plan: Option<&CallPlan>) -> Timing {
     let limits = plan.map(|plan| plan.talk.agent.limits.clone()).unwrap_or_default();
-    let _ = row;
     Timing {
         ring_timeout: Duration::from_secs(limits.ring_timeout_seconds.into()),
         max_duration: Duration::from_secs(limits.max_duration_seconds.into()),
@@ -299,6 +299,3 @@ fn tools(agent: &AgentConfig) -> Vec<ToolSpec> {
         parameters: json!({ "type": "object", "properties": {}, "additionalProperties": false }),
     }]
 }
-
-/// A connection's id and settings, as providers read them.
-pub type ConnectionSettings<'a> = (Uuid, &'a Value);

@@ -7,7 +7,6 @@ pub mod simulator;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use serde_json::Value;
 use switchhook_core::call::{ErrorCode, Hangup};
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
@@ -184,6 +183,3 @@ pub enum ToCarrier {
     /// Throw away what has not been played.
     Clear,
 }
-
-/// The settings of a connection, as its carrier reads them.
-pub type Settings = serde_json::Map<String, Value>;

@@ -27,9 +27,8 @@ pub(super) async fn serve(_args: &Args, config: Arc<Config>) -> Result<ExitCode,
 
 pub(super) async fn dev(_args: &Args, config: Arc<Config>) -> Result<ExitCode, Failure> {
     telemetry::start(&config);
-    let first_start = !config.data_dir.join("switchhook.db").exists();
     let service = start(&config).await?;
-    if first_start {
+    if !operator::is_seeded(service.store()).await? {
         let seeded = operator::seed(service.store(), &config).await?;
         admin::tell(&seeded, &service.address().to_string());
     } else {

@@ -15,7 +15,9 @@ pub enum ModelError {
         id: String,
     },
     /// No pip on this machine.
-    #[error("pip was not found: install Python's pip, or fetch {wheel} elsewhere and run `switchhook models pull --from FILE.whl`")]
+    #[error(
+        "pip was not found: install Python's pip, or fetch {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
+    )]
     NoPip {
         /// The file that is needed.
         wheel: &'static str,

@@ -100,7 +100,7 @@ pub struct SttOptions {
 }
 
 /// One call's recogniser. Nothing here may block: sound is due every 20 ms.
-pub trait SttSession: Send {
+pub trait SttSession: Send + Sync {
     /// The next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
     /// Voice activity began, some 60 to 120 ms before this frame: keep 300 ms of pre-roll.

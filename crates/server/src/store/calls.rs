@@ -307,8 +307,13 @@ pub async fn list(
     cursor: Option<Uuid>,
     limit: i64,
 ) -> Result<Vec<CallRow>, sqlx::Error> {
+    // Numbers, true and false are compared as they are written.
     let metadata_as_text = match conn.dialect() {
-        Dialect::Sqlite => ("json_extract(request, '$.metadata.' || json_quote(", ")) = "),
+        Dialect::Sqlite => (
+            "(SELECT CASE type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(atom AS TEXT) END \
+              FROM json_each(request, '$.metadata') WHERE key = ",
+            ") = ",
+        ),
         Dialect::Postgres => ("request -> 'metadata' ->> (", ") = "),
     };
     on!(conn, |c| {
@@ -392,32 +397,35 @@ pub async fn transcript(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)
 }
 
+/// By whom and until when calls are claimed.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// The node that claims.
+    pub node: NodeId,
+    /// The time.
+    pub now: Timestamp,
+    /// Until when the lease lasts.
+    pub until: Timestamp,
+    /// The most calls.
+    pub limit: i64,
+    /// Calls that run on this node: never claimed, even if their lease has lapsed because a clock jumped.
+    pub running: &'a [CallId],
+}
+
 /// Claims calls that are due to be dialled: nobody's, or a dead node's.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn claim_due_for_dialer(
-    tx: &mut Tx,
-    node: NodeId,
-    now: Timestamp,
-    until: Timestamp,
-    limit: i64,
-) -> Result<Vec<CallRow>, sqlx::Error> {
-    claim(tx, node, now, until, limit, "status = 'queued' AND due_at <= $1 AND").await
+pub async fn claim_due_for_dialer(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<CallRow>, sqlx::Error> {
+    claim_where(tx, claim, "status = 'queued' AND due_at <= ").await
 }
 
-/// Claims calls that were already dialled by a node that is dead.
+/// Claims calls that were already dialled by a node that is dead, or whose runner on this one had to give up.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn claim_abandoned_for_recovery(
-    tx: &mut Tx,
-    node: NodeId,
-    now: Timestamp,
-    until: Timestamp,
-    limit: i64,
-) -> Result<Vec<CallRow>, sqlx::Error> {
-    claim(tx, node, now, until, limit, "status IN ('dialing', 'in_progress') AND").await
+pub async fn claim_abandoned_for_recovery(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<CallRow>, sqlx::Error> {
+    claim_where(tx, claim, "status IN ('dialing', 'in_progress') AND due_at <= ").await
 }
 
 /// Gives a call that has just arrived to the node on which it arrived; its row comes back.
@@ -430,47 +438,58 @@ pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, until: Times
     on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(node.uuid()).bind(until.as_micros()).fetch_one(c).await)
 }
 
-async fn claim(
-    tx: &mut Tx,
-    node: NodeId,
-    now: Timestamp,
-    until: Timestamp,
-    limit: i64,
-    which: &'static str,
-) -> Result<Vec<CallRow>, sqlx::Error> {
-    let lock = if tx.dialect() == Dialect::Postgres { "FOR UPDATE SKIP LOCKED" } else { "" };
-    let sql = format!(
-        "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = $3 WHERE id IN ( \
-            SELECT id FROM calls WHERE {which} (lease_until IS NULL OR lease_until < $1) \
-            ORDER BY due_at LIMIT $4 {lock}) RETURNING *"
-    );
-    on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(sql))
-        .bind(now.as_micros())
-        .bind(node.uuid())
-        .bind(until.as_micros())
-        .bind(limit)
-        .fetch_all(c)
-        .await)
+async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &'static str) -> Result<Vec<CallRow>, sqlx::Error> {
+    let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
+    let now = claim.now.as_micros();
+    on!(tx, |c| {
+        let mut query = QueryBuilder::new("UPDATE calls SET lease_token = lease_token + 1, lease_owner = ");
+        query.push_bind(claim.node.uuid()).push(", lease_until = ").push_bind(claim.until.as_micros());
+        query.push(" WHERE id IN (SELECT id FROM calls WHERE ").push(which).push_bind(now);
+        query.push(" AND (lease_until IS NULL OR lease_until < ").push_bind(now).push(")");
+        if !claim.running.is_empty() {
+            query.push(" AND id NOT IN (");
+            let mut running = query.separated(", ");
+            for id in claim.running {
+                running.push_bind(id.uuid());
+            }
+            query.push(")");
+        }
+        query.push(" ORDER BY due_at LIMIT ").push_bind(claim.limit).push(lock).push(") RETURNING *");
+        query.build_query_as().fetch_all(c).await
+    })
 }
 
 /// Takes a call over from whoever has it, for one change made elsewhere than in its runner. Returns the new token.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn take_over(tx: &mut Tx, id: CallId) -> Result<i64, sqlx::Error> {
+pub async fn take_over(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<i64, sqlx::Error> {
     const SQL: &str = "UPDATE calls SET lease_token = lease_token + 1, lease_owner = NULL, lease_until = NULL \
-        WHERE id = $1 RETURNING lease_token";
-    on!(tx, |c| sqlx::query_scalar(SQL).bind(id.uuid()).fetch_one(c).await)
+        WHERE id = $1 AND tenant_id = $2 RETURNING lease_token";
+    on!(tx, |c| sqlx::query_scalar(SQL).bind(id.uuid()).bind(tenant.uuid()).fetch_one(c).await)
 }
 
-/// Extends the lease of every call that this node runs.
+/// Extends the leases of the calls that run on this node. What is only claimed by it and runs nowhere lapses.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn renew_leases_for_node(tx: &mut Tx, node: NodeId, until: Timestamp) -> Result<(), sqlx::Error> {
-    const SQL: &str = "UPDATE calls SET lease_until = $2 \
-        WHERE lease_owner = $1 AND status IN ('queued', 'dialing', 'in_progress')";
-    on!(tx, |c| sqlx::query(SQL).bind(node.uuid()).bind(until.as_micros()).execute(c).await.map(drop))
+pub async fn renew_leases_for_node(
+    tx: &mut Tx,
+    node: NodeId,
+    running: &[CallId],
+    until: Timestamp,
+) -> Result<(), sqlx::Error> {
+    on!(tx, |c| {
+        let mut query = QueryBuilder::new("UPDATE calls SET lease_until = ");
+        query.push_bind(until.as_micros()).push(" WHERE lease_owner = ").push_bind(node.uuid());
+        query.push(" AND status IN ('queued', 'dialing', 'in_progress') AND id IN (");
+        let mut ids = query.separated(", ");
+        for id in running {
+            ids.push_bind(id.uuid());
+        }
+        query.push(")");
+        query.build().execute(c).await.map(drop)
+    })
 }
 
 /// Gives queued calls back that this node claimed and did not dial.

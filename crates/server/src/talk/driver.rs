@@ -4,7 +4,9 @@
 //! waits for anything but the next thing to happen, so sound is never late because of a provider, a tool or a disk.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
+use serde_json::json;
 use switchhook_core::Timestamp;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::conversation::{
@@ -19,6 +21,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
 use super::pipeline::{Pipeline, Rendered, Running, Signal};
+use super::plain::plain;
 use super::playback::Playback;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
@@ -28,6 +31,11 @@ use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, 
 /// Frames of the caller that may wait to be recorded, against jitter: 200 ms.
 const RECORDED_BEHIND: usize = 10;
 
+/// Frames that are later than this are not sent after each other: what they would have played is played a little later.
+const LATEST: Duration = Duration::from_millis(200);
+/// How long the end of a recording is waited for.
+const RECORDING_CLOSED: Duration = Duration::from_secs(1);
+
 /// An open recogniser, and where its words arrive.
 type Recogniser = (Box<dyn SttSession>, mpsc::Receiver<SttEvent>);
 /// What running requests give, each with the number of its request.
@@ -35,11 +43,33 @@ type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T
 /// The greeting's words, and its sound in the making.
 type Greeting = (String, AbortOnDropHandle<Result<Rendered, ProviderError>>);
 
+/// How far the recogniser is.
+enum Opening {
+    UnderWay(AbortOnDropHandle<Result<Recogniser, ProviderError>>),
+    Done(Result<Recogniser, ProviderError>),
+}
+
+impl Opening {
+    /// Waits until it is done. May be dropped and called again.
+    async fn wait(&mut self) -> &mut Result<Recogniser, ProviderError> {
+        if let Self::UnderWay(opening) = self {
+            let stopped =
+                || ProviderError::Failed { provider: "speech to text", words: "it stopped unexpectedly".to_owned() };
+            let opened = opening.await.unwrap_or_else(|_| Err(stopped()));
+            *self = Self::Done(opened);
+        }
+        match self {
+            Self::Done(opened) => opened,
+            Self::UnderWay(_) => unreachable!("it was waited for above"),
+        }
+    }
+}
+
 /// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory.
 pub struct Prepared {
     settings: Settings,
     pipeline: Pipeline,
-    recogniser: AbortOnDropHandle<Result<Recogniser, ProviderError>>,
+    recogniser: Opening,
     greeting: Option<Greeting>,
 }
 
@@ -49,10 +79,10 @@ impl Prepared {
     pub fn new(settings: Settings, pipeline: Pipeline) -> Self {
         let recogniser = {
             let pipeline = pipeline.clone();
-            AbortOnDropHandle::new(tokio::spawn(async move {
+            Opening::UnderWay(AbortOnDropHandle::new(tokio::spawn(async move {
                 let (events, heard) = mpsc::channel(64);
                 Ok((pipeline.open_stt(events).await?, heard))
-            }))
+            })))
         };
         let greeting = Conversation::opening(&settings.agent).map(|text| {
             let rendering = pipeline.render(text.clone());
@@ -61,20 +91,34 @@ impl Prepared {
         Self { settings, pipeline, recogniser, greeting }
     }
 
+    /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
+    pub async fn not_ready(&mut self) -> Failure {
+        match self.recogniser.wait().await {
+            Err(error) => failure(error),
+            Ok(_) => std::future::pending().await,
+        }
+    }
+
     /// Holds the conversation until it ends. `commands` may close at any time.
-    pub async fn talk(self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
-        let (session, heard) = match self.recogniser.await {
-            Ok(Ok(opened)) => opened,
-            Ok(Err(error)) => return stillborn(&self.settings, &error),
-            Err(_) => {
-                let error =
-                    ProviderError::Failed { provider: "speech to text", words: "it stopped unexpectedly".to_owned() };
-                return stillborn(&self.settings, &error);
-            }
-        };
+    pub async fn talk(mut self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
+        if let Err(error) = self.recogniser.wait().await {
+            return stillborn(&self.settings, error);
+        }
+        let Opening::Done(Ok((session, heard))) = self.recogniser else { unreachable!("it has just opened") };
         let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, session, media, notes);
         driver.run(heard, commands).await;
         driver.report().await
+    }
+}
+
+/// Whether the recording is there. A slow disk goes on writing by itself: what is known of the call does not wait for it.
+async fn written(recorder: Recorder) -> bool {
+    match tokio::time::timeout(RECORDING_CLOSED, recorder.finish()).await {
+        Ok(finished) => finished.inspect_err(|error| tracing::error!(%error, "a recording failed")).is_ok(),
+        Err(_) => {
+            tracing::warn!("the disk is slow: a recording is still being written");
+            true
+        }
     }
 }
 
@@ -97,7 +141,7 @@ fn failure(error: &ProviderError) -> Failure {
         ErrorCode::ConfigError => FailureCode::Config,
         _ => FailureCode::Pipeline,
     };
-    Failure::new(kind, error.to_string())
+    Failure::new(kind, plain(error.to_string()))
 }
 
 struct Driver {
@@ -178,7 +222,7 @@ impl Driver {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
                 biased;
-                _ = ticks.tick() => self.frame_out(),
+                due = ticks.tick() => if due.elapsed() > LATEST { Inputs::new() } else { self.frame_out() },
                 frame = self.media.incoming.recv() => self.frame_in(frame),
                 Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
@@ -197,8 +241,14 @@ impl Driver {
 
     async fn handle(&mut self, input: Input) {
         let now = self.now();
-        for effect in self.conversation.handle(now, input) {
-            self.perform(effect).await;
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            for effect in self.conversation.handle(now, input) {
+                match effect {
+                    Effect::RunTool { turn, call } => inputs.push_back(unknown_tool(turn, call)),
+                    effect => self.perform(effect).await,
+                }
+            }
         }
     }
 
@@ -232,7 +282,7 @@ impl Driver {
             }
             Effect::Turn(times) => self.measured(&times),
             Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
-            // The greeting is prepared before the conversation begins, and the tools there are act inside the engine.
+            // The greeting is prepared before the conversation begins, and tools are answered by `handle`.
             Effect::PrepareSpeech { .. } | Effect::RunTool { .. } => {}
         }
     }
@@ -288,9 +338,12 @@ impl Driver {
         }
     }
 
-    /// A full channel means that the line has taken nothing for seconds: it is broken, and its end will be told.
-    fn send(&self, message: ToCarrier) {
-        let _ = self.media.outgoing.try_send(message);
+    /// A full channel means that the line has taken nothing for seconds: it is broken. The end of one that is closed is told
+    /// by its other direction.
+    fn send(&mut self, message: ToCarrier) {
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.media.outgoing.try_send(message) {
+            self.end.get_or_insert(Ended::MediaLost);
+        }
     }
 
     /// Something from the line; nothing more comes when it is gone.
@@ -349,7 +402,7 @@ impl Driver {
 
     fn answered(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Inputs {
         vec![match signal {
-            Signal::Piece(LlmEvent::Delta(text)) => Input::ModelDelta { turn, text },
+            Signal::Piece(LlmEvent::Delta(text)) => Input::ModelDelta { turn, text: plain(text) },
             Signal::Piece(LlmEvent::ToolCall { id, name, arguments }) => {
                 Input::ModelToolCall { turn, call: ToolCall { id, name, arguments } }
             }
@@ -402,9 +455,7 @@ impl Driver {
             self.perform(effect).await;
         }
         let recorded = match self.recorder.take() {
-            Some(recorder) => {
-                recorder.finish().await.inspect_err(|error| tracing::error!(%error, "a recording failed")).is_ok()
-            }
+            Some(recorder) => written(recorder).await,
             None => false,
         };
         Report {
@@ -418,10 +469,15 @@ impl Driver {
     }
 }
 
+/// The only tool of this version acts inside the engine, so a model that calls another one has made it up.
+fn unknown_tool(turn: u32, call: ToolCall) -> Input {
+    Input::ToolResult { turn, id: call.id, result: json!({ "error": "There is no such tool." }) }
+}
+
 fn recognised(event: SttEvent) -> Input {
     match event {
-        SttEvent::Partial { text } => Input::Partial { text },
-        SttEvent::Final { segment, text } => Input::Final { segment, text },
+        SttEvent::Partial { text } => Input::Partial { text: plain(text) },
+        SttEvent::Final { segment, text } => Input::Final { segment, text: plain(text) },
         SttEvent::TurnJudged => Input::TurnJudged,
         SttEvent::Failed { code, words } => {
             let kind = match code {
@@ -429,7 +485,7 @@ fn recognised(event: SttEvent) -> Input {
                 ErrorCode::ConfigError => FailureCode::Config,
                 _ => FailureCode::Pipeline,
             };
-            Input::RecogniserFailed(Failure::new(kind, words))
+            Input::RecogniserFailed(Failure::new(kind, plain(words)))
         }
     }
 }

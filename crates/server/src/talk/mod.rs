@@ -9,6 +9,7 @@ pub mod driver;
 pub mod latency;
 mod machine;
 pub mod pipeline;
+mod plain;
 pub mod playback;
 pub mod recorder;
 
@@ -28,8 +29,8 @@ pub struct Settings {
     pub recording: Option<PathBuf>,
 }
 
-/// What others may ask of a running conversation.
-#[derive(Clone, Debug)]
+/// What others may ask of a running conversation. `Debug` would print spoken words, so there is none.
+#[derive(Clone)]
 pub enum Command {
     /// Say no more and end.
     HangUp,

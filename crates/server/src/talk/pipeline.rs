@@ -10,6 +10,7 @@ use switchhook_core::conversation::{Message, SpokenWord};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::plain::{plain, plain_value};
 use crate::providers::{
     Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession,
     ToolSpec, Tts, TtsAudio, TtsRequest, Usage,
@@ -150,7 +151,9 @@ impl Pipeline {
             let request =
                 AnalysisRequest { model: settings.model.clone(), messages: messages.to_vec(), schema: schema.cloned() };
             match llm.analyse(request).await {
-                Ok(analysis) => return Ok(analysis),
+                Ok(Analysis { summary, outcome }) => {
+                    return Ok(Analysis { summary: plain(summary), outcome: plain_value(outcome) });
+                }
                 Err(error) => last = error,
             }
         }

@@ -1,11 +1,13 @@
 //! `kill -9`, and what a restart makes of it.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use serde_json::json;
+use switchhook::clock::Clock;
 
 use crate::harness::process::{Node, json_of};
-use crate::harness::{Client, deliveries_of, text};
+use crate::harness::{Client, TestService, deliveries_of, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_once() {
@@ -40,4 +42,54 @@ async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_o
     let (_, tenant) = client.get("/v1/tenant").await;
     assert_eq!(tenant["concurrent_calls"]["in_use"], 0, "no slot is lost");
     service.kill();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_runner_is_gone_ends_although_its_node_lives_on() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let held = client.place(&agent, "+12025550109").await;
+    let lost = client.place(&agent, "+12025550109").await;
+    for call in [&held, &lost] {
+        client.wait_for(call, |call| call["status"] == "in_progress").await;
+    }
+    // As after a commit that failed for too long.
+    service.abandon(&lost);
+    let ended = client.wait_for_end(&lost).await;
+    assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("pipeline_error")), "{ended}");
+    let (_, other) = client.get(&format!("/v1/calls/{held}")).await;
+    assert_eq!(other["status"], "in_progress", "its neighbour is not disturbed");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_jumps_takes_no_call_from_its_runner() {
+    let start = Clock::system().now();
+    let clock = Clock::manual(start);
+    let service = TestService::start_with(clock.clone()).await;
+    let agent = service.client.scripted_agent(json!({})).await;
+    let client = &service.client;
+    let held = client.place(&agent, "+12025550109").await;
+    client.wait_for(&held, |call| call["status"] == "in_progress").await;
+    clock.advance(Duration::from_secs(40));
+    let (status, _) = client.post(&format!("/v1/calls/{held}/hangup"), json!({})).await;
+    assert_eq!(status, 200);
+    let ended = client.wait_for_end(&held).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("api_hangup")), "{ended}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waited_too_long_in_the_queue_rings_nobody() {
+    let start = Clock::system().now();
+    let clock = Clock::manual(start);
+    let service = TestService::start_with(clock.clone()).await;
+    let agent = service.client.scripted_agent(json!({})).await;
+    let due = start + Duration::from_secs(60);
+    let body = json!({ "agent_id": agent.id, "to": "+12025550109", "schedule_at": due });
+    let call = text(&service.client.create("/v1/calls", body).await["id"]);
+    clock.advance(Duration::from_secs(60 + 3_600));
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["dialing_at"]), (&json!("failed"), &json!(null)), "{ended}");
+    service.stop().await;
 }

@@ -174,7 +174,7 @@ async fn wrap_up(report: Option<&Report>, pipeline: &Pipeline, schema: Option<&V
 fn extract(report: &Report) -> String {
     let last = report.history.iter().rev().find(|message| message.role == Role::User);
     match last {
-        Some(message) => format!("The caller spoke {} times; their last words were: {}", report.turns, message.text),
+        Some(message) => format!("The caller's last words were: {}", message.text),
         None => "The agent spoke; the caller said nothing.".to_owned(),
     }
 }
@@ -201,13 +201,18 @@ fn talk_end(end: &Ended) -> TalkEnd {
         End::Silence => TalkEnd::Silence,
         End::MaxDuration => TalkEnd::MaxDuration,
         End::VoicemailHungUp | End::VoicemailMessageLeft => TalkEnd::Voicemail,
-        End::Failed(Failure { code, words }) => TalkEnd::Failed {
-            failure: match code {
-                FailureCode::ProviderTimeout => TalkFailure::ProviderTimeout,
-                FailureCode::Config => TalkFailure::ConfigError,
-                FailureCode::Pipeline => TalkFailure::PipelineError,
-            },
-            error: words.clone().into(),
+        End::Failed(failure) => failed(failure),
+    }
+}
+
+/// The end of a call whose conversation failed, or could not begin.
+pub(super) fn failed(failure: &Failure) -> TalkEnd {
+    TalkEnd::Failed {
+        failure: match failure.code {
+            FailureCode::ProviderTimeout => TalkFailure::ProviderTimeout,
+            FailureCode::Config => TalkFailure::ConfigError,
+            FailureCode::Pipeline => TalkFailure::PipelineError,
         },
+        error: failure.words.clone().into(),
     }
 }

@@ -76,6 +76,18 @@ impl Simulator {
         carrier_call_id(call)
     }
 
+    /// Ends a leg, whatever it is doing.
+    pub fn give_up(&self, call: CallId) {
+        let ended = self.network.with(|legs| match legs.get(&call) {
+            // A caller who waits has no task that would clean up after them.
+            Some(Leg { waiting: Some(_), .. }) => legs.remove(&call),
+            found => found.cloned(),
+        });
+        if let Some(Leg { end, .. }) = ended {
+            end.cancel();
+        }
+    }
+
     /// Lives through a leg in a task of its own, and forgets the leg after it.
     fn live(&self, call: CallId, leg: impl Future<Output = ()> + Send + 'static) {
         let network = self.network.clone();
@@ -136,14 +148,7 @@ impl Carrier for Simulator {
     }
 
     async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
-        let ended = self.network.with(|legs| match legs.get(&leg.call) {
-            // A caller who is refused has no task that would clean up after them.
-            Some(Leg { waiting: Some(_), .. }) => legs.remove(&leg.call),
-            found => found.cloned(),
-        });
-        if let Some(Leg { end, .. }) = ended {
-            end.cancel();
-        }
+        self.give_up(leg.call);
         Ok(())
     }
 

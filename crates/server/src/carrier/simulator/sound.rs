@@ -26,6 +26,8 @@ const BEFORE_BEEP: usize = 10;
 const BEEP_FRAMES: usize = 20;
 /// It records no longer than this.
 const VOICEMAIL_MS: u32 = 60_000;
+/// How long this end stays on a line that is dead.
+const DEAD_LINE: Duration = Duration::from_secs(30);
 /// µ-law silence.
 const SILENCE: [u8; FRAME_SAMPLES] = [0xff; FRAME_SAMPLES];
 
@@ -53,6 +55,11 @@ impl Sound {
             self.elapsed_ms += FRAME_MS;
             self.agent_ms += if heard.is_some_and(|dbfs| dbfs > level::VOICED_DBFS) { FRAME_MS } else { 0 };
             let Some(sound) = self.next(heard) else { return };
+            if to_agent.is_closed() {
+                // Our side hangs up next. If it has died, nobody stays on a line on which nothing is heard.
+                tokio::time::sleep(DEAD_LINE).await;
+                return;
+            }
             if !self.dice.happens(self.faults.drop_audio) {
                 self.send(&to_agent, FromCarrier::Audio(sound));
             }

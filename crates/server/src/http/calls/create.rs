@@ -279,7 +279,19 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
     if let Some(answering_machine) = &request.answering_machine {
         merged.answering_machine = answering_machine.clone();
     }
+    let greeting = request.overrides.greeting.as_ref().map(|greeting| match greeting {
+        GreetingOverride::Text(text) | GreetingOverride::Object { text } => text.clone(),
+    });
+    if let Some(greeting) = &greeting {
+        merged.greeting.text.clone_from(greeting);
+    }
+    if let Some(instructions) = &request.overrides.instructions {
+        merged.instructions.clone_from(instructions);
+    }
     errors.extend(merged.validate().into_iter().map(|error| match error.path.strip_prefix("limits.") {
+        None if matches!(error.path.as_str(), "greeting.text" | "instructions") => {
+            FieldError::new(format!("overrides.{}", error.path), error.message)
+        }
         Some("ring_timeout_seconds") if request.ring_timeout_seconds.is_some() => {
             FieldError::new("ring_timeout_seconds", error.message)
         }
@@ -290,9 +302,6 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
     if request.metadata.len() > MOST_KEYS {
         errors.push(FieldError::new("metadata", format!("may have at most {MOST_KEYS} keys")));
     }
-    let greeting = request.overrides.greeting.as_ref().map(|greeting| match greeting {
-        GreetingOverride::Text(text) | GreetingOverride::Object { text } => text.clone(),
-    });
     let overrides = Overrides {
         greeting,
         instructions: request.overrides.instructions.clone(),

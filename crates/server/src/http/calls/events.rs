@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
@@ -37,6 +37,7 @@ pub(super) struct Events {
     get, path = "/calls/{id}/events", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The events", content((Events = "application/json"), (String = "text/event-stream"))),
+        (status = 204, description = "A follower came again after the last event"),
         (status = 401, description = "No valid API key", body = ErrorBody),
         (status = 403, description = "The tenant is deactivated", body = ErrorBody),
         (status = 404, description = "There is no such call", body = ErrorBody),
@@ -51,18 +52,35 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let mut conn = state.store.read().await?;
-    calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
+    let row = calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if accepts.contains("text/event-stream") {
         drop(conn);
-        return Ok(Sse::new(follow(state, tenant.id, id)).keep_alive(KeepAlive::default()).into_response());
+        let seen = last_event_id(&headers);
+        if row.status()?.is_terminal() && seen >= row.event_count {
+            // The answer that ends an EventSource's attempts to connect again.
+            return Ok(StatusCode::NO_CONTENT.into_response());
+        }
+        return Ok(Sse::new(follow(state, tenant.id, id, seen)).keep_alive(KeepAlive::default()).into_response());
     }
     Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
 }
 
-/// Events as they are committed. The rows are looked at, so it does not matter which node the call is on.
-fn follow(state: HttpState, tenant: TenantId, id: CallId) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    let start = (state, 0_i64, false);
+/// The last event that a follower who comes again has seen.
+fn last_event_id(headers: &HeaderMap) -> i64 {
+    let sent = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    sent.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Events after `seen` as they are committed, until the last one or until the service stops; whoever comes again with
+/// `Last-Event-ID` misses nothing. The rows are looked at, so it does not matter which node the call is on.
+fn follow(
+    state: HttpState,
+    tenant: TenantId,
+    id: CallId,
+    seen: i64,
+) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+    let start = (state, seen, false);
     stream::unfold(start, move |(state, seen, ended)| async move {
         if ended {
             return None;
@@ -76,6 +94,9 @@ fn follow(state: HttpState, tenant: TenantId, id: CallId) -> impl Stream<Item = 
                 let message = sse::Event::default().id(sequence.to_string()).event(event.event.clone());
                 let message = message.json_data(&event).ok()?;
                 return Some((Ok(message), (state, sequence, ended)));
+            }
+            if state.draining.started() {
+                return None;
             }
             tokio::time::sleep(LOOK).await;
         }

@@ -39,7 +39,7 @@ pub(super) async fn hangup(
     }
     if row.status()? == switchhook_core::call::Status::Queued {
         // Nobody has dialled yet, and once this is committed nobody will: the token of whoever claimed it is void.
-        row.lease_token = calls::take_over(&mut tx, id).await?;
+        row.lease_token = calls::take_over(&mut tx, tenant.id, id).await?;
         let mut call = Call::restore(row.snapshot()?, Timing::default());
         for effect in call.handle(now, CallInput::HangUpRequested) {
             if let CallEffect::Commit(change) = effect {

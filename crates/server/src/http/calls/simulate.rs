@@ -66,8 +66,11 @@ pub(super) async fn inbound(
         from: request.from.reveal().to_owned(),
         agent,
     };
-    let row = incoming::take_in(calls, arrival).await?;
-    let row = row.ok_or_else(|| ApiError::invalid_field("to", "its inbound agent no longer exists"))?;
+    let taken = incoming::take_in(calls, arrival).await;
+    if !matches!(taken, Ok(Some(_))) {
+        calls.setup.simulator().give_up(call);
+    }
+    let row = taken?.ok_or_else(|| ApiError::invalid_field("to", "its inbound agent no longer exists"))?;
     let location = format!("/v1/calls/{call}");
     let body = Json(WithWarnings { resource: CallResource::from(row), warnings });
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], body).into_response())

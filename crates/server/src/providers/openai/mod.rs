@@ -46,6 +46,10 @@ const MAX_TOKENS: u32 = 300;
 const ANALYSIS_TOKENS: u32 = 600;
 /// How much of an error's body is read.
 const ERROR_BYTES: usize = 16 * 1024;
+/// How much of a look back on a call is read.
+const ANALYSIS_BYTES: usize = 256 * 1024;
+/// How much of a streamed answer is read: many times what a caller would listen to.
+const STREAM_BYTES: usize = 1024 * 1024;
 
 /// One connection's model server.
 pub struct OpenAiLlm {
@@ -140,7 +144,7 @@ impl Refusal {
     async fn read(response: reqwest::Response) -> Self {
         let status = response.status().as_u16();
         let asked = wire::retry_after(response.headers()).unwrap_or(Duration::ZERO);
-        let body = tokio::time::timeout(FIRST_BYTE, read_some(response)).await.unwrap_or_default();
+        let body = tokio::time::timeout(FIRST_BYTE, read_some(response, ERROR_BYTES)).await.unwrap_or_default();
         let words = wire::error_words(&body).unwrap_or_else(|| format!("it answered with status {status}"));
         let out_of_money = words.contains("insufficient_quota") || words.contains("billing");
         match status {
@@ -152,13 +156,14 @@ impl Refusal {
     }
 }
 
-async fn read_some(response: reqwest::Response) -> Vec<u8> {
+/// The beginning of a body, at most `most` bytes.
+async fn read_some(response: reqwest::Response, most: usize) -> Vec<u8> {
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
     while let Some(Ok(piece)) = pieces.next().await {
         body.extend_from_slice(&piece);
-        if body.len() >= ERROR_BYTES {
-            body.truncate(ERROR_BYTES);
+        if body.len() >= most {
+            body.truncate(most);
             break;
         }
     }
@@ -193,12 +198,17 @@ impl Llm for OpenAiLlm {
             let mut stream = self.post(&body).await?.bytes_stream();
             let mut reader = Events::default();
             let mut answer = Answer::default();
+            let mut read = 0;
             while !answer.is_over() {
                 let piece = match tokio::time::timeout(GAP, stream.next()).await {
                     Ok(Some(piece)) => piece.map_err(|error| failed(without_url(error)))?,
                     Ok(None) => break,
                     Err(_) => return Err(timeout(GAP)),
                 };
+                read += piece.len();
+                if read > STREAM_BYTES {
+                    return Err(failed("its answer does not end"));
+                }
                 for data in reader.push(&piece) {
                     match answer.take(&data).map_err(failed)? {
                         Step::Text(text) => {
@@ -229,8 +239,10 @@ impl Llm for OpenAiLlm {
         });
         body[self.max_tokens_field] = json!(ANALYSIS_TOKENS);
         let response = self.post(&body).await?;
-        let answer = tokio::time::timeout(WHOLE, response.json::<Value>()).await.map_err(|_| timeout(WHOLE))?;
-        let answer = answer.map_err(|error| failed(without_url(error)))?;
+        let body =
+            tokio::time::timeout(WHOLE, read_some(response, ANALYSIS_BYTES)).await.map_err(|_| timeout(WHOLE))?;
+        let answer: Value =
+            serde_json::from_slice(&body).map_err(|_| failed("it answered with something that is not JSON"))?;
         let text = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
         wire::analysis(text).ok_or_else(|| failed("its look back on the call was not the JSON it was asked for"))
     }

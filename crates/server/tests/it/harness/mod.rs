@@ -10,6 +10,7 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use switchhook::app::Service;
+use switchhook::calls::Order;
 use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::models::Models;
@@ -34,12 +35,17 @@ pub(crate) struct TestService {
 impl TestService {
     /// A service with a tenant and nothing else.
     pub(crate) async fn start() -> Self {
+        Self::start_with(Clock::system()).await
+    }
+
+    /// The same, by this clock.
+    pub(crate) async fn start_with(clock: Clock) -> Self {
         switchhook::lifecycle::install_tls();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let database = database::create().await;
         let config = Arc::new(test_config(folder.path(), database));
         let service =
-            Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await.expect("starts");
+            Service::start(config.clone(), Models::new(&config.data_dir), clock).await.expect("starts");
         // Tests look at their calls far more often than customers do.
         let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
         let tenant = operator::create_tenant(service.store(), &config, "test", limits).await.expect("a tenant");
@@ -53,6 +59,11 @@ impl TestService {
         let service = Self::start().await;
         let agent = service.client.scripted_agent(json!({})).await;
         (service, agent)
+    }
+
+    /// Has a call's runner let go of it without another word.
+    pub(crate) fn abandon(&self, call: &str) {
+        self.service.live().tell(call.parse().expect("an id"), Order::Abandon);
     }
 
     /// Ends it as an operator would.
