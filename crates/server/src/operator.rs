@@ -57,6 +57,8 @@ impl Tenant {
 pub struct NewKey {
     /// Its id.
     pub id: ApiKeyId,
+    /// Its label.
+    pub name: Option<String>,
     /// Its public part.
     pub prefix: String,
     /// The whole key.
@@ -113,6 +115,7 @@ pub async fn create_key(
 fn new_key(issued: &api_keys::Issued) -> NewKey {
     NewKey {
         id: ApiKeyId::from_uuid(issued.row.id),
+        name: issued.row.name.clone(),
         prefix: issued.row.prefix.clone(),
         key: issued.key.reveal().to_owned(),
         expires_at: issued.row.expires_at.map(Timestamp::from_micros),

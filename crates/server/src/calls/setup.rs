@@ -103,7 +103,7 @@ impl Setup {
             .ok_or_else(|| SetupError::config("The agent of this call no longer exists."))?;
         let agent = for_call(agent, row);
         let mut pipeline = self.pipeline(&mut conn, tenant, &agent).await?;
-        if row.provider == "simulator" && Simulator::silences_the_model(&row.to_number) {
+        if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
             pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
         }
         let recording = agent.recording.enabled.then(|| self.config.data_dir.join(self.recording_name(row)));

@@ -31,7 +31,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::get;
+use axum::routing::{any, get};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -44,15 +44,18 @@ const HOUSEKEEPING: Duration = Duration::from_secs(2);
 
 /// Everything the service answers over HTTP.
 pub fn router(state: HttpState) -> Router {
+    let limited = from_fn_with_state(state.clone(), rate_limit::enforce);
+    let authenticated = from_fn_with_state(state.clone(), auth::require);
     let (v1, _document) = v1().split_for_parts();
     let v1 = v1
         .fallback(fallback::not_found)
         .method_not_allowed_fallback(fallback::method_not_allowed)
         .layer(from_fn(fallback::do_not_store))
-        .layer(from_fn_with_state(state.clone(), rate_limit::enforce))
-        .layer(from_fn_with_state(state.clone(), auth::require));
+        .layer(limited.clone())
+        .layer(authenticated.clone());
     Router::new()
         .nest("/v1", v1)
+        .route("/v1/", any(fallback::not_found).layer(limited).layer(authenticated))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))

@@ -176,6 +176,12 @@ impl CallRow {
         TenantId::from_uuid(self.tenant_id)
     }
 
+    /// The number at the other end.
+    #[must_use]
+    pub fn far_end(&self) -> &str {
+        if self.direction == Direction::Inbound.as_str() { &self.from_number } else { &self.to_number }
+    }
+
     /// Where it stands.
     ///
     /// # Errors
@@ -270,23 +276,23 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<Option<Ca
 }
 
 /// Which calls a list shows; every part that is set must hold.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Filter {
-    /// Any of these.
+    /// Any of these; so are all lists here.
     pub status: Vec<String>,
     /// `inbound` or `outbound`.
-    pub direction: Option<String>,
+    pub direction: Vec<String>,
     /// Who talked.
-    pub agent: Option<Uuid>,
+    pub agent: Vec<Uuid>,
     /// Over which number.
-    pub number: Option<Uuid>,
+    pub number: Vec<Uuid>,
     /// Who was called.
-    pub to: Option<String>,
+    pub to: Vec<String>,
     /// Who called.
-    pub from: Option<String>,
-    /// Any of these.
+    pub from: Vec<String>,
+    /// Why calls failed.
     pub error_code: Vec<String>,
-    /// Any of these.
+    /// Why calls ended.
     pub end_reason: Vec<String>,
     /// Created at or after this.
     pub created_after: Option<Timestamp>,
@@ -322,9 +328,14 @@ pub async fn list(
         if let Some(cursor) = cursor {
             query.push(" AND id < ").push_bind(cursor);
         }
-        for (column, words) in
-            [("status", &filter.status), ("error_code", &filter.error_code), ("end_reason", &filter.end_reason)]
-        {
+        for (column, words) in [
+            ("status", &filter.status),
+            ("error_code", &filter.error_code),
+            ("end_reason", &filter.end_reason),
+            ("direction", &filter.direction),
+            ("to_number", &filter.to),
+            ("from_number", &filter.from),
+        ] {
             if !words.is_empty() {
                 query.push(format!(" AND {column} IN ("));
                 let mut list = query.separated(", ");
@@ -334,16 +345,14 @@ pub async fn list(
                 query.push(")");
             }
         }
-        for (column, text) in
-            [("direction", &filter.direction), ("to_number", &filter.to), ("from_number", &filter.from)]
-        {
-            if let Some(text) = text {
-                query.push(format!(" AND {column} = ")).push_bind(text.clone());
-            }
-        }
-        for (column, id) in [("agent_id", filter.agent), ("number_id", filter.number)] {
-            if let Some(id) = id {
-                query.push(format!(" AND {column} = ")).push_bind(id);
+        for (column, ids) in [("agent_id", &filter.agent), ("number_id", &filter.number)] {
+            if !ids.is_empty() {
+                query.push(format!(" AND {column} IN ("));
+                let mut list = query.separated(", ");
+                for id in ids {
+                    list.push_bind(*id);
+                }
+                query.push(")");
             }
         }
         if let Some(at) = filter.created_after {

@@ -6,6 +6,7 @@
 //! everybody who has finished by then. Alone, a transaction commits at once; under load, one wait for the disk serves
 //! all that arrived during the last one.
 
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,7 @@ const READERS: u32 = 8;
 pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
     let named = || format!("the database file {} could not be opened", path.display());
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(named)?;
+        private_folder(folder).with_context(named)?;
     }
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -232,4 +233,9 @@ impl Drop for Turn {
             }
         }
     }
+}
+
+/// Makes a folder that only we can look into: the database, recordings and keys are nobody else's business.
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

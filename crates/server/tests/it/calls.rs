@@ -255,3 +255,54 @@ async fn a_bad_line_changes_neither_the_facts_nor_the_events() {
     assert_eq!(events.iter().filter(|name| *name == "carrier.hangup").count(), 1, "{events:?}");
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callbacks_in_the_wrong_order_do_not_cost_an_answered_call_its_sound() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let (_, connections) = client.get("/v1/connections").await;
+    let simulator =
+        connections["data"].as_array().and_then(|all| all.iter().find(|one| one["provider"] == "simulator"));
+    let id = text(&simulator.expect("it was made")["id"]);
+    let patch = json!({ "settings": { "time_scale": 0.05, "faults": { "reordered_callbacks": true } } });
+    let patched = client.request(Method::PATCH, &format!("/v1/connections/{id}")).json(&patch).send().await;
+    assert_eq!(patched.expect("an answer").status(), StatusCode::OK);
+    let call = client.place(&agent, "+12025550108").await;
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("caller_hangup")), "{ended}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_calls_is_filtered_by_one_value_or_several() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    for (to, metadata) in [("+12025550101", json!({ "n": 5 })), ("+12025550104", json!({ "n": true, "s": "a,b" }))] {
+        let placed = json!({ "agent_id": agent.id, "to": to, "metadata": metadata });
+        let call = text(&client.create("/v1/calls", placed).await["id"]);
+        client.wait_for_end(&call).await;
+    }
+    let table = [
+        ("status=failed,completed", 2),
+        ("direction=inbound,outbound", 2),
+        ("direction=inbound", 0),
+        ("to=%2B12025550101,%2B12025550104", 2),
+        ("to=%2B12025550104", 1),
+        ("error_code=busy", 1),
+        ("metadata[n]=5", 1),
+        ("metadata[n]=true", 1),
+        ("metadata[s]=a,b", 1),
+        ("metadata[n]=6", 0),
+    ];
+    for (query, count) in table {
+        let (status, page) = client.get(&format!("/v1/calls?{query}")).await;
+        assert_eq!((status, page["data"].as_array().map(Vec::len)), (StatusCode::OK, Some(count)), "{query}: {page}");
+    }
+    let (_, page) = client.get(&format!("/v1/calls?agent_id={},{}", agent.id, agent.id)).await;
+    assert_eq!(page["data"].as_array().map(Vec::len), Some(2));
+    for query in ["status=ringing", "agent_id=x", "to=x%00", "metadata[n]=%00", "limit=0"] {
+        let (status, error) = client.get(&format!("/v1/calls?{query}")).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{query}: {error}");
+    }
+    service.stop().await;
+}

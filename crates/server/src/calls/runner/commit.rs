@@ -53,8 +53,11 @@ impl Runner {
             let mut conn = self.context.store.read().await?;
             return calls::applied_for_runner(&mut conn, &self.row, change).await;
         };
-        let facts = row.facts()?;
+        let mut facts = row.facts()?;
         for kind in &change.events {
+            // What is told before the end happened before it.
+            let ended = change.status.is_terminal() && !kind.is_terminal();
+            facts.status = if ended { self.row.status()? } else { change.status };
             events::record(&mut tx, self.context.clock.now(), row.tenant(), &facts, *kind).await?;
             row.event_count += 1;
         }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
+use switchhook_core::agent::MachineDetection;
 use switchhook_core::call::{TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
 use switchhook_core::event::NO_CONVERSATION;
@@ -11,8 +12,8 @@ use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Outcome, Runner};
+use crate::calls::setup::CallPlan;
 use crate::store::calls::{TranscriptEntry, WrapUp};
-use crate::talk::pipeline::Pipeline;
 use crate::talk::{Command, Ended, Note, Report};
 
 /// How long the model may look back on a conversation.
@@ -128,13 +129,15 @@ impl Runner {
         self.start(async move {
             let report = stopping.await;
             let plan = plan.ok()?;
-            let schema = plan.talk.agent.analysis.schema.as_ref();
-            Some(Outcome::WrappedUp(Box::new(wrap_up(report.as_deref(), &plan.pipeline, schema, recording).await)))
+            Some(Outcome::WrappedUp(Box::new(wrap_up(report.as_deref(), &plan, recording).await)))
         });
     }
 }
 
-async fn wrap_up(report: Option<&Report>, pipeline: &Pipeline, schema: Option<&Value>, recording: String) -> WrapUp {
+async fn wrap_up(report: Option<&Report>, plan: &CallPlan, recording: String) -> WrapUp {
+    let (pipeline, agent) = (&plan.pipeline, &plan.talk.agent);
+    let schema = agent.analysis.schema.as_ref();
+    let detects = agent.answering_machine.mode == MachineDetection::Detect;
     let Some(report) = report else {
         return WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() };
     };
@@ -156,7 +159,8 @@ async fn wrap_up(report: Option<&Report>, pipeline: &Pipeline, schema: Option<&V
     };
     let answered_by = match report.end {
         Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
-        _ if report.turns > 0 => Some("human"),
+        // Who answers is only known where machines were looked for.
+        _ if report.turns > 0 && detects => Some("human"),
         _ => None,
     };
     WrapUp {

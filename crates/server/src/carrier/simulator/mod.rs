@@ -97,10 +97,10 @@ impl Simulator {
         });
     }
 
-    /// Whether calls to this number are to meet a language model that never answers.
+    /// Whether calls with this number are to meet a language model that never answers.
     #[must_use]
-    pub fn silences_the_model(to: &str) -> bool {
-        Scenario::of(to) == Scenario::ModelNeverAnswers
+    pub fn silences_the_model(number: &str) -> bool {
+        Scenario::of(number) == Scenario::ModelNeverAnswers
     }
 }
 

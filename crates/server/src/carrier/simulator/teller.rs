@@ -44,7 +44,9 @@ impl Teller {
             let late = told.dice.happens(self.faults.late_callbacks);
             let twice = told.dice.happens(self.faults.duplicate_callbacks);
             let hold = told.dice.happens(self.faults.reordered_callbacks);
-            (late, twice, hold && told.held_back.is_none())
+            // Sound is no callback: nothing would follow it but the end.
+            let callback = !matches!(event, CarrierEvent::Media(_));
+            (late, twice, hold && callback && told.held_back.is_none())
         };
         if late {
             tokio::time::sleep(LATE).await;

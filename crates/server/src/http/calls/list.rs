@@ -5,6 +5,7 @@ use axum::extract::{RawQuery, State};
 use serde::Deserialize;
 use switchhook_core::Timestamp;
 use switchhook_core::call::{Direction, EndReason, ErrorCode, Status};
+use switchhook_core::phone_number::PhoneNumber;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
@@ -25,9 +26,11 @@ pub(super) struct Query {
     /// `inbound` or `outbound`.
     direction: Option<String>,
     /// Who talked.
-    agent_id: Option<Uuid>,
+    #[param(value_type = Option<String>, format = Uuid)]
+    agent_id: Option<String>,
     /// Over which number.
-    number_id: Option<Uuid>,
+    #[param(value_type = Option<String>, format = Uuid)]
+    number_id: Option<String>,
     /// Who was called.
     to: Option<String>,
     /// Who called.
@@ -44,7 +47,8 @@ pub(super) struct Query {
     created_before: Option<Timestamp>,
 }
 
-/// Lists calls, newest first. `metadata[key]=value` shows those with this metadata.
+/// Lists calls, newest first. Filters take one value, or several with commas between them; `metadata[key]=value` shows the calls
+/// with this metadata.
 #[utoipa::path(
     get, path = "/calls", tag = "Calls", params(Query, Page),
     responses(
@@ -66,21 +70,30 @@ pub(super) async fn list(
     let page = page.checked()?;
     let filter = Filter {
         status: words::<Status>("status", query.status)?,
-        direction: words::<Direction>("direction", query.direction)?.pop(),
-        agent: query.agent_id,
-        number: query.number_id,
-        to: query.to,
-        from: query.from,
+        direction: words::<Direction>("direction", query.direction)?,
+        agent: ids("agent_id", query.agent_id)?,
+        number: ids("number_id", query.number_id)?,
+        to: words::<PhoneNumber>("to", query.to)?,
+        from: words::<PhoneNumber>("from", query.from)?,
         error_code: words::<ErrorCode>("error_code", query.error_code)?,
         end_reason: words::<EndReason>("end_reason", query.end_reason)?,
         created_after: query.created_after,
         created_before: query.created_before,
         metadata: metadata(raw.as_deref().unwrap_or_default()),
     };
+    if filter.metadata.iter().any(|(key, value)| key.contains('\0') || value.contains('\0')) {
+        return Err(ApiError::invalid("The query must not contain the character U+0000."));
+    }
     let mut conn = state.store.read().await?;
     let rows = calls::list(&mut conn, tenant.id, &filter, page.cursor, page.limit).await?;
     let rows = rows.into_iter().map(CallResource::from).collect();
     Ok(Json(List::from_rows(rows, page.limit, |call| call.id)))
+}
+
+/// The comma-separated ids of a filter.
+fn ids(name: &str, value: Option<String>) -> Result<Vec<Uuid>, ApiError> {
+    let words = words::<Uuid>(name, value)?;
+    Ok(words.iter().filter_map(|word| word.parse().ok()).collect())
 }
 
 /// The comma-separated words of a filter, each one known.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
+use switchhook_core::event::NO_CONVERSATION;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -102,7 +103,8 @@ impl From<CallRow> for CallResource {
     fn from(row: CallRow) -> Self {
         let at = |micros: Option<i64>| micros.map(Timestamp::from_micros);
         // An end is written down a moment before it is told; until then the call is still what its status says.
-        let ended = matches!(row.status.as_str(), "completed" | "failed");
+        let completed = row.status == "completed";
+        let ended = completed || row.status == "failed";
         let request = row.request.0;
         Self {
             id: row.id,
@@ -133,7 +135,7 @@ impl From<CallRow> for CallResource {
                 cause: row.carrier_cause,
                 sip_code: row.sip_code,
             },
-            summary: row.summary,
+            summary: row.summary.or_else(|| completed.then(|| NO_CONVERSATION.to_owned())),
             outcome: row.outcome.map(|json| json.0),
             latency: row.latency.map(|json| json.0),
             usage: row.usage.map(|json| json.0),

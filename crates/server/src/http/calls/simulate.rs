@@ -26,7 +26,7 @@ pub(super) struct SimulateCall {
     /// One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
     #[schema(value_type = String, example = "+12025550199")]
     to: PhoneNumber,
-    /// Who calls; picks what they do, as the number called does for outgoing calls.
+    /// Who calls; picks what they do once they are answered, as the number called does for outgoing calls.
     #[schema(value_type = String, example = "+12025550100")]
     from: PhoneNumber,
 }

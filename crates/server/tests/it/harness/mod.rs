@@ -44,8 +44,7 @@ impl TestService {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let database = database::create().await;
         let config = Arc::new(test_config(folder.path(), database));
-        let service =
-            Service::start(config.clone(), Models::new(&config.data_dir), clock).await.expect("starts");
+        let service = Service::start(config.clone(), Models::new(&config.data_dir), clock).await.expect("starts");
         // Tests look at their calls far more often than customers do.
         let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
         let tenant = operator::create_tenant(service.store(), &config, "test", limits).await.expect("a tenant");
