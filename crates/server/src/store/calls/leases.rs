@@ -1,0 +1,127 @@
+//! Who owns a call: claims, leases and fencing tokens.
+//!
+//! A lease says until when; the token, which goes up with every claim, says who. Whoever writes under an old token finds no
+//! row and stops.
+
+use sqlx::QueryBuilder;
+use switchhook_core::Timestamp;
+use switchhook_core::id::{CallId, NodeId, TenantId};
+use uuid::Uuid;
+
+use super::CallRow;
+use crate::store::{Conn, Dialect, Tx, on};
+
+/// By whom and until when calls are claimed.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// The node that claims.
+    pub node: NodeId,
+    /// The time.
+    pub now: Timestamp,
+    /// Until when the lease lasts.
+    pub until: Timestamp,
+    /// The most calls.
+    pub limit: i64,
+    /// Calls that run on this node: never claimed, even if their lease has lapsed because a clock jumped.
+    pub running: &'a [CallId],
+}
+
+/// Claims calls that are due to be dialled: nobody's, or a dead node's.
+///
+/// # Errors
+/// When the database fails.
+pub async fn claim_due_for_dialer(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<CallRow>, sqlx::Error> {
+    claim_where(tx, claim, "status = 'queued' AND due_at <= ").await
+}
+
+/// Claims calls that were already dialled by a node that is dead, or whose runner on this one had to give up.
+///
+/// # Errors
+/// When the database fails.
+pub async fn claim_abandoned_for_recovery(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<CallRow>, sqlx::Error> {
+    claim_where(tx, claim, "status IN ('dialing', 'in_progress') AND due_at <= ").await
+}
+
+/// Gives a call that has just arrived to the node on which it arrived; its row comes back.
+///
+/// # Errors
+/// When the database fails.
+pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, until: Timestamp) -> Result<CallRow, sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = $3 \
+        WHERE id = $1 RETURNING *";
+    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(node.uuid()).bind(until.as_micros()).fetch_one(c).await)
+}
+
+async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &'static str) -> Result<Vec<CallRow>, sqlx::Error> {
+    let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
+    let now = claim.now.as_micros();
+    on!(tx, |c| {
+        let mut query = QueryBuilder::new("UPDATE calls SET lease_token = lease_token + 1, lease_owner = ");
+        query.push_bind(claim.node.uuid()).push(", lease_until = ").push_bind(claim.until.as_micros());
+        query.push(" WHERE id IN (SELECT id FROM calls WHERE ").push(which).push_bind(now);
+        query.push(" AND (lease_until IS NULL OR lease_until < ").push_bind(now).push(")");
+        if !claim.running.is_empty() {
+            query.push(" AND id NOT IN (");
+            let mut running = query.separated(", ");
+            for id in claim.running {
+                running.push_bind(id.uuid());
+            }
+            query.push(")");
+        }
+        query.push(" ORDER BY due_at LIMIT ").push_bind(claim.limit).push(lock).push(") RETURNING *");
+        query.build_query_as().fetch_all(c).await
+    })
+}
+
+/// Takes a call over from whoever has it, for one change made elsewhere than in its runner. Returns the new token.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take_over(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<i64, sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET lease_token = lease_token + 1, lease_owner = NULL, lease_until = NULL \
+        WHERE id = $1 AND tenant_id = $2 RETURNING lease_token";
+    on!(tx, |c| sqlx::query_scalar(SQL).bind(id.uuid()).bind(tenant.uuid()).fetch_one(c).await)
+}
+
+/// Extends the leases of the calls that run on this node. What is only claimed by it and runs nowhere lapses.
+///
+/// # Errors
+/// When the database fails.
+pub async fn renew_leases_for_node(
+    tx: &mut Tx,
+    node: NodeId,
+    running: &[CallId],
+    until: Timestamp,
+) -> Result<(), sqlx::Error> {
+    on!(tx, |c| {
+        let mut query = QueryBuilder::new("UPDATE calls SET lease_until = ");
+        query.push_bind(until.as_micros()).push(" WHERE lease_owner = ").push_bind(node.uuid());
+        query.push(" AND status IN ('queued', 'dialing', 'in_progress') AND id IN (");
+        let mut ids = query.separated(", ");
+        for id in running {
+            ids.push_bind(id.uuid());
+        }
+        query.push(")");
+        query.build().execute(c).await.map(drop)
+    })
+}
+
+/// Gives queued calls back that this node claimed and did not dial.
+///
+/// # Errors
+/// When the database fails.
+pub async fn hand_back_for_node(tx: &mut Tx, node: NodeId) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET lease_owner = NULL, lease_until = NULL, lease_token = lease_token + 1 \
+        WHERE lease_owner = $1 AND status = 'queued'";
+    on!(tx, |c| sqlx::query(SQL).bind(node.uuid()).execute(c).await.map(drop))
+}
+
+/// The calls of this node whose end somebody asked for.
+///
+/// # Errors
+/// When the database fails.
+pub async fn hangup_requests_for_node(conn: &mut Conn, node: NodeId) -> Result<Vec<Uuid>, sqlx::Error> {
+    const SQL: &str = "SELECT id FROM calls WHERE lease_owner = $1 AND hangup_requested_at IS NOT NULL \
+        AND status IN ('queued', 'dialing', 'in_progress')";
+    on!(conn, |c| sqlx::query_scalar(SQL).bind(node.uuid()).fetch_all(c).await)
+}
