@@ -172,8 +172,8 @@ impl Call {
     fn while_queued(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
         match input {
             CallInput::Dial | CallInput::Tick if self.is_due(now) => {
-                let error =
-                    "The call waited too long to be dialled. Check that a node with the role `calls` is running.";
+                let error = "The call waited too long to be dialled. Check that a node with the role `calls` is running and that the \
+                     connection's max_concurrent leaves room.";
                 self.close(now, Ending::failed(ErrorCode::UnknownError, EndedBy::System, error), step);
             }
             CallInput::Dial => {

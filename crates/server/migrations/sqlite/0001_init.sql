@@ -129,6 +129,7 @@ CREATE INDEX calls_by_tenant ON calls (tenant_id, id);
 -- For the monthly cap: counting must not read what was placed before this month.
 CREATE INDEX calls_placed ON calls (tenant_id, created_at) WHERE direction = 'outbound';
 CREATE INDEX calls_live_by_tenant ON calls (tenant_id) WHERE status IN ('queued', 'dialing', 'in_progress');
+CREATE INDEX calls_live_by_connection ON calls (connection_id) WHERE status IN ('queued', 'dialing', 'in_progress');
 CREATE INDEX calls_live ON calls (due_at) WHERE status IN ('queued', 'dialing', 'in_progress');
 
 CREATE TABLE transcript_entries (

@@ -1,6 +1,6 @@
 //! Phone numbers of tenants, each at one carrier connection.
 
-use sqlx::FromRow;
+use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::id::{NumberId, TenantId};
 use uuid::Uuid;
 
@@ -80,13 +80,27 @@ pub async fn by_number(conn: &mut Conn, tenant: TenantId, number: &str) -> Resul
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(number).fetch_all(c).await)
 }
 
-/// Up to `limit` of a tenant's numbers, oldest first.
+/// Up to `limit` of a tenant's numbers in connections of these `providers`, oldest first.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn some(conn: &mut Conn, tenant: TenantId, limit: i64) -> Result<Vec<NumberRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM numbers WHERE tenant_id = $1 ORDER BY id LIMIT $2";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(limit).fetch_all(c).await)
+pub async fn of_providers(
+    conn: &mut Conn,
+    tenant: TenantId,
+    providers: &[&'static str],
+    limit: i64,
+) -> Result<Vec<NumberRow>, sqlx::Error> {
+    on!(conn, |c| {
+        let mut query = QueryBuilder::new("SELECT * FROM numbers WHERE tenant_id = ");
+        query.push_bind(tenant.uuid()).push(" AND connection_id IN (SELECT id FROM connections WHERE tenant_id = ");
+        query.push_bind(tenant.uuid()).push(" AND provider IN (");
+        let mut list = query.separated(", ");
+        for provider in providers {
+            list.push_bind(*provider);
+        }
+        query.push(")) ORDER BY id LIMIT ").push_bind(limit);
+        query.build_query_as().fetch_all(c).await
+    })
 }
 
 /// A page of a tenant's numbers, newest first, and one row more when there are more.

@@ -306,3 +306,25 @@ async fn a_list_of_calls_is_filtered_by_one_value_or_several() {
     }
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_has_no_more_calls_at_once_than_it_may() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let (_, connections) = client.get("/v1/connections").await;
+    let simulator =
+        connections["data"].as_array().and_then(|all| all.iter().find(|one| one["provider"] == "simulator"));
+    let id = text(&simulator.expect("it was made")["id"]);
+    let patch = client
+        .request(Method::PATCH, &format!("/v1/connections/{id}"))
+        .json(&json!({ "limits": { "max_concurrent": 1 } }));
+    assert_eq!(patch.send().await.expect("an answer").status(), StatusCode::OK);
+    let calls = [client.place(&agent, "+12025550109").await, client.place(&agent, "+12025550109").await];
+    client.wait_for(&calls[0], |call| call["status"] == "in_progress").await;
+    assert_eq!(client.get(&format!("/v1/calls/{}", calls[1])).await.1["status"], "queued");
+    client.post(&format!("/v1/calls/{}/hangup", calls[0]), json!({})).await;
+    let second = client.wait_for(&calls[1], |call| call["status"] == "in_progress").await;
+    let first = client.wait_for_end(&calls[0]).await;
+    assert!(text(&first["ended_at"]) <= text(&second["dialing_at"]), "{first} {second}");
+    service.stop().await;
+}

@@ -13,7 +13,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError};
 use switchhook_core::call::{Call, CallEffect, Change, Direction, Timing};
 use switchhook_core::event::EventKind;
-use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId};
+use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::quota;
@@ -24,13 +24,17 @@ use crate::clock;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
+use crate::http::connections::catalogue::{Kind, PROVIDERS};
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{self, Body, JsonBytes};
 use crate::store::calls::{self, CallRequest, NewCall, Overrides};
+use crate::store::tenants::{self, TenantRow};
 use crate::store::{Conn, Tx, agents, connections, events, idempotency, numbers};
 
 /// How far ahead a call may be scheduled.
 const FURTHEST: Duration = Duration::from_secs(90 * 24 * 3600);
+/// How long a request with a key waits for another one before it is told to come again.
+const IN_FLIGHT: Duration = Duration::from_secs(5);
 /// The most keys of `metadata`, and of `variables`.
 const MOST_KEYS: usize = 50;
 
@@ -124,9 +128,9 @@ pub(super) async fn create(
     let fingerprint = Fingerprint::of("POST", "/v1/calls", &canonical);
 
     let now = state.clock.now();
-    let mut tx = state.store.begin().await?;
-    // From here on racing requests of this tenant wait for each other, so that a replay and the quotas are exact.
-    let tenant_row = crate::store::tenants::lock(&mut tx, tenant.id).await?.ok_or_else(ApiError::unauthorized)?;
+    let patience = if key.is_some() { IN_FLIGHT } else { Duration::MAX };
+    let turn = tokio::time::timeout(patience, its_turn(&state, tenant.id)).await;
+    let (mut tx, tenant_row) = turn.map_err(|_| in_flight())??;
     if let Some(key) = &key
         && let Some(stored) = idempotency::get(&mut tx, tenant.id, key).await?
     {
@@ -163,6 +167,18 @@ pub(super) async fn create(
     state.hints.calls.notify_one();
     state.hints.webhooks.notify_one();
     Ok(answer(StatusCode::CREATED, &location, body, false))
+}
+
+/// Waits until no other request of this tenant creates a call, so that a replay and the quotas are exact.
+async fn its_turn(state: &HttpState, tenant: TenantId) -> Result<(Tx, TenantRow), ApiError> {
+    let mut tx = state.store.begin().await?;
+    let row = tenants::lock(&mut tx, tenant).await?.ok_or_else(ApiError::unauthorized)?;
+    Ok((tx, row))
+}
+
+fn in_flight() -> ApiError {
+    let detail = "A request with this Idempotency-Key is still under way. Send it again in a second.";
+    ApiError::conflict("request_in_progress", detail).retry_after(1)
 }
 
 fn replay(stored: &idempotency::Stored, fingerprint: &Fingerprint) -> Result<Response, ApiError> {
@@ -239,7 +255,7 @@ async fn caller_number(conn: &mut Conn, tenant: &Tenant, request: &CreateCall) -
     }
     let mut found = match &request.from {
         Some(from) => numbers::by_number(conn, tenant.id, from.reveal()).await?,
-        None => numbers::list(conn, tenant.id, None, 2).await?, // Two are too many.
+        None => numbers::of_providers(conn, tenant.id, &usable_carriers(), 2).await?, // Two are too many.
     };
     match (found.pop(), found.is_empty(), &request.from) {
         (Some(only), true, _) => Ok(only),
@@ -252,6 +268,11 @@ async fn caller_number(conn: &mut Conn, tenant: &Tenant, request: &CreateCall) -
         (None, _, Some(_)) => Err(ApiError::invalid_field("from", "is not one of your numbers")),
         (None, _, None) => Err(ApiError::invalid_field("from", "is required: there is no number to call from yet")),
     }
+}
+
+/// The carriers over which this version can dial.
+fn usable_carriers() -> Vec<&'static str> {
+    PROVIDERS.iter().filter(|one| one.usable && one.offers(Kind::Carrier)).map(|one| one.name).collect()
 }
 
 fn due_at(schedule_at: Option<Timestamp>, now: Timestamp) -> Result<Timestamp, ApiError> {

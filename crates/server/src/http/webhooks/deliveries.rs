@@ -130,6 +130,8 @@ pub(super) async fn list(
     Params(query): Params<Query>,
     Params(page): Params<Page>,
 ) -> Result<Json<List<DeliveryResource>>, ApiError> {
+    let mut conn = state.store.read().await?;
+    webhook(&mut conn, tenant, id).await?;
     let page = page.checked()?;
     let events: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain([WEBHOOK_TEST]).collect();
     let filter = Filter {
@@ -137,8 +139,6 @@ pub(super) async fn list(
         event: words("event", query.event.as_deref(), &events)?,
         call: query.call_id,
     };
-    let mut conn = state.store.read().await?;
-    webhook(&mut conn, tenant, id).await?;
     let rows = deliveries::list(&mut conn, tenant.id, id, &filter, page.cursor, page.limit).await?;
     let rows = rows.into_iter().map(DeliveryResource::from).collect();
     Ok(Json(List::from_rows(rows, page.limit, |delivery| delivery.id)))

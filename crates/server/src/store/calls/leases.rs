@@ -31,8 +31,14 @@ pub struct Claim<'a> {
 /// # Errors
 /// When the database fails.
 pub async fn claim_due_for_dialer(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<CallRow>, sqlx::Error> {
-    claim_where(tx, claim, "status = 'queued' AND due_at <= ").await
+    claim_where(tx, claim, &format!("status = 'queued' AND {HAS_ROOM} AND due_at <= ")).await
 }
+
+/// Whether the call's connection may have one more call at the same time: those that it has, and those that are due before
+/// this one, are fewer than its `max_concurrent`.
+const HAS_ROOM: &str = "NOT EXISTS (SELECT 1 FROM connections WHERE connections.id = calls.connection_id AND max_concurrent <= ( \
+    SELECT COUNT(*) FROM calls AS other WHERE other.connection_id = connections.id AND (other.status IN ('dialing', 'in_progress') \
+        OR (other.status = 'queued' AND (other.due_at, other.id) < (calls.due_at, calls.id)))))";
 
 /// Claims calls that were already dialled by a node that is dead, or whose runner on this one had to give up.
 ///
@@ -52,7 +58,7 @@ pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, until: Times
     on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(node.uuid()).bind(until.as_micros()).fetch_one(c).await)
 }
 
-async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &'static str) -> Result<Vec<CallRow>, sqlx::Error> {
+async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<CallRow>, sqlx::Error> {
     let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
     let now = claim.now.as_micros();
     on!(tx, |c| {
