@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{Failure, output};
 use crate::config::Config;
-use crate::models::{ModelStatus, Models, Progress, Stage};
+use crate::models::{ModelError, ModelStatus, Models, Progress, Stage};
 
 /// What to do with models.
 #[derive(Debug, Subcommand)]
@@ -54,6 +54,12 @@ pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Fetches what is missing, with a progress bar.
+pub(super) async fn pull_all(models: &Models) -> anyhow::Result<Result<(), ModelError>> {
+    let models = models.clone();
+    Ok(tokio::task::spawn_blocking(move || models.pull(&[], &Bar::new()).map(drop)).await?)
+}
+
 fn print(models: &[ModelStatus]) {
     let row = |model: &ModelStatus| {
         let state = match (model.installed, model.verified) {
@@ -85,13 +91,13 @@ fn bytes(count: u64) -> f64 {
 }
 
 /// A progress bar on a terminal, and one line per stage where there is none.
-pub(super) struct Bar {
+struct Bar {
     bar: ProgressBar,
     told: Mutex<Option<(String, Stage)>>,
 }
 
 impl Bar {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{msg:40} [{bar:30}] {bytes}/{total_bytes}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{Failure, admin, output};
+use super::{Failure, admin, models, output};
 use crate::app::Service;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Role};
 use crate::models::Models;
 use crate::{lifecycle, operator, telemetry};
 
@@ -27,6 +27,11 @@ pub(super) async fn serve(_args: &Args, config: Arc<Config>) -> Result<ExitCode,
 
 pub(super) async fn dev(_args: &Args, config: Arc<Config>) -> Result<ExitCode, Failure> {
     telemetry::start(&config);
+    if let Err(error) = models::pull_all(&Models::new(&config.data_dir)).await? {
+        output::note(&format!(
+            "The speech models cannot be had: {error}. Agents with speech of their own can take calls."
+        ));
+    }
     let service = start(&config).await?;
     if !operator::is_seeded(service.store()).await? {
         let seeded = operator::seed(service.store(), &config).await?;
@@ -41,7 +46,14 @@ pub(super) async fn dev(_args: &Args, config: Arc<Config>) -> Result<ExitCode, F
 }
 
 async fn start(config: &Arc<Config>) -> anyhow::Result<Service> {
-    let service = Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await?;
+    let models = Models::new(&config.data_dir);
+    if config.has_role(Role::Calls) && !models.missing().is_empty() {
+        tracing::warn!(
+            "the local speech models are not installed: agents that name no stt and tts of their own cannot take calls; run \
+             `switchhook models pull`"
+        );
+    }
+    let service = Service::start(config.clone(), models, Clock::system()).await?;
     output::line(&format!("Switchhook listens on http://{} (API documentation at /docs)", service.address()));
     Ok(service)
 }

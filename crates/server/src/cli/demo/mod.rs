@@ -19,8 +19,7 @@ use tokio::time::Instant;
 use self::api::Api;
 use self::show::Screen;
 use self::stage::Stage;
-use super::models::Bar;
-use super::{Common, Failure};
+use super::{Common, Failure, models};
 use crate::app::Service;
 use crate::clock::{self, Clock};
 use crate::config::Config;
@@ -102,12 +101,8 @@ pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitC
 
 /// Fetches the speech models if they are not here, or says in a sentence that they cannot be had.
 async fn have_models(models: &Models, screen: &Screen) -> anyhow::Result<Speech> {
-    let pulled = {
-        let models = models.clone();
-        tokio::task::spawn_blocking(move || models.pull(&[], &Bar::new())).await?
-    };
-    match pulled {
-        Ok(_) => Ok(Speech::Models),
+    match models::pull_all(models).await? {
+        Ok(()) => Ok(Speech::Models),
         Err(error) => {
             screen.without_models(&why(&error));
             Ok(Speech::Simulated)
