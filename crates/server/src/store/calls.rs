@@ -61,7 +61,7 @@ pub struct CallRow {
 }
 
 /// What the client asked for beyond whom to call.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallRequest {
     /// For `{{name}}` in the agent's texts.
@@ -79,7 +79,7 @@ pub struct CallRequest {
 }
 
 /// What a call may change of its agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overrides {
     /// The greeting's text.

@@ -39,7 +39,7 @@ const IN_FLIGHT: Duration = Duration::from_secs(5);
 const MOST_KEYS: usize = 50;
 
 /// A call to place.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 pub(super) struct CreateCall {
     /// Who talks.
     #[schema(value_type = String, format = Uuid)]
@@ -77,7 +77,7 @@ pub(super) struct CreateCall {
     dry_run: bool,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 struct OverridesBody {
     greeting: Option<GreetingOverride>,
@@ -86,7 +86,7 @@ struct OverridesBody {
 }
 
 /// The greeting's text, bare or as the agent has it.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum GreetingOverride {
     Text(String),

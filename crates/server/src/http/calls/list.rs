@@ -18,7 +18,7 @@ use crate::http::extract::{Page, Params};
 use crate::store::calls::{self, Filter};
 
 /// Which calls. Words may be several, separated by commas.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Query {
     /// `queued`, `dialing`, `in_progress`, `completed`, `failed`.

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::store::calls::CallRow;
 
 /// A call.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct CallResource {
     /// Its id.
     pub id: Uuid,

@@ -49,6 +49,11 @@ fn with_tool_calls(message: &Message) -> Value {
     json!({ "role": "assistant", "content": message.text, "tool_calls": calls })
 }
 
+/// Half an hour of speech: no caller listens to more.
+const MOST_CHARACTERS: u64 = 20_000;
+/// Tools called in one answer.
+const MOST_TOOLS: usize = 16;
+
 /// What a chunk brought.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
@@ -102,6 +107,9 @@ impl Answer {
         }
         let text = delta.get("content").or_else(|| delta.get("refusal")).and_then(Value::as_str).unwrap_or_default();
         self.characters += text.chars().count() as u64;
+        if self.characters > MOST_CHARACTERS || self.tools.len() > MOST_TOOLS {
+            return Err("its answer does not end".to_owned());
+        }
         let spoken = self.without_thoughts(text);
         Ok(if spoken.is_empty() { Step::Nothing } else { Step::Text(spoken) })
     }

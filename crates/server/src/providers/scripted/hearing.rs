@@ -70,9 +70,13 @@ pub fn wants_repetition(text: &str) -> bool {
         || matches!(joined.as_str(), "sorry" | "hello" | "what" | "excuse me")
 }
 
+fn is_between_words(c: char) -> bool {
+    c.is_whitespace() || c == '-'
+}
+
 /// Lower-case words without punctuation, except inside (`7:30`, `that's`).
 fn words(text: &str) -> Vec<String> {
-    text.split(|c: char| c.is_whitespace() || c == '-')
+    text.split(is_between_words)
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('\u{2019}', "'"))
         .filter(|word| !word.is_empty())
         .collect()
@@ -88,7 +92,9 @@ fn name(text: &str, asked: bool) -> Option<String> {
     ];
     let sentences = text.split(['.', '!', '?', ',']).map(str::trim).filter(|part| !part.is_empty());
     for part in sentences {
-        let plain: Vec<&str> = part.split_whitespace().collect();
+        // As in `words`, so that both count the same.
+        let plain: Vec<&str> =
+            part.split(is_between_words).filter(|word| word.chars().any(char::is_alphanumeric)).collect();
         let lower = words(part);
         let joined = lower.join(" ");
         let introduced = INTRODUCTIONS.iter().find_map(|intro| {
@@ -270,6 +276,7 @@ mod tests {
             (Kind::Name, "Hi, Ava. My name is Sarah Miller.", true, text("Sarah Miller")),
             (Kind::Name, "Sarah Miller", true, text("Sarah Miller")),
             (Kind::Name, "It's Tom.", true, text("Tom")),
+            (Kind::Name, "Good-evening my name is Sarah Miller", false, text("Sarah Miller")),
             (Kind::Name, "Friday evening, please.", false, None),
             (Kind::Name, "I'm not sure what you mean", true, None),
             (Kind::Day, "Friday evening, please.", true, text("Friday")),
