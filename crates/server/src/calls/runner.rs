@@ -5,6 +5,7 @@
 
 mod acts;
 mod commit;
+mod left_behind;
 mod talking;
 
 use std::sync::Arc;
@@ -122,7 +123,10 @@ impl Runner {
                 self.handle(CallInput::HangUpRequested).await?;
             }
             Takeover::Queued => self.handle(CallInput::Dial).await?,
-            Takeover::Abandoned => self.handle(CallInput::Abandoned).await?,
+            Takeover::Abandoned => {
+                self.gather_what_is_left().await;
+                self.handle(CallInput::Abandoned).await?;
+            }
             Takeover::Arrived => self.pick_up().await?,
         }
         while !self.call.status().is_terminal() {

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::json;
 use switchhook::clock::Clock;
+use switchhook_media::wav;
 
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, TestService, deliveries_of, text};
@@ -18,12 +20,13 @@ async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_o
 
     let service = node.serve();
     let client = Client::new(service.base.clone(), key.clone());
-    let agent = client.scripted_agent(json!({})).await;
+    let agent = client.scripted_agent(json!({ "recording": { "enabled": true } })).await;
     let mut receiver = client.receiver().await;
     let talking = client.place(&agent, "+12025550109").await;
     let ringing = client.place(&agent, "+12025550102").await;
     client.wait_for(&talking, |call| call["status"] == "in_progress").await;
     client.wait_for(&ringing, |call| call["status"] != "queued").await;
+    client.wait_for_words(&talking).await;
     service.kill();
 
     let service = node.serve();
@@ -39,6 +42,9 @@ async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_o
     let received = deliveries_of(&mut receiver, &talking).await;
     let failed: HashSet<_> = received.iter().filter(|d| d.event == "call.failed").map(|d| d.id.clone()).collect();
     assert_eq!(failed.len(), 1, "one delivery, however often it was posted");
+    let kept = client.request(Method::GET, &format!("/v1/calls/{talking}/recording")).send().await.expect("an answer");
+    let sound = wav::read(&kept.bytes().await.expect("a whole file")).expect("what was recorded is whole again");
+    assert!(sound.channels[1].len() >= 8_000, "a second at least");
     let (_, tenant) = client.get("/v1/tenant").await;
     assert_eq!(tenant["concurrent_calls"]["in_use"], 0, "no slot is lost");
     service.kill();

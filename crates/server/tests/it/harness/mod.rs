@@ -151,6 +151,16 @@ impl Client {
         tokio::time::timeout(PATIENCE, looking).await.expect("the call comes so far within a minute")
     }
 
+    /// Waits until somebody has said something.
+    pub(crate) async fn wait_for_words(&self, call: &str) {
+        let looking = async {
+            while self.get(&format!("/v1/calls/{call}/transcript")).await.1["data"] == json!([]) {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, looking).await.expect("somebody speaks within a minute");
+    }
+
     pub(crate) async fn wait_for_end(&self, call: &str) -> Value {
         self.wait_for(call, |call| matches!(call["status"].as_str(), Some("completed" | "failed"))).await
     }

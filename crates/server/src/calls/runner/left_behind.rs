@@ -1,0 +1,39 @@
+//! What is still known of a conversation whose node died: what was written down, and the recording as far as it got.
+
+use std::path::Path;
+
+use switchhook_media::wav;
+
+use super::Runner;
+use crate::store::calls::{self, TranscriptEntry, WrapUp};
+
+impl Runner {
+    /// Gathers it. What cannot be had is left out: the call ends either way.
+    pub(super) async fn gather_what_is_left(&mut self) {
+        let said = self.said().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the transcript of a call left behind could not be read");
+            Vec::new()
+        });
+        let recording = self.context.setup.recording_name(&self.row);
+        let path = self.context.config.data_dir.join(&recording);
+        let repaired = tokio::task::spawn_blocking(move || repair(&path)).await;
+        let recording = matches!(repaired, Ok(Ok(()))).then_some(recording);
+        self.wrap_up = Some(Box::new(WrapUp { turns: answered_turns(&said), recording, ..WrapUp::default() }));
+    }
+
+    async fn said(&self) -> Result<Vec<TranscriptEntry>, sqlx::Error> {
+        let mut conn = self.context.store.read().await?;
+        calls::transcript(&mut conn, self.row.tenant(), self.row.call_id()).await
+    }
+}
+
+/// Completes a recording whose writer died. There is none on another node's disk.
+fn repair(path: &Path) -> std::io::Result<()> {
+    wav::repair(&mut std::fs::OpenOptions::new().read(true).write(true).open(path)?)
+}
+
+/// How often the agent answered the caller.
+fn answered_turns(said: &[TranscriptEntry]) -> i64 {
+    let answers = said.windows(2).filter(|pair| pair[0].role == "caller" && pair[1].role == "agent");
+    i64::try_from(answers.count()).unwrap_or(i64::MAX)
+}
