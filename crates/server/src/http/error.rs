@@ -188,10 +188,14 @@ impl ApiError {
     }
 }
 
-/// Anything unexpected from the database is a 500 whose reason goes to the log.
+/// A database that is away or busy is a 503, anything else unexpected of it a 500; the reason goes to the log.
 impl From<sqlx::Error> for ApiError {
     fn from(error: sqlx::Error) -> Self {
         tracing::error!(error = %error, "the database failed a request");
+        if crate::store::is_unavailable(&error) {
+            let detail = "The database is not available at the moment. Try again.";
+            return Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail).retry_after(1);
+        }
         Self::internal()
     }
 }
@@ -218,5 +222,21 @@ impl IntoResponse for ApiError {
             headers.insert(header::ALLOW, HeaderValue::from_static(methods));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_is_away_is_worth_another_try_and_a_broken_query_is_not() {
+        let away = ApiError::from(sqlx::Error::PoolTimedOut).into_response();
+        assert_eq!(away.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(away.headers()["retry-after"], "1");
+        assert_eq!(
+            ApiError::from(sqlx::Error::RowNotFound).into_response().status(),
+            StatusCode::INTERNAL_SERVER_ERROR
+        );
     }
 }

@@ -228,6 +228,18 @@ pub async fn ping(conn: &mut Conn) -> Result<(), sqlx::Error> {
     on!(conn, |c| sqlx::query("SELECT 1").execute(c).await.map(drop))
 }
 
+/// Whether the database is away, starting, stopping or locked by somebody for too long.
+#[must_use]
+pub fn is_unavailable(error: &sqlx::Error) -> bool {
+    // SQLite: SQLITE_BUSY and what extends it. PostgreSQL, appendix A: classes 08 and 57P, and too_many_connections.
+    const CODES: [&str; 9] = ["5", "261", "517", "773", "57P01", "57P02", "57P03", "53300", "08006"];
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| CODES.contains(&code.as_ref())),
+        _ => false,
+    }
+}
+
 /// Whether `error` says that a unique index already holds this value.
 #[must_use]
 pub fn is_duplicate(error: &sqlx::Error) -> bool {

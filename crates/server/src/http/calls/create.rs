@@ -114,6 +114,8 @@ enum GreetingOverride {
         (status = 429, description = "Too many requests, or a quota is used up", body = ErrorBody,
             headers(("Retry-After" = u64, description = "Seconds to wait"))),
         (status = 500, description = "The service failed", body = ErrorBody),
+        (status = 503, description = "The database is not available, or the service is overloaded", body = ErrorBody,
+            headers(("Retry-After" = u64, description = "Seconds to wait"))),
     )
 )]
 pub(super) async fn create(

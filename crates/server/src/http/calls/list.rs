@@ -58,6 +58,8 @@ pub(super) struct Query {
         (status = 422, description = "A filter is invalid", body = ErrorBody),
         (status = 429, description = "Too many requests", body = ErrorBody),
         (status = 500, description = "The service failed", body = ErrorBody),
+        (status = 503, description = "The database is not available, or the service is overloaded", body = ErrorBody,
+            headers(("Retry-After" = u64, description = "Seconds to wait"))),
     )
 )]
 pub(super) async fn list(

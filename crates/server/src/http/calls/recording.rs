@@ -24,6 +24,8 @@ use crate::store::calls;
         (status = 404, description = "There is no such call, or it was not recorded", body = ErrorBody),
         (status = 429, description = "Too many requests", body = ErrorBody),
         (status = 500, description = "The service failed", body = ErrorBody),
+        (status = 503, description = "The database is not available, or the service is overloaded", body = ErrorBody,
+            headers(("Retry-After" = u64, description = "Seconds to wait"))),
     )
 )]
 pub(super) async fn recording(
