@@ -118,13 +118,13 @@ impl Service {
         &self.live
     }
 
-    /// Loads the local speech models now, so that the first call does not wait for them.
+    /// Loads both local speech models now, so that the first call does not wait for them; `loaded` is told how many are.
     ///
     /// # Errors
     /// When they are not installed or cannot be read.
-    pub async fn load_speech(&self) -> Result<(), ProviderError> {
+    pub async fn load_speech(&self, loaded: impl Fn(u64)) -> Result<(), ProviderError> {
         match &self.speech {
-            Some(speech) => speech.load_all().await,
+            Some(speech) => speech.load_all(loaded).await,
             None => Ok(()),
         }
     }

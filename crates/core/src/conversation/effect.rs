@@ -10,11 +10,6 @@ use crate::Timestamp;
 /// One thing to do. Effects are performed in the order they are returned. `Debug` never shows what was said.
 #[derive(Clone, PartialEq)]
 pub enum Effect {
-    /// Make this speech now and keep it: it will be spoken when the phone is answered.
-    PrepareSpeech {
-        /// Exactly the text of the [`Effect::Speak`] to come.
-        text: String,
-    },
     /// Ask the model. Its answer comes back with this turn number.
     Ask {
         /// Numbers the questions of this conversation, rising.
@@ -102,7 +97,6 @@ pub struct TurnTimes {
 impl fmt::Debug for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::PrepareSpeech { .. } => f.write_str("PrepareSpeech"),
             Self::Ask { turn, messages, speculative } => {
                 write!(f, "Ask(turn {turn}, messages {}, speculative {speculative})", messages.len())
             }

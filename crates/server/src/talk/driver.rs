@@ -217,7 +217,7 @@ impl Driver {
     async fn run(&mut self, mut heard: mpsc::Receiver<SttEvent>, mut commands: mpsc::Receiver<Command>) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
-        self.handle(Input::MediaStarted).await;
+        self.handle(Input::MediaStarted);
         while self.end.is_none() {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
@@ -234,25 +234,23 @@ impl Driver {
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
             };
             for input in inputs {
-                self.handle(input).await;
+                self.handle(input);
             }
         }
     }
 
-    async fn handle(&mut self, input: Input) {
+    fn handle(&mut self, input: Input) {
         let now = self.now();
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
             for effect in self.conversation.handle(now, input) {
-                match effect {
-                    Effect::RunTool { turn, call } => inputs.push_back(unknown_tool(turn, call)),
-                    effect => self.perform(effect).await,
-                }
+                inputs.extend(self.perform(effect));
             }
         }
     }
 
-    async fn perform(&mut self, effect: Effect) {
+    /// Does what the engine wants; what it is to be told of that at once comes back.
+    fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
             Effect::Ask { turn, messages, .. } => {
                 let running = self.pipeline.ask(turn, messages, self.answers.0.clone());
@@ -282,9 +280,9 @@ impl Driver {
             }
             Effect::Turn(times) => self.measured(&times),
             Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
-            // The greeting is prepared before the conversation begins, and tools are answered by `handle`.
-            Effect::PrepareSpeech { .. } | Effect::RunTool { .. } => {}
+            Effect::RunTool { turn, call } => return Some(unknown_tool(turn, call)),
         }
+        None
     }
 
     fn measured(&mut self, times: &TurnTimes) {
@@ -452,7 +450,7 @@ impl Driver {
         // What was still in the air when the call ended belongs into the transcript as far as it was heard.
         let now = self.now();
         for effect in self.conversation.finish(now) {
-            self.perform(effect).await;
+            self.perform(effect);
         }
         let recorded = match self.recorder.take() {
             Some(recorder) => written(recorder).await,

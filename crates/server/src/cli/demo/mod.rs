@@ -130,12 +130,12 @@ async fn play(
 ) -> anyhow::Result<Played> {
     let folder = std::env::temp_dir().join(format!("switchhook-demo-{:08x}", u32::from_be_bytes(clock::random())));
     let config = Arc::new(config(&folder)?);
-    let loading = spinner("Starting the service and loading the speech models");
     let service = Service::start(config.clone(), models, Clock::system()).await?;
     if speech == Speech::Models {
-        service.load_speech().await?;
+        let bar = loading_bar();
+        service.load_speech(|loaded| bar.set_position(loaded)).await?;
+        bar.finish_and_clear();
     }
-    loading.finish_and_clear();
     // The terminal looks at the call many times a second.
     let limits = OwnLimits { rate_per_minute: Some(10_000), ..OwnLimits::default() };
     let tenant = operator::create_tenant(service.store(), &config, "demo", limits).await?;
@@ -163,12 +163,12 @@ fn config(folder: &Path) -> anyhow::Result<Config> {
     Ok(Config { webhook_allow: here.parse()?, outbound_allow: anywhere.parse()?, ..Config::for_tests(folder) })
 }
 
-fn spinner(words: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})")
-        .unwrap_or_else(|_| ProgressStyle::default_spinner());
-    let spinner = ProgressBar::new_spinner().with_style(style).with_message(words);
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    spinner
+fn loading_bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg:40} [{bar:30}] {pos}/{len} {spinner}");
+    let bar = ProgressBar::new(2).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_message("Loading the speech models");
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }
 
 /// Places the call and shows it until it has ended and all its events were delivered.

@@ -25,7 +25,7 @@ use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::connections::catalogue::{Kind, PROVIDERS};
-use crate::http::error::{ApiError, ErrorBody};
+use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::{self, Body, JsonBytes};
 use crate::store::calls::{self, CallRequest, NewCall, Overrides};
 use crate::store::tenants::{self, TenantRow};
@@ -106,16 +106,9 @@ enum GreetingOverride {
             ("Idempotent-Replayed" = Option<String>, description = "`true` when this is the answer of an earlier request"),
         )),
         (status = 200, description = "`dry_run`: the call would be accepted", body = WithWarnings<CallResource>),
-        (status = 401, description = "No valid API key", body = ErrorBody),
-        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
         (status = 409, description = "The Idempotency-Key was used with a different body", body = ErrorBody),
-        (status = 413, description = "The body is too large", body = ErrorBody),
-        (status = 422, description = "The request is invalid", body = ErrorBody),
-        (status = 429, description = "Too many requests, or a quota is used up", body = ErrorBody,
-            headers(("Retry-After" = u64, description = "Seconds to wait"))),
-        (status = 500, description = "The service failed", body = ErrorBody),
-        (status = 503, description = "The database is not available, or the service is overloaded", body = ErrorBody,
-            headers(("Retry-After" = u64, description = "Seconds to wait"))),
+        InvalidRequest,
+        CommonErrors,
     )
 )]
 pub(super) async fn create(

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, ErrorBody};
+use crate::http::error::{ApiError, CommonErrors, NotFound};
 use crate::http::extract::PathId;
 use crate::store::events::EventRow;
 use crate::store::{calls, events};
@@ -38,13 +38,8 @@ pub(super) struct Events {
     responses(
         (status = 200, description = "The events", content((Events = "application/json"), (String = "text/event-stream"))),
         (status = 204, description = "A follower came again after the last event"),
-        (status = 401, description = "No valid API key", body = ErrorBody),
-        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
-        (status = 404, description = "There is no such call", body = ErrorBody),
-        (status = 429, description = "Too many requests", body = ErrorBody),
-        (status = 500, description = "The service failed", body = ErrorBody),
-        (status = 503, description = "The database is not available, or the service is overloaded", body = ErrorBody,
-            headers(("Retry-After" = u64, description = "Seconds to wait"))),
+        NotFound,
+        CommonErrors,
     )
 )]
 pub(super) async fn events(

@@ -13,7 +13,7 @@ use super::CallResource;
 use crate::http::HttpState;
 use crate::http::answer::List;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, ErrorBody};
+use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
 use crate::http::extract::{Page, Params};
 use crate::store::calls::{self, Filter};
 
@@ -53,13 +53,8 @@ pub(super) struct Query {
     get, path = "/calls", tag = "Calls", params(Query, Page),
     responses(
         (status = 200, description = "A page of calls", body = List<CallResource>),
-        (status = 401, description = "No valid API key", body = ErrorBody),
-        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
-        (status = 422, description = "A filter is invalid", body = ErrorBody),
-        (status = 429, description = "Too many requests", body = ErrorBody),
-        (status = 500, description = "The service failed", body = ErrorBody),
-        (status = 503, description = "The database is not available, or the service is overloaded", body = ErrorBody,
-            headers(("Retry-After" = u64, description = "Seconds to wait"))),
+        InvalidRequest,
+        CommonErrors,
     )
 )]
 pub(super) async fn list(

@@ -9,7 +9,7 @@ use tower_http::services::ServeFile;
 
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, ErrorBody};
+use crate::http::error::{ApiError, CommonErrors, NotFound};
 use crate::http::extract::PathId;
 use crate::store::calls;
 
@@ -19,13 +19,8 @@ use crate::store::calls;
     responses(
         (status = 200, description = "The recording", body = Vec<u8>, content_type = "audio/wav"),
         (status = 206, description = "The part asked for", body = Vec<u8>, content_type = "audio/wav"),
-        (status = 401, description = "No valid API key", body = ErrorBody),
-        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
-        (status = 404, description = "There is no such call, or it was not recorded", body = ErrorBody),
-        (status = 429, description = "Too many requests", body = ErrorBody),
-        (status = 500, description = "The service failed", body = ErrorBody),
-        (status = 503, description = "The database is not available, or the service is overloaded", body = ErrorBody,
-            headers(("Retry-After" = u64, description = "Seconds to wait"))),
+        NotFound,
+        CommonErrors,
     )
 )]
 pub(super) async fn recording(

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, ErrorBody};
+use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::Body;
 use crate::store::numbers::NumberRow;
 use crate::store::{Conn, connections, numbers};
@@ -37,16 +37,9 @@ pub(super) struct SimulateCall {
     responses(
         (status = 201, description = "The call has arrived", body = WithWarnings<CallResource>,
             headers(("Location" = String, description = "Where the call is"))),
-        (status = 401, description = "No valid API key", body = ErrorBody),
-        (status = 403, description = "The tenant is deactivated", body = ErrorBody),
         (status = 409, description = "This node takes no calls: it has not the role `calls`, or is stopping", body = ErrorBody),
-        (status = 413, description = "The body is too large", body = ErrorBody),
-        (status = 422, description = "The request is invalid", body = ErrorBody),
-        (status = 429, description = "Too many requests", body = ErrorBody,
-            headers(("Retry-After" = u64, description = "Seconds to wait"))),
-        (status = 500, description = "The service failed", body = ErrorBody),
-        (status = 503, description = "The database is not available, or the service is overloaded", body = ErrorBody,
-            headers(("Retry-After" = u64, description = "Seconds to wait"))),
+        InvalidRequest,
+        CommonErrors,
     )
 )]
 pub(super) async fn inbound(

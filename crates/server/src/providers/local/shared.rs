@@ -37,13 +37,16 @@ impl LocalSpeech {
         })
     }
 
-    /// Loads both models now.
+    /// Loads both models now, and tells after each how many there are.
     ///
     /// # Errors
     /// When one is not installed or cannot be read.
-    pub async fn load_all(&self) -> Result<(), ProviderError> {
+    pub async fn load_all(&self, loaded: impl Fn(u64)) -> Result<(), ProviderError> {
         self.moonshine().await?;
-        self.hibari().await.map(drop)
+        loaded(1);
+        self.hibari().await?;
+        loaded(2);
+        Ok(())
     }
 
     /// The model that hears.

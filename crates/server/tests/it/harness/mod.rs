@@ -136,11 +136,11 @@ impl Client {
         text(&self.create("/v1/calls", json!({ "agent_id": agent.id, "to": to })).await["id"])
     }
 
-    /// Waits until the call is as `done` says, and shows it.
-    pub(crate) async fn wait_for(&self, call: &str, done: impl Fn(&Value) -> bool) -> Value {
+    /// Looks at `path` until it is as `done` says, and shows it.
+    async fn look_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
         let looking = async {
             loop {
-                let (_, shown) = self.get(&format!("/v1/calls/{call}")).await;
+                let (_, shown) = self.get(path).await;
                 if done(&shown) {
                     return shown;
                 }
@@ -148,17 +148,17 @@ impl Client {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, looking).await.expect("the call comes so far within a minute")
+        tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("{path} comes so far within a minute"))
+    }
+
+    /// Waits until the call is as `done` says, and shows it.
+    pub(crate) async fn wait_for(&self, call: &str, done: impl Fn(&Value) -> bool) -> Value {
+        self.look_until(&format!("/v1/calls/{call}"), done).await
     }
 
     /// Waits until somebody has said something.
     pub(crate) async fn wait_for_words(&self, call: &str) {
-        let looking = async {
-            while self.get(&format!("/v1/calls/{call}/transcript")).await.1["data"] == json!([]) {
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, looking).await.expect("somebody speaks within a minute");
+        self.look_until(&format!("/v1/calls/{call}/transcript"), |said| said["data"] != json!([])).await;
     }
 
     pub(crate) async fn wait_for_end(&self, call: &str) -> Value {
