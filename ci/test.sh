@@ -76,6 +76,11 @@ system_packages() {
     # The speech models come as Python packages.
     python3 -m pip --version >/dev/null 2>&1 || missing+=(python3 python3-pip)
     [ -n "$(find /usr/lib/postgresql -name initdb 2>/dev/null)" ] || command -v initdb >/dev/null || missing+=(postgresql)
+    # The verifiers of docs/webhooks.md are run in their own languages.
+    command -v python3 >/dev/null || missing+=(python3)
+    command -v node >/dev/null || missing+=(nodejs)
+    command -v go >/dev/null || missing+=(golang-go)
+    command -v openssl >/dev/null || missing+=(openssl)
     [ ${#missing[@]} -gt 0 ] || return 0
 
     echo "Installing ${missing[*]}"

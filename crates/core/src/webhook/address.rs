@@ -1,13 +1,16 @@
 //! Which addresses an outgoing request may connect to when a customer chose the destination.
 //!
-//! Only addresses of the public internet, by the special-purpose registries of IANA
-//! (<https://www.iana.org/assignments/iana-ipv4-special-registry>, `…/iana-ipv6-special-registry`). Blocks that the
-//! registries call globally reachable but that no receiver lives in (relays, sinks) are refused with the others.
+//! Only addresses of the public internet: no block of IANA's special-purpose registries ([`registry`]), and of IPv6
+//! only what is given out to networks.
+
+mod registry;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::{IpNet, Ipv6Net};
+
+use self::registry::SPECIAL;
 
 /// The rules and an operator's exemptions from them, such as `127.0.0.0/8,::1/128,http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,24 +41,16 @@ impl AddressPolicy {
     }
 
     fn judge_v4(&self, address: Ipv4Addr) -> Result<(), Refusal> {
-        if self.exempts(IpAddr::V4(address)) {
-            return Ok(());
-        }
-        match SPECIAL_V4.iter().find(|(block, _)| block.contains(&address)) {
-            Some((_, what)) => Err(Refusal { what }),
-            None => Ok(()),
-        }
+        let address = IpAddr::V4(address);
+        if self.exempts(address) { Ok(()) } else { not_special(address) }
     }
 
     fn judge_v6(&self, address: Ipv6Addr) -> Result<(), Refusal> {
         if self.exempts(IpAddr::V6(address)) {
             return Ok(());
         }
-        match SPECIAL_V6.iter().find(|(block, _)| block.contains(&address)) {
-            Some((_, what)) => Err(Refusal { what }),
-            None if GLOBAL_UNICAST.contains(&address) => Ok(()),
-            None => Err(Refusal { what: "not assigned to anybody" }),
-        }
+        not_special(IpAddr::V6(address))?;
+        if GLOBAL_UNICAST.contains(&address) { Ok(()) } else { Err(Refusal { what: "not assigned to anybody" }) }
     }
 
     fn exempts(&self, address: IpAddr) -> bool {
@@ -70,6 +65,13 @@ impl AddressPolicy {
     /// Whether names of private networks may be used.
     pub(super) fn allows_private_networks(&self) -> bool {
         self.allow.iter().any(|network| !network.network().is_loopback())
+    }
+}
+
+fn not_special(address: IpAddr) -> Result<(), Refusal> {
+    match SPECIAL.iter().find(|special| special.block.contains(&address)) {
+        Some(special) => Err(Refusal { what: special.name }),
+        None => Ok(()),
     }
 }
 
@@ -107,64 +109,12 @@ pub struct Refusal {
 }
 
 /// The part of IPv6 that is given out to networks (RFC 4291 section 2.4).
-const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
-
-const fn v4(octets: [u8; 4], length: u8) -> Ipv4Net {
-    let [a, b, c, d] = octets;
-    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), length)
-}
-
-const fn v6(segments: [u16; 8], length: u8) -> Ipv6Net {
-    let [a, b, c, d, e, f, g, h] = segments;
-    Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, e, f, g, h), length)
-}
-
-const SPECIAL_V4: &[(Ipv4Net, &str)] = &[
-    (v4([0, 0, 0, 0], 8), "this network, RFC 791"),
-    (v4([10, 0, 0, 0], 8), "private use, RFC 1918"),
-    (v4([100, 64, 0, 0], 10), "shared by a provider's customers, RFC 6598"),
-    (v4([127, 0, 0, 0], 8), "loopback, RFC 1122"),
-    (v4([168, 63, 129, 16], 32), "platform services of a cloud"),
-    (v4([169, 254, 0, 0], 16), "link-local, RFC 3927, with the metadata services of clouds"),
-    (v4([172, 16, 0, 0], 12), "private use, RFC 1918"),
-    (v4([192, 0, 0, 0], 24), "protocol assignments, RFC 6890"),
-    (v4([192, 0, 2, 0], 24), "documentation, RFC 5737"),
-    (v4([192, 31, 196, 0], 24), "sink for stray name queries, RFC 7535"),
-    (v4([192, 52, 193, 0], 24), "multicast relays, RFC 7450"),
-    (v4([192, 88, 99, 0], 24), "6to4 relays, RFC 7526"),
-    (v4([192, 168, 0, 0], 16), "private use, RFC 1918"),
-    (v4([192, 175, 48, 0], 24), "sink for stray name queries, RFC 7534"),
-    (v4([198, 18, 0, 0], 15), "benchmarks, RFC 2544"),
-    (v4([198, 51, 100, 0], 24), "documentation, RFC 5737"),
-    (v4([203, 0, 113, 0], 24), "documentation, RFC 5737"),
-    (v4([224, 0, 0, 0], 4), "multicast, RFC 5771"),
-    (v4([240, 0, 0, 0], 4), "reserved, RFC 1112, with the broadcast address"),
-];
-
-/// The special blocks, those outside [`GLOBAL_UNICAST`] for the sake of a telling reason only.
-const SPECIAL_V6: &[(Ipv6Net, &str)] = &[
-    (v6([0, 0, 0, 0, 0, 0, 0, 1], 128), "loopback, RFC 4291"),
-    (v6([0, 0, 0, 0, 0, 0, 0, 0], 128), "unspecified, RFC 4291"),
-    (v6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96), "IPv4 behind a translator, RFC 6052"),
-    (v6([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48), "IPv4 behind a translator, RFC 8215"),
-    (v6([0x100, 0, 0, 0, 0, 0, 0, 0], 64), "discarded, RFC 6666"),
-    (v6([0x100, 0, 0, 1, 0, 0, 0, 0], 64), "dummy prefix, RFC 9780"),
-    (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23), "protocol assignments, RFC 2928, with Teredo"),
-    (v6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32), "documentation, RFC 3849"),
-    (v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16), "6to4, RFC 3056"),
-    (v6([0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0], 48), "sink for stray name queries, RFC 7534"),
-    (v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20), "documentation, RFC 9637"),
-    (v6([0x5f00, 0, 0, 0, 0, 0, 0, 0], 16), "segment routing, RFC 9602"),
-    (v6([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7), "unique local, RFC 4193"),
-    (v6([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10), "link-local, RFC 4291"),
-    (v6([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10), "site-local, RFC 3879"),
-    (v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8), "multicast, RFC 4291"),
-];
+const GLOBAL_UNICAST: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 /// The IPv4 address that a translator or tunnel would make of an IPv6 address. Mapped addresses are not meant.
 ///
-/// All of these lie in refused blocks; what matters here is that an exemption for such a block does not open the
-/// private IPv4 networks behind it.
+/// All but those of ISATAP lie in refused blocks; for these it matters that an exemption for such a block does not open
+/// the private IPv4 networks behind it.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let from = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
@@ -173,12 +123,16 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     match address.segments() {
         // Compatible (RFC 4291 section 2.5.5.1), but neither `::` nor `::1`.
         [0, 0, 0, 0, 0, 0, high, low] if (high, low) > (0, 1) => from(high, low),
+        // Translated (RFC 2765 section 2.1).
+        [0, 0, 0, 0, 0xffff, 0, high, low] => from(high, low),
         // NAT64 with its well-known prefix (RFC 6052), and with a /96 of the local one (RFC 8215).
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x64, 0xff9b, 1, _, _, _, high, low] => from(high, low),
         // 6to4 (RFC 3056 section 2).
         [0x2002, high, low, ..] => from(high, low),
         // Teredo: the client's address, inverted (RFC 4380 section 4).
         [0x2001, 0, _, _, _, _, high, low] => from(!high, !low),
+        // ISATAP, under any prefix (RFC 5214 section 6.1).
+        [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => from(high, low),
         _ => None,
     }
 }

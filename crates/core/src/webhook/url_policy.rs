@@ -54,6 +54,9 @@ fn judge_scheme(url: &Url, policy: &AddressPolicy) -> Result<(), UrlRefusal> {
 
 fn judge_name(name: &str, policy: &AddressPolicy) -> Result<(), UrlRefusal> {
     let name = name.strip_suffix('.').unwrap_or(name);
+    if name.split('.').any(str::is_empty) {
+        return Err(UrlRefusal::Malformed);
+    }
     let ends_in = |suffix: &&str| name.strip_suffix(*suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     if LOCAL_NAMES.iter().any(ends_in) {
         return if policy.allows_loopback() { Ok(()) } else { Err(UrlRefusal::PrivateName) };
@@ -101,6 +104,8 @@ pub enum UrlRefusal {
 }
 
 #[cfg(test)]
+mod disguises;
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -135,6 +140,8 @@ mod tests {
             ("https://", UrlRefusal::Malformed),
             ("https://exa mple.com/", UrlRefusal::Malformed),
             ("https://1.2.3.4.5/", UrlRefusal::Malformed),
+            ("https://127.0.0.1../", UrlRefusal::Malformed),
+            ("https://[fe80::1%25eth0]/", UrlRefusal::Malformed),
             (&long, UrlRefusal::TooLong),
             ("http://example.com/", UrlRefusal::Scheme),
             ("ftp://example.com/", UrlRefusal::Scheme),

@@ -6,5 +6,7 @@
 mod calls;
 mod command_line;
 mod crash;
+mod delivery;
 mod demo;
 mod harness;
+mod verifiers;

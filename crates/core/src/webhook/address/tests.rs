@@ -1,11 +1,14 @@
-//! Every special-purpose block of the registries, with its neighbours.
+//! Every special-purpose block of the registries, with its neighbours, and a second judge that shares nothing with the
+//! first.
+
+use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The registry of IPv4 and multicast, reserved and a cloud's platform address: written down a second time, from the
-/// registry and not from the code.
+/// The registry of IPv4, multicast and a cloud's platform address: written down a second time, so that a row which is not
+/// read is missed.
 const REGISTRY_V4: &[&str] = &[
     "0.0.0.0/8",
     "0.0.0.0/32",
@@ -37,10 +40,11 @@ const REGISTRY_V4: &[&str] = &[
     "168.63.129.16/32",
 ];
 
-/// The registry of IPv6, multicast and site-local. IPv4-mapped addresses are judged as what they map.
+/// The registry of IPv6, multicast and site-local.
 const REGISTRY_V6: &[&str] = &[
     "::1/128",
     "::/128",
+    "::ffff:0:0/96",
     "64:ff9b::/96",
     "64:ff9b:1::/48",
     "100::/64",
@@ -75,13 +79,60 @@ fn blocks() -> Vec<IpNet> {
     REGISTRY_V4.iter().chain(REGISTRY_V6).map(|block| block.parse().expect("a network")).collect()
 }
 
+/// The same without the block whose addresses are judged as what they map.
+fn closed_blocks() -> Vec<IpNet> {
+    let mapped: IpNet = "::ffff:0:0/96".parse().expect("a network");
+    blocks().into_iter().filter(|block| *block != mapped).collect()
+}
+
+/// The judge that the quick one is compared with: bits as text, prefixes as text.
+fn is_public(address: IpAddr) -> bool {
+    let outside = |bits: &str| !blocks().into_iter().any(|block| bits.starts_with(&prefix(block)));
+    match address {
+        IpAddr::V4(address) => outside(&format!("v4 {:032b}", u32::from(address))),
+        IpAddr::V6(address) => {
+            let bits = format!("v6 {:0128b}", u128::from(address));
+            if let Some(mapped) = bits.strip_prefix(&prefix("::ffff:0:0/96".parse().expect("a network"))) {
+                return outside(&format!("v4 {mapped}"));
+            }
+            let isatap = bits[3 + 64..].strip_prefix("000000").and_then(|bits| {
+                let bits = bits.strip_prefix(['0', '1'])?;
+                bits.strip_prefix("0000000000101111011111110")
+            });
+            bits.starts_with("v6 001") && outside(&bits) && isatap.is_none_or(|bits| outside(&format!("v4 {bits}")))
+        }
+    }
+}
+
+fn prefix(block: IpNet) -> String {
+    let bits = match block {
+        IpNet::V4(net) => format!("v4 {:032b}", u32::from(net.network())),
+        IpNet::V6(net) => format!("v6 {:0128b}", u128::from(net.network())),
+    };
+    bits[..3 + usize::from(block.prefix_len())].to_owned()
+}
+
 fn strict() -> AddressPolicy {
     AddressPolicy::default()
 }
 
 #[test]
+fn the_table_is_what_the_registries_list_and_nothing_else() {
+    let table: BTreeSet<IpNet> = SPECIAL.iter().map(|special| special.block).collect();
+    assert_eq!(table, blocks().into_iter().collect());
+    assert_eq!(SPECIAL.len(), blocks().len());
+    let named = |block: &str| {
+        let block: IpNet = block.parse().expect("a network");
+        SPECIAL.iter().find(|special| special.block == block).map(|special| special.name)
+    };
+    assert_eq!(named("2002::/16"), Some("6to4"), "a block with a footnote");
+    assert_eq!(named("192.0.0.171/32"), Some("NAT64/DNS64 Discovery"), "the second block of a row");
+    assert_eq!(named("fe80::/10"), Some("Link-Local Unicast"), "the row after one with a line break in a cell");
+}
+
+#[test]
 fn both_ends_of_every_special_block_are_refused() {
-    for block in blocks() {
+    for block in closed_blocks() {
         assert!(strict().judge(block.network()).is_err(), "first of {block}");
         assert!(strict().judge(block.broadcast()).is_err(), "last of {block}");
     }
@@ -122,6 +173,7 @@ fn the_public_neighbours_of_special_blocks_are_accepted() {
         "3fff:1000::1",
         "3ffe:ffff::1",
         "::ffff:8.8.8.8",
+        "2606:4700::5efe:8.8.8.8",
     ] {
         assert_eq!(strict().judge(ip(public)), Ok(()), "{public}");
     }
@@ -140,6 +192,9 @@ fn an_ipv4_address_in_disguise_is_judged_by_what_it_is() {
         "2002:7f00:1::",
         "2002:a9fe:a9fe::1",
         "2001:0:4136:e378:8000:63bf:80ff:fffe",
+        "::ffff:0:8.8.8.8",
+        "2606:4700::5efe:10.0.0.1",
+        "2606:4700::200:5efe:169.254.169.254",
     ] {
         assert!(strict().judge(ip(disguised)).is_err(), "{disguised}");
     }
@@ -183,7 +238,67 @@ fn exemptions_are_networks_addresses_and_one_word() {
 #[test]
 fn a_refusal_tells_the_kind_and_keeps_the_address_to_itself() {
     let refusal = strict().judge(ip("10.20.30.40")).expect_err("private");
-    assert_eq!(refusal.to_string(), "its address is not on the public internet (private use, RFC 1918)");
+    assert_eq!(refusal.to_string(), "its address is not on the public internet (Private-Use)");
+}
+
+/// An address of `block`, with the host part of `bits`.
+fn within(block: IpNet, bits: u128) -> IpAddr {
+    match block {
+        IpNet::V4(net) => Ipv4Addr::from(u32::from(net.network()) | (low_32(bits) & u32::from(net.hostmask()))).into(),
+        IpNet::V6(net) => Ipv6Addr::from(u128::from(net.network()) | (bits & u128::from(net.hostmask()))).into(),
+    }
+}
+
+fn low_32(bits: u128) -> u32 {
+    u32::try_from(bits & u128::from(u32::MAX)).expect("32 bits are left")
+}
+
+/// The addresses next to a block, `distance` away from its ends.
+fn beside(block: IpNet, distance: u32) -> [IpAddr; 2] {
+    match block {
+        IpNet::V4(net) => [
+            Ipv4Addr::from(u32::from(net.network()).wrapping_sub(distance)).into(),
+            Ipv4Addr::from(u32::from(net.broadcast()).wrapping_add(distance)).into(),
+        ],
+        IpNet::V6(net) => [
+            Ipv6Addr::from(u128::from(net.network()).wrapping_sub(distance.into())).into(),
+            Ipv6Addr::from(u128::from(net.broadcast()).wrapping_add(distance.into())).into(),
+        ],
+    }
+}
+
+/// Anything, but often what is close to a decision.
+fn address() -> impl Strategy<Value = IpAddr> {
+    let block = || prop::sample::select(blocks());
+    let isatap = |(bits, host): (u128, u32)| {
+        let prefix = 0b001 << 125 | bits >> 3 & !u128::from(u64::MAX);
+        IpAddr::V6(Ipv6Addr::from(prefix | (bits & 1) << 57 | 0x5efe << 32 | u128::from(host)))
+    };
+    prop_oneof![
+        any::<u32>().prop_map(|bits| Ipv4Addr::from(bits).into()),
+        any::<u128>().prop_map(|bits| Ipv6Addr::from(bits).into()),
+        // Global unicast.
+        any::<u128>().prop_map(|bits| Ipv6Addr::from(0b001 << 125 | bits >> 3).into()),
+        any::<u32>().prop_map(|bits| Ipv4Addr::from(bits).to_ipv6_mapped().into()),
+        any::<(u128, u32)>().prop_map(isatap),
+        (block(), any::<u128>()).prop_map(|(block, bits)| within(block, bits)),
+        (block(), 1_u32..4, 0_usize..2).prop_map(|(block, distance, end)| beside(block, distance)[end]),
+    ]
+}
+
+/// The forms in which translators and tunnels write an IPv4 address.
+fn embeddings(inner: Ipv4Addr) -> [Ipv6Addr; 6] {
+    let bits = u128::from(u32::from(inner));
+    let under = |prefix: &str| u128::from(prefix.parse::<Ipv6Addr>().expect("a prefix"));
+    [
+        under("64:ff9b::") | bits,
+        under("64:ff9b:1::") | bits,
+        under("::ffff:0:0:0") | bits,
+        under("2002::1") | bits << 80,
+        under("2001:0:808:808::") | !bits & u128::from(u32::MAX),
+        under("2606:4700::200:5efe:0:0") | bits,
+    ]
+    .map(Ipv6Addr::from)
 }
 
 proptest! {
@@ -191,21 +306,17 @@ proptest! {
 
     #[test]
     fn no_address_inside_a_special_block_is_ever_accepted(
-        block in prop::sample::select(blocks()),
-        host in any::<u128>(),
+        block in prop::sample::select(closed_blocks()),
+        bits in any::<u128>(),
     ) {
-        let inside = match block {
-            IpNet::V4(net) => {
-                let host = u32::try_from(host >> 96).expect("32 bits are left");
-                let bits = u32::from(net.network()) | (host & u32::from(net.hostmask()));
-                IpAddr::V4(Ipv4Addr::from(bits))
-            }
-            IpNet::V6(net) => {
-                IpAddr::V6(Ipv6Addr::from(u128::from(net.network()) | (host & u128::from(net.hostmask()))))
-            }
-        };
+        let inside = within(block, bits);
         prop_assert!(block.contains(&inside));
         prop_assert!(strict().judge(inside).is_err(), "{} of {}", inside, block);
+    }
+
+    #[test]
+    fn both_judges_agree_on_every_address(address in address()) {
+        prop_assert_eq!(strict().judge(address).is_ok(), is_public(address), "{}", address);
     }
 
     #[test]
@@ -219,5 +330,17 @@ proptest! {
     fn a_mapped_address_is_judged_like_the_one_it_maps(bits in any::<u32>()) {
         let address = Ipv4Addr::from(bits);
         prop_assert_eq!(strict().judge(address.into()), strict().judge(address.to_ipv6_mapped().into()));
+    }
+
+    #[test]
+    fn whatever_an_operator_allows_of_ipv6_an_embedded_address_is_judged_as_itself(address in address()) {
+        let inner = match address {
+            IpAddr::V4(inner) => inner,
+            IpAddr::V6(address) => Ipv4Addr::from(low_32(u128::from(address))),
+        };
+        let all_of_ipv6: AddressPolicy = "::/0".parse().expect("a network");
+        for outer in embeddings(inner) {
+            prop_assert_eq!(all_of_ipv6.judge(outer.into()), strict().judge(inner.into()), "{}", outer);
+        }
     }
 }

@@ -15,6 +15,7 @@ use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::models::Models;
 use switchhook::operator;
+use switchhook::store::Store;
 use switchhook::store::tenants::OwnLimits;
 use switchhook::webhooks::receiver::{Received, Receiver};
 use switchhook_core::private::Private;
@@ -22,7 +23,7 @@ use switchhook_core::webhook::SigningSecret;
 use tempfile::TempDir;
 
 /// Longer than anything here takes when it works.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A service of its own for one test: its own database, its own port.
 pub(crate) struct TestService {
@@ -40,10 +41,17 @@ impl TestService {
 
     /// The same, by this clock.
     pub(crate) async fn start_with(clock: Clock) -> Self {
+        Self::start_as(clock, |_| {}).await
+    }
+
+    /// The same, with another configuration.
+    pub(crate) async fn start_as(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         switchhook::lifecycle::install_tls();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let database = database::create().await;
-        let config = Arc::new(test_config(folder.path(), database));
+        let mut config = test_config(folder.path(), database);
+        change(&mut config);
+        let config = Arc::new(config);
         let service = Service::start(config.clone(), Models::new(&config.data_dir), clock).await.expect("starts");
         // Tests look at their calls far more often than customers do.
         let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
@@ -63,6 +71,11 @@ impl TestService {
     /// Has a call's runner let go of it without another word.
     pub(crate) fn abandon(&self, call: &str) {
         self.service.live().tell(call.parse().expect("an id"), Order::Abandon);
+    }
+
+    /// Its database, for what would take the API too long.
+    pub(crate) fn store(&self) -> &Store {
+        self.service.store()
     }
 
     /// Ends it as an operator would.
@@ -137,7 +150,7 @@ impl Client {
     }
 
     /// Looks at `path` until it is as `done` says, and shows it.
-    async fn look_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn look_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
         let looking = async {
             loop {
                 let (_, shown) = self.get(path).await;

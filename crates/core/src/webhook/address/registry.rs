@@ -1,0 +1,62 @@
+//! The special-purpose address registries of IANA (RFC 6890), as they stood on 2026-07-18, and what they leave out.
+//!
+//! The two files are the registries unchanged. To bring them up to date, put
+//! <https://www.iana.org/assignments/iana-ipv4-special-registry/iana-ipv4-special-registry-1.csv> and
+//! <https://www.iana.org/assignments/iana-ipv6-special-registry/iana-ipv6-special-registry-1.csv> in their places, and
+//! the new blocks into the list that the tests keep of them.
+//!
+//! Every block counts, also one that the registry calls globally reachable: nobody has a receiver there. Those blocks are
+//! anycast services of the sender's own network (its port mapper, its TURN server), sinks for stray queries (AS112),
+//! relays, translators, and identifiers that are no places.
+
+use std::sync::LazyLock;
+
+use ipnet::IpNet;
+
+/// A block of addresses that are no public hosts.
+pub(super) struct Special {
+    /// The addresses.
+    pub(super) block: IpNet,
+    /// What they are for.
+    pub(super) name: &'static str,
+}
+
+/// Multicast and site-local have registries of their own or none; the last address serves the virtual machines of a
+/// cloud and lies among public ones.
+const BEYOND_THE_REGISTRIES: [(&str, &str); 4] = [
+    ("224.0.0.0/4", "Multicast"),
+    ("ff00::/8", "Multicast"),
+    ("fec0::/10", "Site-Local Unicast"),
+    ("168.63.129.16/32", "Platform services of a cloud"),
+];
+
+/// Every special block, of both versions of IP.
+pub(super) static SPECIAL: LazyLock<Vec<Special>> = LazyLock::new(|| {
+    let registries =
+        [include_str!("iana-ipv4-special-registry-1.csv"), include_str!("iana-ipv6-special-registry-1.csv")];
+    let beyond = BEYOND_THE_REGISTRIES.into_iter().map(|(block, name)| special(block, name));
+    registries.into_iter().flat_map(blocks).chain(beyond).collect()
+});
+
+/// The blocks of a registry. Its first two columns are the blocks, several separated by commas, each perhaps with the
+/// number of a footnote (`192.0.0.0/24 [2]`), and the name.
+fn blocks(csv: &'static str) -> impl Iterator<Item = Special> {
+    outside_quotes(csv, '\n').skip(1).filter(|row| !row.trim().is_empty()).flat_map(|row| {
+        let mut cells = outside_quotes(row, ',').map(|cell| cell.trim_matches('"'));
+        let (blocks, name) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
+        blocks.split(',').map(move |block| special(block.split('[').next().unwrap_or_default().trim(), name))
+    })
+}
+
+fn special(block: &str, name: &'static str) -> Special {
+    Special { block: block.parse().expect("the registries, which a test reads, hold networks"), name }
+}
+
+/// Splits CSV (RFC 4180): what stands in quotes may hold the separator.
+fn outside_quotes(text: &'static str, separator: char) -> impl Iterator<Item = &'static str> {
+    let mut quoted = false;
+    text.split(move |character| {
+        quoted ^= character == '"';
+        !quoted && character == separator
+    })
+}

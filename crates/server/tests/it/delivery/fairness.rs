@@ -1,0 +1,88 @@
+//! Dead receivers wait for themselves.
+
+use switchhook::clock;
+use switchhook::store::Store;
+use switchhook::store::deliveries::{self, NewDelivery};
+use switchhook::webhooks::receiver::Receiver;
+use switchhook_core::event::{DeliveryBody, EventData, WEBHOOK_TEST};
+use switchhook_core::id::{DeliveryId, TenantId, WebhookId};
+use tokio::time::Instant;
+
+use super::peer::Peer;
+use super::*;
+use crate::harness::PATIENCE;
+
+/// Endpoints that lead to a dead receiver.
+const DEAD: usize = 100;
+/// Deliveries that wait for each.
+const WAITING: usize = 100;
+/// Attempts at dead receivers that are made at once: ten each.
+const UNDER_WAY: usize = 1_000;
+/// A healthy receiver is watched this often.
+const ROUNDS: usize = 5;
+
+/// Queues deliveries past the API, in one transaction.
+async fn queue(store: &Store, tenant: TenantId, endpoints: &[WebhookId], each: usize, now: Timestamp) {
+    let mut tx = store.begin().await.expect("a transaction");
+    for webhook in endpoints.iter().copied() {
+        for _ in 0..each {
+            let id = DeliveryId::new(now, clock::random());
+            let body = DeliveryBody { id, event: WEBHOOK_TEST, created: now, data: &EventData::of_test() }.to_bytes();
+            let new = NewDelivery { id, tenant, webhook, of: None, event: WEBHOOK_TEST, body, now };
+            deliveries::insert(&mut tx, &new).await.expect("queued");
+        }
+    }
+    tx.commit().await.expect("committed");
+}
+
+/// What healthy deliveries live through beside ten thousand others.
+struct Beside {
+    longest_wait: Duration,
+    /// Attempts made at the dead receiver while one waited, in the middle of several.
+    others: usize,
+}
+
+async fn beside(dead: &Peer) -> Beside {
+    let clock = standing_clock();
+    let service = TestService::start_with(clock.clone()).await;
+    let client = &service.client;
+    let (_, tenant) = client.get("/v1/tenant").await;
+    let tenant: TenantId = text(&tenant["id"]).parse().expect("an id");
+    let mut endpoints = Vec::new();
+    for _ in 0..DEAD {
+        let endpoint = Endpoint::register(client, &dead.url()).await;
+        endpoints.push(endpoint.path.rsplit('/').next().expect("an id").parse().expect("an id"));
+    }
+    // The youngest, so that nothing but fairness brings it forward.
+    let mut receiver = Receiver::start(([127, 0, 0, 1], 0).into()).await.expect("a port");
+    let healthy = Endpoint::register(client, &receiver.url()).await;
+    queue(service.store(), tenant, &endpoints, WAITING, clock.now()).await;
+
+    service.client.look_until("/healthz", |_| dead.connections() >= UNDER_WAY).await;
+
+    let (mut longest_wait, mut others) = (Duration::ZERO, Vec::new());
+    for _ in 0..ROUNDS {
+        healthy.test().await;
+        let (start, before) = (Instant::now(), dead.connections());
+        tokio::time::timeout(PATIENCE, receiver.next()).await.expect("a delivery");
+        longest_wait = longest_wait.max(start.elapsed());
+        others.push(dead.connections() - before);
+    }
+    others.sort();
+    Beside { longest_wait, others: others[ROUNDS / 2] }
+}
+
+/// A thousand attempts are under way and stay so until their 15 s are over; the machine has nothing to do meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_deliveries_to_receivers_that_hang_delay_a_healthy_one_by_less_than_a_second() {
+    let Beside { longest_wait, .. } = beside(&Peer::silent().await).await;
+    assert!(longest_wait < Duration::from_secs(1), "{longest_wait:?}");
+}
+
+/// Receivers that fail at once keep the machine busy, and how long that takes is the machine's affair: what counts is how
+/// many others are served first. At three thousand a second a tenth of those that wait are a third of a second.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_healthy_delivery_does_not_queue_behind_ten_thousand_that_fail_at_once() {
+    let Beside { others, .. } = beside(&Peer::answering("500 Broken").await).await;
+    assert!(others < DEAD * WAITING / 10, "{others} attempts went before it");
+}

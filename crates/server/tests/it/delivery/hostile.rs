@@ -1,0 +1,153 @@
+//! Receivers that drip, flood, hang up, redirect and talk nonsense.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, interval};
+
+use super::peer::{Peer, closed_port, read};
+use super::*;
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n";
+
+/// Sends `head` and then `piece` again and again, as fast as it is taken; counts the bytes.
+async fn flood(mut stream: TcpStream, head: &[u8], piece: &[u8], sent: Arc<AtomicUsize>) {
+    let _asked = read(&mut stream).await;
+    let mut next = head;
+    while stream.write_all(next).await.is_ok() {
+        sent.fetch_add(next.len(), Ordering::SeqCst);
+        next = piece;
+    }
+}
+
+/// Sends `head` at once and then `x` again and again, ten a second.
+async fn drip(mut stream: TcpStream, head: &[u8]) {
+    let _asked = read(&mut stream).await;
+    let mut bytes = head.to_vec();
+    let mut ticks = interval(Duration::from_millis(100));
+    while stream.write_all(&bytes).await.is_ok() {
+        bytes = b"x".to_vec();
+        ticks.tick().await;
+    }
+}
+
+/// Sends `answer` and hangs up.
+async fn answers(answer: &'static [u8]) -> Peer {
+    Peer::start(move |mut stream| async move {
+        let _asked = read(&mut stream).await;
+        let _gone = stream.write_all(answer).await;
+    })
+    .await
+}
+
+/// What one attempt at a receiver must come to: the delivery's state, the status, words of the error.
+fn check(name: &str, attempt: &Value, state: &str, status: Option<u16>, error: &str) {
+    assert_eq!((&attempt["state"], &attempt["status"]), (&json!(state), &json!(status)), "{name}: {attempt}");
+    let words = attempt["error"].as_str().unwrap_or_default();
+    assert!(words.contains(error) && words.is_empty() == error.is_empty(), "{name}: {attempt}");
+    let took = attempt["duration_ms"].as_u64().expect("a duration");
+    assert!(took < 5 * u64::try_from(SHORT.as_millis()).expect("short"), "{name} took {took} ms");
+}
+
+#[tokio::test]
+async fn an_attempt_ends_in_time_whatever_the_receiver_does_and_what_it_is_decides_at_the_headers() {
+    let service = impatient().await;
+    let try_once = async |url: &str| Endpoint::register(&service.client, url).await.try_once().await;
+    let timeout = "no answer within 1 s";
+
+    let peer = Peer::start(|stream| drip(stream, b"HTTP/1.1 200 O")).await;
+    check("dripping headers", &try_once(&peer.url()).await, "pending", None, timeout);
+    let peer = Peer::start(|stream| drip(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")).await;
+    check("dripping body", &try_once(&peer.url()).await, "succeeded", Some(200), "");
+    let peer = Peer::start(|stream| drip(stream, b"HTTP/1.1 500 No\r\ncontent-length: 100000\r\n\r\n")).await;
+    check("dripping error", &try_once(&peer.url()).await, "pending", Some(500), "the receiver answered 500");
+    check("silence", &try_once(&Peer::silent().await.url()).await, "pending", None, timeout);
+    let silent = Peer::silent().await;
+    check("no handshake", &try_once(&format!("https://{}/", silent.address)).await, "pending", None, timeout);
+
+    let refused = "no connection could be made";
+    let closed = format!("http://{}/", closed_port().await);
+    check("nobody there", &try_once(&closed).await, "pending", None, refused);
+    let broken = "no answer could be read";
+    for (name, answer) in [
+        ("hanging up", b"".as_slice()),
+        ("hanging up in the headers", b"HTTP/1.1 200 OK\r\ncontent-"),
+        ("not HTTP", b"220 mail.example.com ESMTP\r\n"),
+        ("HTTP of another kind", b"HTTP/9.9 200 OK\r\n\r\n"),
+        ("no status", b"HTTP/1.1 abc\r\n\r\n"),
+        ("two lengths", b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab"),
+    ] {
+        check(name, &try_once(&answers(answer).await.url()).await, "pending", None, broken);
+    }
+    let cut = answers(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this").await;
+    let attempt = try_once(&cut.url()).await;
+    check("a body cut short", &attempt, "succeeded", Some(200), "");
+    assert_eq!(attempt["response_excerpt"], "only this");
+    let upgrade = answers(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n").await;
+    check("another protocol", &try_once(&upgrade.url()).await, "pending", Some(101), "the receiver answered 101");
+}
+
+#[tokio::test]
+async fn gigabytes_are_not_read() {
+    let service = impatient().await;
+    let line = [b"x-filler: ".as_slice(), &[b'x'; 4_000], b"\r\n"].concat();
+    for (name, head, piece, state, status, error) in [
+        ("a body without end", [OK, b"\r\n"].concat(), vec![b'x'; 65_536], "succeeded", Some(200), ""),
+        ("headers without end", OK.to_vec(), line, "pending", None, "no answer could be read"),
+        (
+            "one header without end",
+            [OK, b"x: "].concat(),
+            vec![b'x'; 65_536],
+            "pending",
+            None,
+            "no answer could be read",
+        ),
+    ] {
+        let sent = Arc::new(AtomicUsize::new(0));
+        let counted = sent.clone();
+        let peer = Peer::start(move |stream| {
+            let (head, piece, counted) = (head.clone(), piece.clone(), counted.clone());
+            async move { flood(stream, &head, &piece, counted).await }
+        })
+        .await;
+        let start = Instant::now();
+        let attempt = Endpoint::register(&service.client, &peer.url()).await.try_once().await;
+        check(name, &attempt, state, status, error);
+        assert!(attempt["response_excerpt"].as_str().unwrap_or_default().len() <= 1024, "{name}");
+        // What the kernel holds between two sockets is a few megabytes; a second of flood would be gigabytes.
+        let sent = sent.load(Ordering::SeqCst);
+        assert!(sent < 32 * 1024 * 1024, "{name}: {sent} bytes in {:?}", start.elapsed());
+        assert!(attempt["duration_ms"].as_u64().is_some_and(|took| took < 900), "{name} is not waited out: {attempt}");
+    }
+}
+
+#[tokio::test]
+async fn every_status_but_2xx_is_a_failure_and_nobody_is_sent_elsewhere() {
+    let service = impatient().await;
+    let elsewhere = Peer::answering("200 OK").await;
+    for status in ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent"] {
+        let head = format!("{status}\r\nlocation: {}", elsewhere.url());
+        let peer = Peer::answering(head.leak()).await;
+        let attempt = Endpoint::register(&service.client, &peer.url()).await.try_once().await;
+        let code = status[..3].parse().expect("a status");
+        check(status, &attempt, "pending", Some(code), &format!("the receiver answered {code}"));
+        assert_eq!(peer.connections(), 1);
+    }
+    assert_eq!(elsewhere.connections(), 0);
+    for (head, code, state) in [
+        ("200 OK", 200, "succeeded"),
+        ("204 No Content", 204, "succeeded"),
+        ("299 Fine", 299, "succeeded"),
+        ("304 Not Modified", 304, "pending"),
+        ("404 Not Found", 404, "pending"),
+        ("410 Gone", 410, "pending"),
+        ("503 Busy", 503, "pending"),
+    ] {
+        let peer = Peer::answering(head).await;
+        let attempt = Endpoint::register(&service.client, &peer.url()).await.try_once().await;
+        assert_eq!((&attempt["status"], &attempt["state"]), (&json!(code), &json!(state)), "{attempt}");
+    }
+}

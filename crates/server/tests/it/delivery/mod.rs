@@ -1,0 +1,77 @@
+//! What deliveries do when receivers, name servers and customers do their worst.
+
+mod fairness;
+mod hostile;
+mod lifecycle;
+mod names;
+mod order;
+mod peer;
+mod tls;
+
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use switchhook::clock::Clock;
+use switchhook_core::Timestamp;
+
+use crate::harness::{Client, TestService, text};
+
+/// One attempt's time in tests that have to wait for its end.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A clock that stands still, so that nothing is tried again before it is turned.
+fn standing_clock() -> Clock {
+    Clock::manual(Timestamp::parse("2026-11-21T09:00:00Z").expect("a date"))
+}
+
+/// A service by a standing clock, whose attempts may take [`SHORT`].
+async fn impatient() -> TestService {
+    TestService::start_as(standing_clock(), |config| config.webhook_timeout = SHORT).await
+}
+
+/// An endpoint, as the customer sees it.
+struct Endpoint<'a> {
+    client: &'a Client,
+    /// `/v1/webhooks/{id}`
+    path: String,
+    secret: String,
+}
+
+impl<'a> Endpoint<'a> {
+    async fn register(client: &'a Client, url: &str) -> Self {
+        let made = client.create("/v1/webhooks", json!({ "url": url })).await;
+        Self { client, path: format!("/v1/webhooks/{}", text(&made["id"])), secret: text(&made["secret"]) }
+    }
+
+    /// Puts a test delivery into the queue; its path.
+    async fn test(&self) -> String {
+        let made = self.client.create(&format!("{}/test", self.path), Value::Null).await;
+        format!("{}/deliveries/{}", self.path, text(&made["id"]))
+    }
+
+    /// The delivery at `path` once `attempts` have an outcome.
+    async fn after(&self, path: &str, attempts: u64) -> Value {
+        self.client.look_until(path, |shown| shown["attempts"] == attempts && shown["state"] != "sending").await
+    }
+
+    /// The outcome of the only attempt of a new test delivery, with its delivery's state.
+    async fn try_once(&self) -> Value {
+        let path = self.test().await;
+        let shown = self.after(&path, 1).await;
+        let mut attempt = shown["attempt_log"][0].clone();
+        attempt["state"] = shown["state"].clone();
+        attempt
+    }
+
+    /// Has a waiting delivery tried at once, whatever the time.
+    async fn hasten(&self, path: &str) {
+        let (status, same) = self.client.post(&format!("{path}/redeliver"), Value::Null).await;
+        assert_eq!(status, StatusCode::OK, "{same}");
+    }
+
+    async fn send(&self, method: Method, change: Value) -> StatusCode {
+        let request = self.client.request(method, &self.path).json(&change);
+        request.send().await.expect("the service answers").status()
+    }
+}
