@@ -8,6 +8,7 @@
 mod address;
 mod filter;
 mod schedule;
+pub mod share;
 mod signature;
 mod url_policy;
 

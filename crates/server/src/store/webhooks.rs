@@ -7,6 +7,7 @@ use sqlx::FromRow;
 use sqlx::types::Json;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{TenantId, WebhookId};
+use switchhook_core::webhook::share::Standing;
 use switchhook_core::webhook::{EventFilter, SigningSecret};
 use uuid::Uuid;
 
@@ -70,6 +71,16 @@ impl WebhookRow {
         let sealed = self.sealed(vault, secret);
         self.previous_secret = Some(std::mem::replace(&mut self.secret, sealed));
         self.previous_until = Some((now + OVERLAP).as_micros());
+    }
+
+    /// How it has behaved.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        match (self.failing_since, self.proven) {
+            (Some(_), _) => Standing::Failing,
+            (None, true) => Standing::Well,
+            (None, false) => Standing::Unproven,
+        }
     }
 
     /// Sends events there, or no longer. What was wrong before is forgotten.

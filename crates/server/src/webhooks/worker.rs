@@ -21,16 +21,10 @@ use crate::hints::Hints;
 use crate::outbound::{Answer, Client, SendError};
 use crate::store::Store;
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
-use crate::store::deliveries::queue::{self, Batch, Claimed, Lease, Room};
+use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
 use crate::store::webhooks::WebhookRow;
 use crate::vault::Vault;
 
-/// Attempts under way in this process.
-const IN_FLIGHT: i64 = 2048;
-/// As many of these may be for endpoints that have never taken a delivery, and for those whose last attempt failed: however many
-/// receivers are dead, there is room for those that answer.
-const UNPROVEN: i64 = IN_FLIGHT / 4 * 3;
-const FAILING: i64 = IN_FLIGHT / 2;
 /// The longest time between two looks at the queue; other nodes put deliveries into it too.
 const LOOK: Duration = Duration::from_millis(500);
 /// How often attempts of dead nodes are looked for.
@@ -116,14 +110,10 @@ impl Worker {
 
     /// Claims what is due and begins to send it. How many attempts that are.
     async fn begin(&self, sending: &mut JoinSet<()>, now: Timestamp) -> Result<usize, sqlx::Error> {
-        let busy = i64::try_from(sending.len()).unwrap_or(i64::MAX);
-        let room = Room { well: IN_FLIGHT - busy, unproven: UNPROVEN - busy, failing: FAILING - busy };
-        if room.well <= 0 {
-            return Ok(0);
-        }
+        let under_way = i64::try_from(sending.len()).unwrap_or(i64::MAX);
         let until = now + self.0.config.webhook_timeout + MARGIN;
         let mut begun = 0;
-        for Batch { endpoint, attempts } in queue::claim_due_for_worker(&self.0.store, now, until, room).await? {
+        for Batch { endpoint, attempts } in queue::claim_due_for_worker(&self.0.store, now, until, under_way).await? {
             let target = Arc::new(self.0.target(endpoint, now));
             begun += attempts.len();
             for claimed in attempts {

@@ -5,16 +5,13 @@
 
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
+use switchhook_core::webhook::share::{self, Standing};
 use uuid::Uuid;
 
 use super::{Conn, Tx, chunks, on};
 use crate::store::webhooks::WebhookRow;
 use crate::store::{Dialect, Store};
 
-/// The most attempts under way to one endpoint, over all nodes.
-pub const IN_FLIGHT_PER_ENDPOINT: i64 = 10;
-/// The most while its last attempt failed: it is asked whether it is back, not flooded.
-pub const IN_FLIGHT_WHILE_FAILING: i64 = 2;
 /// Endpoints served by one claim, so that the claim stays short.
 const ENDPOINTS_PER_CLAIM: i64 = 64;
 
@@ -61,39 +58,11 @@ pub async fn next_due_for_worker(conn: &mut Conn) -> Result<Option<Timestamp>, s
     Ok(due.flatten().map(Timestamp::from_micros))
 }
 
-/// How many more attempts may begin, by how their endpoint has behaved. What a dead endpoint leaves unused is there for one
-/// that answers.
-#[derive(Clone, Copy, Debug)]
-pub struct Room {
-    /// For endpoints whose last attempt succeeded.
-    pub well: i64,
-    /// For endpoints of which nothing is known yet.
-    pub unproven: i64,
-    /// For endpoints whose last attempt failed.
-    pub failing: i64,
-}
-
-impl Room {
-    fn of(&self, endpoint: &WebhookRow) -> i64 {
-        match (endpoint.failing_since, endpoint.proven) {
-            (Some(_), _) => self.failing,
-            (None, false) => self.unproven,
-            (None, true) => self.well,
-        }
-    }
-
-    fn take(&mut self, attempts: i64) {
-        for room in [&mut self.well, &mut self.unproven, &mut self.failing] {
-            *room -= attempts;
-        }
-    }
-}
-
-/// Claims due deliveries until `until`, as many as there is room for, and counts their attempts.
+/// Claims due deliveries until `until`, and counts their attempts. The node has `under_way` already, which decides with
+/// [`share`] how many an endpoint may have.
 ///
-/// No endpoint gets more than [`IN_FLIGHT_PER_ENDPOINT`] at a time, one that fails no more than [`IN_FLIGHT_WHILE_FAILING`];
-/// those with the fewest under way come first. Within an endpoint first attempts come before repeated ones, and the first
-/// attempts of one call are made one after another in the order of its events.
+/// Endpoints that work come first, then those with the fewest under way. Within an endpoint first attempts come before repeated
+/// ones, and the first attempts of one call are made one after another in the order of its events.
 ///
 /// # Errors
 /// When the database fails.
@@ -101,10 +70,10 @@ pub async fn claim_due_for_worker(
     store: &Store,
     now: Timestamp,
     until: Timestamp,
-    mut room: Room,
+    mut under_way: i64,
 ) -> Result<Vec<Batch>, sqlx::Error> {
     let mut conn = store.read().await?;
-    let due = endpoints_with_work(&mut conn, now, &room).await?;
+    let due = endpoints_with_work(&mut conn, now, under_way).await?;
     drop(conn);
     if due.is_empty() {
         return Ok(Vec::new());
@@ -112,10 +81,10 @@ pub async fn claim_due_for_worker(
     let mut tx = store.begin().await?;
     let mut batches = Vec::new();
     for endpoint in lock_endpoints(&mut tx, &due).await? {
-        let busy = in_flight(&mut tx, endpoint.id).await?;
-        let most = if endpoint.failing_since.is_some() { IN_FLIGHT_WHILE_FAILING } else { IN_FLIGHT_PER_ENDPOINT };
-        let attempts = claim(&mut tx, endpoint.id, now, until, (most - busy).min(room.of(&endpoint))).await?;
-        room.take(count(&attempts));
+        let most = share::most(endpoint.standing(), under_way).min(share::UNDER_WAY - under_way);
+        let free = most - in_flight(&mut tx, endpoint.id).await?;
+        let attempts = claim(&mut tx, endpoint.id, now, until, free).await?;
+        under_way += i64::try_from(attempts.len()).unwrap_or(i64::MAX);
         if !attempts.is_empty() {
             batches.push(Batch { endpoint, attempts });
         }
@@ -126,30 +95,22 @@ pub async fn claim_due_for_worker(
     Ok(batches)
 }
 
-fn count<T>(items: &[T]) -> i64 {
-    i64::try_from(items.len()).unwrap_or(i64::MAX)
-}
-
-/// Those for which there is room, healthy ones first.
-async fn endpoints_with_work(conn: &mut Conn, now: Timestamp, room: &Room) -> Result<Vec<Uuid>, sqlx::Error> {
+async fn endpoints_with_work(conn: &mut Conn, now: Timestamp, under_way: i64) -> Result<Vec<Uuid>, sqlx::Error> {
     const SQL: &str = "SELECT id FROM ( \
-            SELECT w.id, w.failing_since, w.proven, \
+            SELECT w.id, CASE WHEN w.failing_since IS NOT NULL THEN $4 WHEN w.proven THEN $2 ELSE $3 END AS most, \
+                CASE WHEN w.failing_since IS NOT NULL THEN 1 ELSE 0 END AS turn, \
                 (SELECT COUNT(*) FROM deliveries s WHERE s.webhook_id = w.id AND s.state = 'sending') AS busy \
             FROM webhooks w WHERE w.enabled = TRUE AND ( \
-                (w.failing_since IS NOT NULL AND $3) OR (w.failing_since IS NULL AND ((w.proven AND $4) OR (NOT w.proven AND $5)))) \
-            AND (EXISTS (SELECT 1 FROM deliveries f WHERE f.webhook_id = w.id AND f.state = 'pending' \
+                EXISTS (SELECT 1 FROM deliveries f WHERE f.webhook_id = w.id AND f.state = 'pending' \
                     AND f.attempts = 0 AND f.next_attempt_at <= $1) \
                 OR EXISTS (SELECT 1 FROM deliveries a WHERE a.webhook_id = w.id AND a.state = 'pending' \
                     AND a.attempts > 0 AND a.next_attempt_at <= $1))) AS work \
-        WHERE busy < CASE WHEN failing_since IS NULL THEN $2 ELSE $6 END \
-        ORDER BY CASE WHEN failing_since IS NULL THEN 0 ELSE 1 END, busy, id LIMIT $7";
+        WHERE busy < most ORDER BY turn, busy, id LIMIT $5";
     on!(conn, |c| sqlx::query_scalar(SQL)
         .bind(now.as_micros())
-        .bind(IN_FLIGHT_PER_ENDPOINT)
-        .bind(room.failing > 0)
-        .bind(room.well > 0)
-        .bind(room.unproven > 0)
-        .bind(IN_FLIGHT_WHILE_FAILING)
+        .bind(share::most(Standing::Well, under_way))
+        .bind(share::most(Standing::Unproven, under_way))
+        .bind(share::most(Standing::Failing, under_way))
         .bind(ENDPOINTS_PER_CLAIM)
         .fetch_all(c)
         .await)

@@ -54,12 +54,12 @@ fn call() -> CallId {
     CallId::new(now(), clock::random())
 }
 
-async fn claim_at(store: &Store, at: Timestamp, limit: i64) -> Vec<Claimed> {
-    claim_with(store, at, Room { well: limit, unproven: limit, failing: limit }).await
+async fn claim_at(store: &Store, at: Timestamp) -> Vec<Claimed> {
+    claim_while(store, at, 0).await
 }
 
-async fn claim_with(store: &Store, at: Timestamp, room: Room) -> Vec<Claimed> {
-    let batches = claim_due_for_worker(store, at, at + MINUTE, room).await.expect("a claim");
+async fn claim_while(store: &Store, at: Timestamp, under_way: i64) -> Vec<Claimed> {
+    let batches = claim_due_for_worker(store, at, at + MINUTE, under_way).await.expect("a claim");
     batches.into_iter().flat_map(|batch| batch.attempts).collect()
 }
 
@@ -86,17 +86,17 @@ async fn events_of_one_call_are_first_sent_one_after_another_and_retries_come_la
         let first = queue(store, tenant, webhook, one, 1, now()).await;
         let elsewhere = queue(store, tenant, webhook, other, 1, now()).await;
 
-        let claimed = claim_at(store, now(), 100).await;
+        let claimed = claim_at(store, now()).await;
         assert_eq!(BTreeSet::from_iter(ids(&claimed)), BTreeSet::from([first, elsewhere]), "{}", test.engine);
-        assert!(claim_at(store, now(), 100).await.is_empty(), "the second waits while the first is under way");
+        assert!(claim_at(store, now()).await.is_empty(), "the second waits while the first is under way");
 
         let of_one = claimed.iter().find(|claimed| claimed.lease.id == first).expect("claimed");
         let of_other = claimed.iter().find(|claimed| claimed.lease.id == elsewhere).expect("claimed");
         assert!(finish(store, of_one, Then::RetryAt(now())).await);
         assert!(finish(store, of_other, Then::Succeeded).await);
-        let claimed = claim_at(store, now(), 1).await;
+        let claimed = claim_while(store, now(), share::UNDER_WAY - 1).await;
         assert_eq!(ids(&claimed), [second], "a first attempt goes before a repeated one, and waits for no other");
-        let claimed = claim_at(store, now(), 100).await;
+        let claimed = claim_at(store, now()).await;
         assert_eq!((ids(&claimed), claimed[0].lease.attempts), (vec![first], 2), "{}", test.engine);
     }
 }
@@ -112,12 +112,12 @@ async fn an_endpoint_has_ten_under_way_and_keeps_nobody_else_from_being_served()
         }
         let later = queue(store, tenant, quick, call(), 1, now() + MINUTE).await;
 
-        let claimed = claim_at(store, now(), 100).await;
+        let claimed = claim_at(store, now()).await;
         assert_eq!(claimed.len(), 10, "{}", test.engine);
-        assert_eq!(ids(&claim_at(store, now() + MINUTE, 100).await), [later], "the other endpoint, when it is due");
+        assert_eq!(ids(&claim_at(store, now() + MINUTE).await), [later], "the other endpoint, when it is due");
         assert!(finish(store, &claimed[0], Then::Failed).await);
         assert!(finish(store, &claimed[1], Then::Succeeded).await);
-        assert_eq!(claim_at(store, now(), 100).await.len(), 2, "{}", test.engine);
+        assert_eq!(claim_at(store, now()).await.len(), 2, "{}", test.engine);
     }
 }
 
@@ -130,7 +130,7 @@ async fn nodes_that_claim_at_once_share_the_ten_of_an_endpoint() {
             queue(&test.store, tenant, webhook, call(), 1, now()).await;
         }
         for round in 0..5 {
-            let node = |store: Store| tokio::spawn(async move { claim_at(&store, now(), 3).await });
+            let node = |store: Store| tokio::spawn(async move { claim_at(&store, now()).await });
             let nodes: Vec<_> = (0..16).map(|_| node(test.store.clone())).collect();
             let mut claimed = Vec::new();
             for node in nodes {
@@ -152,7 +152,7 @@ async fn an_outcome_counts_once_and_only_under_its_lease() {
         let tenant = tenant(store, OwnLimits::default()).await;
         let webhook = endpoint(&test, tenant).await;
         let id = DeliveryId::from_uuid(queue(store, tenant, webhook, call(), 1, now()).await);
-        let claimed = claim_at(store, now(), 1).await.remove(0);
+        let claimed = claim_at(store, now()).await.remove(0);
 
         let later = now() + MINUTE + MINUTE;
         let mut conn = store.read().await.expect("a connection");
@@ -163,7 +163,7 @@ async fn an_outcome_counts_once_and_only_under_its_lease() {
         assert!(finish_at(store, abandoned[0], later, taken_over).await);
         assert!(!finish(store, &claimed, Then::Succeeded).await, "the node that was given up comes back too late");
 
-        let again = claim_at(store, now(), 1).await.remove(0);
+        let again = claim_at(store, now()).await.remove(0);
         assert!(!finish(store, &claimed, Then::Succeeded).await, "and its token is old");
         assert!(finish(store, &again, Then::Failed).await);
         let row = deliveries::get(&mut conn, tenant, webhook, id).await.expect("a read").expect("the delivery");
@@ -182,7 +182,7 @@ async fn nothing_waits_for_an_endpoint_that_is_disabled() {
         let tenant = tenant(store, OwnLimits::default()).await;
         let webhook = endpoint(&test, tenant).await;
         let under_way = queue(store, tenant, webhook, call(), 1, now()).await;
-        let claimed = claim_at(store, now(), 1).await.remove(0);
+        let claimed = claim_at(store, now()).await.remove(0);
         let waiting = queue(store, tenant, webhook, call(), 1, now()).await;
 
         let mut tx = store.begin().await.expect("a transaction");
@@ -191,7 +191,7 @@ async fn nothing_waits_for_an_endpoint_that_is_disabled() {
         webhooks::update(&mut tx, &row).await.expect("disabled");
         tx.commit().await.expect("committed");
 
-        assert!(claim_at(store, now(), 100).await.is_empty(), "{}", test.engine);
+        assert!(claim_at(store, now()).await.is_empty(), "{}", test.engine);
         cancel_disabled_for_recovery(store).await.expect("canceled");
         assert!(finish(store, &claimed, Then::RetryAt(now())).await);
         let mut conn = store.read().await.expect("a connection");
@@ -213,7 +213,7 @@ async fn an_endpoint_that_fails_leaves_room_for_others() {
             (endpoint(&test, tenant).await, endpoint(&test, tenant).await, endpoint(&test, tenant).await);
         for (endpoint, then) in [(dead, Then::Failed), (well, Then::Succeeded)] {
             queue(store, tenant, endpoint, call(), 1, now()).await;
-            assert!(finish(store, &claim_at(store, now(), 1).await[0], then).await);
+            assert!(finish(store, &claim_at(store, now()).await[0], then).await);
         }
         for endpoint in [dead, new, well] {
             for _ in 0..20 {
@@ -224,17 +224,12 @@ async fn an_endpoint_that_fails_leaves_room_for_others() {
             let of = |id: WebhookId| claimed.iter().filter(|claimed| claimed.lease.webhook_id == id.uuid()).count();
             [of(dead), of(new), of(well)]
         };
-        let only_well = claim_with(store, now(), Room { well: 4, unproven: 0, failing: -3 }).await;
-        assert_eq!(whose(&only_well), [0, 0, 4], "{}", test.engine);
-        let some = claim_with(store, now(), Room { well: 30, unproven: 20, failing: 10 }).await;
-        assert_eq!(
-            whose(&some),
-            [0, 10, 6],
-            "{}: what the others take is taken from the failing one's room",
-            test.engine
-        );
-        let rest = claim_at(store, now(), 100).await;
-        assert_eq!(whose(&rest), [2, 0, 0], "{}: one that fails is asked, not flooded", test.engine);
+        let scarce = claim_while(store, now(), share::UNDER_WAY / 8 * 7).await;
+        assert_eq!(whose(&scarce), [0, 0, 1], "{}", test.engine);
+        let less_scarce = claim_while(store, now(), share::UNDER_WAY / 2).await;
+        assert_eq!(whose(&less_scarce), [0, 1, 9], "{}", test.engine);
+        let rest = claim_at(store, now()).await;
+        assert_eq!(whose(&rest), [2, 9, 0], "{}: one that fails is asked, not flooded", test.engine);
     }
 }
 
@@ -246,7 +241,7 @@ async fn an_endpoint_that_only_fails_for_five_days_is_disabled_and_one_success_s
         let (dead, shaky) = (endpoint(&test, tenant).await, endpoint(&test, tenant).await);
         let attempt = async |endpoint: WebhookId, at: Timestamp, then: Then| {
             queue(store, tenant, endpoint, call(), 1, at).await;
-            let claimed = claim_at(store, at, 100).await;
+            let claimed = claim_at(store, at).await;
             let claimed = claimed.iter().find(|claimed| claimed.lease.webhook_id == endpoint.uuid()).expect("claimed");
             assert!(finish_at(store, claimed.lease, at, Outcome { then, ..Outcome::default() }).await);
         };
