@@ -26,7 +26,7 @@ use crate::store::agents::{self, AgentRow};
 use crate::store::{Conn, connections, is_duplicate, is_foreign_key, tenants};
 
 /// Where `null` is a value of its own, not the default.
-const NULLABLE: &[&str] = &["silence.hangup_after_seconds"];
+const NULLABLE: &[&str] = &["silence.hangup_after_seconds", "dtmf.finish_on_key"];
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {

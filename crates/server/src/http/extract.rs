@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_path_to_error::Segment;
 use switchhook_core::agent::FieldError;
 use utoipa::IntoParams;
 use uuid::Uuid;
@@ -88,7 +89,7 @@ pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Resul
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
     let parsed = T::deserialize(serde_ignored::Deserializer::new(tracked, &mut unknown));
-    let value = parsed.map_err(|error| blame(&track.path().to_string(), &error))?;
+    let value = parsed.map_err(|error| blame(&dotted(&track.path()), &error))?;
     json.end().map_err(|error| blame(".", &error))?;
     Ok(Body { value, warnings })
 }
@@ -121,8 +122,12 @@ pub fn arrays_for_objects(json: &[u8], value: &impl Serialize) -> Vec<FieldError
             (Value::Array(_), Value::Object(_)) => errors.push(FieldError::new(path, "must be an object")),
             (Value::Object(sent), Value::Object(read)) => {
                 for (name, read) in read {
-                    let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                    compare(&path, sent.get(name).unwrap_or(&Value::Null), read, errors);
+                    compare(&below(path, name), sent.get(name).unwrap_or(&Value::Null), read, errors);
+                }
+            }
+            (Value::Array(sent), Value::Array(read)) => {
+                for (i, (sent, read)) in sent.iter().zip(read).enumerate() {
+                    compare(&below(path, &i.to_string()), sent, read, errors);
                 }
             }
             _ => {}
@@ -133,6 +138,23 @@ pub fn arrays_for_objects(json: &[u8], value: &impl Serialize) -> Vec<FieldError
         compare("", &sent, &read, &mut errors);
     }
     errors
+}
+
+/// The path of `name` in what is at `path`.
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// `stt.fallbacks.1.model`; `.` for the whole.
+fn dotted(path: &serde_path_to_error::Path) -> String {
+    let part = |segment: &Segment| match segment {
+        Segment::Seq { index } => index.to_string(),
+        Segment::Map { key } => key.clone(),
+        Segment::Enum { variant } => variant.clone(),
+        Segment::Unknown => "?".to_owned(),
+    };
+    let parts: Vec<_> = path.iter().map(part).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join(".") }
 }
 
 const MAX_NAME: usize = 200;
@@ -162,7 +184,25 @@ fn blame(path: &str, error: &serde_json::Error) -> ApiError {
     if path == "." {
         ApiError::invalid(format!("The body is invalid: {message}."))
     } else {
-        ApiError::invalid_field(path, message)
+        ApiError::invalid_field(path, in_our_words(message))
+    }
+}
+
+/// What is wrong, without the names that the program has for its types.
+fn in_our_words(message: &str) -> String {
+    let Some((_, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
+    let choice = message.starts_with("unknown variant").then(|| expected.trim_start_matches("one of ").replace('`', ""));
+    match expected {
+        _ if choice.is_some() => format!("must be one of: {}", choice.unwrap_or_default().replace(" or ", ", ")),
+        "a boolean" => "must be true or false".to_owned(),
+        "a sequence" => "must be a list".to_owned(),
+        "f32" | "f64" => "must be a number".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "must be a whole number that is not negative".to_owned(),
+        "i8" | "i16" | "i32" | "i64" => "must be a whole number".to_owned(),
+        "a map" => "must be an object".to_owned(),
+        _ if expected.starts_with("struct ") => "must be an object".to_owned(),
+        _ if message.starts_with("invalid type") => format!("must be {expected}"),
+        _ => message.to_owned(),
     }
 }
 
@@ -264,6 +304,7 @@ mod tests {
 
         let error = parse::<Sample>(br#"{"inner":{"count":"one"}}"#).expect_err("count is a string").body(None);
         assert_eq!((error.status, error.errors[0].path.as_str()), (422, "inner.count"));
+        assert_eq!(error.errors[0].message, "must be a whole number that is not negative");
         let error = parse::<Sample>(br#"{"inner":{}}"#).expect_err("count is missing").body(None);
         assert_eq!(error.detail, "inner.count: is required.");
         for bad in [&b"{} x"[..], b"", b"[]", b"[{\"count\":1}]", b"nonsense", br#"{"inner":{"count":1},"x":"\u0000"}"#]

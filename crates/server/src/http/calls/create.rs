@@ -1,14 +1,17 @@
 //! `POST /v1/calls`: everything that follows from accepting a call is one transaction.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError};
 use switchhook_core::call::{Call, CallEffect, Change, Direction, Timing};
@@ -82,15 +85,43 @@ pub(super) struct CreateCall {
 struct OverridesBody {
     greeting: Option<GreetingOverride>,
     instructions: Option<String>,
-    limits: Option<Map<String, Value>>,
+    limits: Option<LimitsOverride>,
+}
+
+/// Replaces parts of the agent's limits.
+#[derive(Deserialize)]
+struct LimitsOverride {
+    max_duration_seconds: Option<u32>,
+    ring_timeout_seconds: Option<u32>,
 }
 
 /// The greeting's text, bare or as the agent has it.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum GreetingOverride {
-    Text(String),
-    Object { text: String },
+struct GreetingOverride(String);
+
+impl<'de> Deserialize<'de> for GreetingOverride {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Object {
+            text: String,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = GreetingOverride;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or an object with a text")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<GreetingOverride, E> {
+                Ok(GreetingOverride(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<GreetingOverride, A::Error> {
+                Object::deserialize(MapAccessDeserializer::new(fields)).map(|object| GreetingOverride(object.text))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 /// Places a call.
@@ -119,6 +150,11 @@ pub(super) async fn create(
 ) -> Result<Response, ApiError> {
     let key = idempotency_key(&headers)?;
     let Body { value: request, warnings } = extract::parse::<CreateCall>(&raw)?;
+    let objects = json!({ "overrides": { "limits": {} }, "answering_machine": {} });
+    let misshapen = extract::arrays_for_objects(&raw, &objects);
+    if !misshapen.is_empty() {
+        return Err(ApiError::invalid_fields(misshapen));
+    }
     let Body { value: canonical, .. } = extract::parse::<Value>(&raw)?;
     let fingerprint = Fingerprint::of("POST", "/v1/calls", &canonical);
 
@@ -284,10 +320,9 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
     let mut errors = Vec::new();
     let mut merged = agent.clone();
     if let Some(limits) = &request.overrides.limits {
-        match merged_limits(agent, limits) {
-            Ok(limits) => merged.limits = limits,
-            Err(message) => errors.push(FieldError::new("overrides.limits", message)),
-        }
+        let seconds = &mut merged.limits;
+        seconds.max_duration_seconds = limits.max_duration_seconds.unwrap_or(seconds.max_duration_seconds);
+        seconds.ring_timeout_seconds = limits.ring_timeout_seconds.unwrap_or(seconds.ring_timeout_seconds);
     }
     if let Some(seconds) = request.ring_timeout_seconds {
         merged.limits.ring_timeout_seconds = seconds;
@@ -295,9 +330,7 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
     if let Some(answering_machine) = &request.answering_machine {
         merged.answering_machine = answering_machine.clone();
     }
-    let greeting = request.overrides.greeting.as_ref().map(|greeting| match greeting {
-        GreetingOverride::Text(text) | GreetingOverride::Object { text } => text.clone(),
-    });
+    let greeting = request.overrides.greeting.as_ref().map(|greeting| greeting.0.clone());
     if let Some(greeting) = &greeting {
         merged.greeting.text.clone_from(greeting);
     }
@@ -331,14 +364,6 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
         ring_timeout_seconds: request.ring_timeout_seconds,
     };
     (call_request, errors)
-}
-
-fn merged_limits(agent: &AgentConfig, changes: &Map<String, Value>) -> Result<switchhook_core::agent::Limits, String> {
-    let mut limits = serde_json::to_value(&agent.limits).map_err(|error| error.to_string())?;
-    if let Some(fields) = limits.as_object_mut() {
-        fields.extend(changes.clone());
-    }
-    serde_json::from_value(limits).map_err(|error| error.to_string())
 }
 
 fn variables(request: &CreateCall, agent: &AgentConfig, errors: &mut Vec<FieldError>) -> BTreeMap<String, String> {

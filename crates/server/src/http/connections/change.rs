@@ -8,6 +8,7 @@ use switchhook_core::webhook::{UrlRefusal, judge_url};
 
 use super::CreateConnection;
 use super::catalogue::{PROVIDERS, Provider};
+use crate::carrier::simulator::SimulatorSettings;
 use crate::config::Config;
 use crate::http::HttpState;
 use crate::http::error::ApiError;
@@ -43,6 +44,9 @@ fn check(request: &CreateConnection, config: &Config) -> Vec<FieldError> {
     }
     errors.extend(bad_credentials(request.credentials.reveal()));
     errors.extend(bad_base_url(&request.settings, config));
+    if request.provider == "simulator" {
+        errors.extend(SimulatorSettings::parse(&Value::Object(request.settings.clone())).err());
+    }
     if request.limits.max_concurrent.is_some_and(|calls| !(1..=MAX_CONCURRENT).contains(&calls)) {
         errors.push(FieldError::new("limits.max_concurrent", format!("must be from 1 to {MAX_CONCURRENT}")));
     }
