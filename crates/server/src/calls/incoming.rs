@@ -54,6 +54,7 @@ pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Option<CallR
         request: CallRequest::default(),
         created_at: now,
         due_at: now,
+        retention_days: agent.config.privacy.retention_days,
     };
     calls::insert(&mut tx, &new, &change).await?;
     let mut row = calls::own_for_arrival(&mut tx, arrival.call, context.node, now + LEASE).await?;

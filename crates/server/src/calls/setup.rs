@@ -88,7 +88,7 @@ impl Setup {
     /// What a call's recording is called below the data directory.
     #[must_use]
     pub fn recording_name(&self, row: &CallRow) -> String {
-        format!("recordings/{}/{}.wav", row.tenant_id, row.id)
+        format!("{}/{}/{}.wav", crate::retention::RECORDINGS, row.tenant_id, row.id)
     }
 
     /// Plans the conversation of the call in `row`.

@@ -121,6 +121,8 @@ pub struct NewCall {
     pub created_at: Timestamp,
     /// When to dial.
     pub due_at: Timestamp,
+    /// How long its words are kept; for ever when there is none.
+    pub retention_days: Option<u32>,
 }
 
 /// What is known only once a conversation is over.
@@ -236,8 +238,8 @@ pub use leases::{
 pub async fn insert(tx: &mut Tx, call: &NewCall, change: &Change) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO calls (id, tenant_id, status, direction, agent_id, agent_version, number_id, \
         connection_id, provider, from_number, to_number, request, created_at, due_at, deadline, dialing_at, \
-        carrier_call_id, hangup_reported, duration_seconds, turns, event_count, lease_token) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, FALSE, 0, 0, 0, 0)";
+        carrier_call_id, retention_days, hangup_reported, duration_seconds, turns, event_count, lease_token) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, FALSE, 0, 0, 0, 0)";
     on!(tx, |c| sqlx::query(SQL)
         .bind(call.id.uuid())
         .bind(call.tenant.uuid())
@@ -256,6 +258,7 @@ pub async fn insert(tx: &mut Tx, call: &NewCall, change: &Change) -> Result<(), 
         .bind(change.deadline.map(Timestamp::as_micros))
         .bind(change.dialing_at.map(Timestamp::as_micros))
         .bind(&change.carrier_call_id)
+        .bind(call.retention_days.map(i64::from))
         .execute(c)
         .await
         .map(drop))

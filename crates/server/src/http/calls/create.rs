@@ -247,6 +247,7 @@ struct Plan {
     provider: String,
     request: CallRequest,
     due_at: Timestamp,
+    retention_days: Option<u32>,
 }
 
 async fn plan(tx: &mut Tx, tenant: &Tenant, request: &CreateCall, now: Timestamp) -> Result<Plan, ApiError> {
@@ -269,6 +270,7 @@ async fn plan(tx: &mut Tx, tenant: &Tenant, request: &CreateCall, now: Timestamp
         provider,
         request: call_request,
         due_at: due_at(request.schedule_at, now)?,
+        retention_days: config.privacy.retention_days,
     })
 }
 
@@ -337,7 +339,12 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
     if let Some(instructions) = &request.overrides.instructions {
         merged.instructions.clone_from(instructions);
     }
-    errors.extend(merged.validate().into_iter().map(|error| match error.path.strip_prefix("limits.") {
+    // What else may be wrong with an agent that was stored by an earlier version is not this request's fault.
+    let ours = |error: &FieldError| {
+        let parts = ["greeting.text", "instructions", "limits.", "answering_machine."];
+        parts.iter().any(|part| error.path.starts_with(part))
+    };
+    errors.extend(merged.validate().into_iter().filter(ours).map(|error| match error.path.strip_prefix("limits.") {
         None if matches!(error.path.as_str(), "greeting.text" | "instructions") => {
             FieldError::new(format!("overrides.{}", error.path), error.message)
         }
@@ -406,6 +413,7 @@ fn new_call(tenant: &Tenant, to: &str, plan: Plan, now: Timestamp) -> (NewCall, 
         request: plan.request,
         created_at: now,
         due_at: plan.due_at,
+        retention_days: plan.retention_days,
     };
     (new, change)
 }
