@@ -40,8 +40,7 @@ pub async fn erase_calls_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result
         WHERE retention_days IS NOT NULL AND erased_at IS NULL AND status IN ('completed', 'failed') \
         AND ended_at + retention_days * 86400000000 <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED";
     let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
-    let expired: Vec<Expired> =
-        on!(tx, |c| sqlx::query_as(sql).bind(now.as_micros()).bind(BATCH).fetch_all(c).await)?;
+    let expired: Vec<Expired> = on!(tx, |c| sqlx::query_as(sql).bind(now.as_micros()).bind(BATCH).fetch_all(c).await)?;
     for call in &expired {
         erase_call(tx, call, now).await?;
     }

@@ -8,3 +8,5 @@ mod command_line;
 mod crash;
 mod demo;
 mod harness;
+mod privacy;
+mod validation;

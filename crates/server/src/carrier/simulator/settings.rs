@@ -68,11 +68,10 @@ impl SimulatorSettings {
         let parsed: Self = if settings.is_null() {
             Self::default()
         } else {
-            serde_path_to_error::deserialize(settings)
-                .map_err(|error| {
-                    let path = error.path().to_string().replace('[', ".").replace(']', "");
-                    FieldError::new(format!("settings.{path}"), error.inner().to_string())
-                })?
+            serde_path_to_error::deserialize(settings).map_err(|error| {
+                let path = error.path().to_string().replace('[', ".").replace(']', "");
+                FieldError::new(format!("settings.{path}"), error.inner().to_string())
+            })?
         };
         if !(parsed.time_scale > 0.0 && parsed.time_scale <= 10.0) {
             return Err(FieldError::new("settings.time_scale", "must be more than 0 and at most 10"));

@@ -149,12 +149,12 @@ pub(super) async fn create(
     JsonBytes(raw): JsonBytes,
 ) -> Result<Response, ApiError> {
     let key = idempotency_key(&headers)?;
-    let Body { value: request, warnings } = extract::parse::<CreateCall>(&raw)?;
     let objects = json!({ "overrides": { "limits": {} }, "answering_machine": {} });
     let misshapen = extract::arrays_for_objects(&raw, &objects);
     if !misshapen.is_empty() {
         return Err(ApiError::invalid_fields(misshapen));
     }
+    let Body { value: request, warnings } = extract::parse::<CreateCall>(&raw)?;
     let Body { value: canonical, .. } = extract::parse::<Value>(&raw)?;
     let fingerprint = Fingerprint::of("POST", "/v1/calls", &canonical);
 

@@ -15,6 +15,7 @@ use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::models::Models;
 use switchhook::operator;
+use switchhook::store::Store;
 use switchhook::store::tenants::OwnLimits;
 use switchhook::webhooks::receiver::{Received, Receiver};
 use switchhook_core::private::Private;
@@ -29,7 +30,7 @@ pub(crate) struct TestService {
     service: Service,
     pub(crate) client: Client,
     /// Deleted with the service.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl TestService {
@@ -50,7 +51,7 @@ impl TestService {
         let tenant = operator::create_tenant(service.store(), &config, "test", limits).await.expect("a tenant");
         let key = tenant.api_key.key;
         let client = Client::new(format!("http://{}", service.address()), key);
-        Self { service, client, _folder: folder }
+        Self { service, client, folder }
     }
 
     /// A service with a scripted agent, a simulated carrier and a number, ready to call.
@@ -63,6 +64,24 @@ impl TestService {
     /// Has a call's runner let go of it without another word.
     pub(crate) fn abandon(&self, call: &str) {
         self.service.live().tell(call.parse().expect("an id"), Order::Abandon);
+    }
+
+    /// A client of another tenant.
+    pub(crate) async fn another_tenant(&self) -> Client {
+        let config = test_config(self.folder.path(), None);
+        let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
+        let tenant = operator::create_tenant(self.service.store(), &config, "another", limits).await.expect("a tenant");
+        Client::new(self.client.base.clone(), tenant.api_key.key)
+    }
+
+    /// Where recordings and keys are.
+    pub(crate) fn data_dir(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The database.
+    pub(crate) fn store(&self) -> &Store {
+        self.service.store()
     }
 
     /// Ends it as an operator would.
@@ -104,6 +123,10 @@ impl Client {
         answer(self.request(Method::POST, path).json(&body)).await
     }
 
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> (StatusCode, Value) {
+        answer(self.request(Method::PATCH, path).json(&body)).await
+    }
+
     pub(crate) async fn get(&self, path: &str) -> (StatusCode, Value) {
         answer(self.request(Method::GET, path)).await
     }
@@ -137,7 +160,7 @@ impl Client {
     }
 
     /// Looks at `path` until it is as `done` says, and shows it.
-    async fn look_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn look_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
         let looking = async {
             loop {
                 let (_, shown) = self.get(path).await;
