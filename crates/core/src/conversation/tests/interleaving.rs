@@ -160,7 +160,7 @@ impl Watched {
         let (turn, utterance) = (Self::near(self.last_ask, a), Self::near(self.last_utterance, a));
         let segment = u32::from(a % 6);
         let failure = failure(if b % 8 == 0 { FailureCode::Config } else { FailureCode::Pipeline });
-        match what % 40 {
+        match what % 44 {
             0..4 => Input::SpeechStarted,
             4..8 => Input::SpeechStopped { segment },
             8..11 => Input::Partial { text: self.say(b) },
@@ -188,7 +188,9 @@ impl Watched {
                 self.heard.extend(1..=utterance.min(self.last_utterance));
                 Input::PlaybackFinished { utterance }
             }
-            35 => Input::Dtmf { digit: if b < 192 { ['1', '2', '#', 'D'][usize::from(b % 4)] } else { char::from(b) } },
+            35 | 40..44 => {
+                Input::Dtmf { digit: if b < 192 { ['1', '2', '#', 'D'][usize::from(b % 4)] } else { char::from(b) } }
+            }
             36 => Input::Say { text: self.say(b) },
             37 => Input::MachineDetected { beep: b % 2 == 0 },
             38 => Input::ToolResult { turn, id: (b % 4).to_string(), result: json!(b) },
