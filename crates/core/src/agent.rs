@@ -6,11 +6,17 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::id::ConnectionId;
 
+mod keys;
+mod privacy;
+mod schema;
 mod validate;
+
+pub use keys::{Dtmf, is_key};
+pub use privacy::Privacy;
 pub use validate::FieldError;
 
 /// The configuration of an agent, one version of it. A call keeps the version it started with.
@@ -34,6 +40,10 @@ pub struct AgentConfig {
     /// Text to speech; local when absent.
     #[serde(default)]
     pub tts: Option<TtsChoice>,
+    /// A speech-to-speech model in place of the three. This version has none: it takes `null` only.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub realtime: Option<Map<String, Value>>,
     /// When the caller has finished a turn.
     #[serde(default)]
     pub turn_taking: TurnTaking,
@@ -49,6 +59,9 @@ pub struct AgentConfig {
     /// What to do about voicemail.
     #[serde(default)]
     pub answering_machine: AnsweringMachine,
+    /// What happens to keys that the caller presses.
+    #[serde(default)]
+    pub dtmf: Dtmf,
     /// Tools the model may call.
     #[serde(default)]
     pub tools: Vec<Tool>,
@@ -58,6 +71,9 @@ pub struct AgentConfig {
     /// Whether calls are recorded.
     #[serde(default)]
     pub recording: Recording,
+    /// What is kept of a call's words, and for how long.
+    #[serde(default)]
+    pub privacy: Privacy,
     /// Variables that calls may or must give.
     #[serde(default)]
     pub variables: BTreeMap<String, Variable>,
@@ -289,16 +305,24 @@ pub enum OnMachine {
 }
 
 /// A tool the model may call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Tool {
+pub struct Tool {
+    /// What it does.
+    #[serde(rename = "type")]
+    pub kind: ToolKind,
+    /// When the model should use it.
+    #[serde(default)]
+    pub description: Option<String>,
+}
+
+/// What a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
     /// Ends the call once the goodbye has been heard. Every agent has it; listing it changes its description.
-    EndCall {
-        /// When the model should use it.
-        #[serde(default)]
-        description: Option<String>,
-    },
+    EndCall,
 }
 
 /// What is written down after the call.
@@ -306,9 +330,10 @@ pub enum Tool {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AnalysisSettings {
-    /// Whether a summary is written.
+    /// Whether the language model writes a summary.
     pub summary: bool,
-    /// JSON Schema of `outcome`; without one the provider decides what it found worth keeping.
+    /// JSON Schema of `outcome`; without one the provider decides what it found worth keeping, unless no summary is
+    /// wanted either: then the model is not asked to look back at all.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub schema: Option<Value>,
 }
@@ -350,14 +375,17 @@ impl AgentConfig {
             stt: None,
             llm: None,
             tts: None,
+            realtime: None,
             turn_taking: TurnTaking::default(),
             interruption: Interruption::default(),
             silence: Silence::default(),
             limits: Limits::default(),
             answering_machine: AnsweringMachine::default(),
+            dtmf: Dtmf::default(),
             tools: Vec::new(),
             analysis: AnalysisSettings::default(),
             recording: Recording::default(),
+            privacy: Privacy::default(),
             variables: BTreeMap::new(),
         }
     }
@@ -372,7 +400,7 @@ impl AgentConfig {
                 fallbacks
                     .iter()
                     .enumerate()
-                    .map(|(i, fallback)| (format!("{name}.fallbacks[{i}].connection_id"), fallback.connection_id)),
+                    .map(|(i, fallback)| (format!("{name}.fallbacks.{i}.connection_id"), fallback.connection_id)),
             );
         };
         if let Some(stt) = &self.stt {

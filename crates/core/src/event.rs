@@ -86,6 +86,10 @@ pub struct CallFacts {
 
 /// The summary of a call in which nothing was said.
 pub const NO_CONVERSATION: &str = "There was no conversation.";
+/// The summary of a call whose agent wants none.
+pub const NO_SUMMARY: &str = "The agent's settings ask for no summary.";
+/// The summary of a call whose words were deleted.
+pub const WORDS_DELETED: &str = "The words of this call were deleted at the end of their retention.";
 
 /// The `data` of an event: JSON text that is written once and then embedded byte for byte wherever it is shown.
 #[derive(Clone)]

@@ -1,6 +1,7 @@
 //! The service put together: everything below is made here, and nothing below knows this file.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,12 +23,15 @@ use crate::models::Models;
 use crate::providers::ProviderError;
 use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
+use crate::retention;
 use crate::store::{Store, idempotency};
 use crate::vault::Vault;
 use crate::webhooks::worker::Worker;
 
 /// How often rows that nobody needs any more are deleted.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// Every so many rounds, this node's disk is searched for recordings of calls that have been erased: each hour.
+const DISK: u32 = 60;
 /// How long what is left may take once the calls are over: requests under way, deliveries being sent.
 const LAST_WORK: Duration = Duration::from_secs(20);
 
@@ -94,7 +98,7 @@ impl Service {
             let worker = Worker::new(store.clone(), clock.clone(), config.clone(), vault, hints)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }
-        service.tasks.spawn(keep_house(store, clock, service.stop.clone()));
+        service.tasks.spawn(keep_house(store, clock, config.data_dir.clone(), service.stop.clone()));
         service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
         service.tasks.spawn(serve(listener, http::router(state), service.stop.clone()));
         Ok(service)
@@ -165,16 +169,21 @@ async fn serve(listener: TcpListener, router: axum::Router, stop: CancellationTo
     }
 }
 
-async fn keep_house(store: Store, clock: Clock, stop: CancellationToken) {
+async fn keep_house(store: Store, clock: Clock, data_dir: PathBuf, stop: CancellationToken) {
     let mut rounds = tokio::time::interval(HOUSEKEEPING);
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
+    for round in 0_u32.. {
         tokio::select! {
             _ = rounds.tick() => {}
             () = stop.cancelled() => return,
         }
         if let Err(error) = prune(&store, &clock).await {
             tracing::warn!(%error, "old rows could not be deleted; trying again");
+        }
+        let erased = retention::erase_expired(&store, &data_dir, clock.now()).await.map(drop);
+        let swept = if round.is_multiple_of(DISK) { retention::sweep_disk(&store, &data_dir).await } else { Ok(()) };
+        if let Err(error) = erased.and(swept) {
+            tracing::warn!(%error, "words of calls could not be deleted at the end of their retention; trying again");
         }
     }
 }

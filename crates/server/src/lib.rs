@@ -16,6 +16,7 @@ pub mod models;
 pub mod operator;
 pub mod outbound;
 pub mod providers;
+pub mod retention;
 pub mod store;
 pub mod talk;
 pub mod telemetry;

@@ -1,16 +1,17 @@
 //! The limits of an agent's fields.
 
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use super::{AgentConfig, OnMachine};
+use super::{AgentConfig, Fallback, OnMachine, is_key, schema};
 
 /// What is wrong with one field of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldError {
-    /// Where, for example `limits.max_duration_seconds`.
+    /// Where, for example `limits.max_duration_seconds`; places in a list are counted from 0: `stt.keyterms.0`.
     pub path: String,
     /// What is wrong, as a sentence part.
     pub message: String,
@@ -25,19 +26,70 @@ impl FieldError {
 
 /// The longest text a field may hold, in bytes.
 const MAX_TEXT: usize = 100_000;
+/// The longest name of a model or voice, and the longest word or phrase of a list, in characters.
+const MAX_WORD: usize = 200;
+/// The most words of a list.
+const MAX_WORDS: usize = 200;
+const MAX_FALLBACKS: usize = 5;
+const MAX_TOOLS: usize = 32;
+/// As many as a call may give.
+const MAX_VARIABLES: usize = 50;
 
 impl AgentConfig {
     /// Everything that is out of range; empty when the agent can take calls.
     #[must_use]
     pub fn validate(&self) -> Vec<FieldError> {
         let mut check = Check(Vec::new());
+        self.check_texts(&mut check);
+        self.check_providers(&mut check);
+        self.check_numbers(&mut check);
+        self.check_dtmf(&mut check);
+        self.check_tools(&mut check);
+        self.check_variables(&mut check);
+        if let Some(schema) = &self.analysis.schema {
+            check.0.extend(schema::check("analysis.schema", schema));
+        }
+        check.0
+    }
+
+    fn check_texts(&self, check: &mut Check) {
+        check.that("instructions", !self.instructions.trim().is_empty(), "must not be empty");
         check.text("instructions", &self.instructions);
         check.text("greeting.text", &self.greeting.text);
+        check.that("language", is_language_tag(&self.language), "must be a language tag such as en-US");
+        check.words("interruption.backchannels", &self.interruption.backchannels);
+        let message = self.answering_machine.message.as_deref().unwrap_or_default();
+        check.text("answering_machine.message", message);
         check.that(
-            "language",
-            !self.language.is_empty() && self.language.len() <= 35,
-            "must be a language tag such as en-US",
+            "answering_machine.message",
+            self.answering_machine.on_machine != OnMachine::LeaveMessage || !message.trim().is_empty(),
+            "is required when on_machine is leave_message",
         );
+    }
+
+    fn check_providers(&self, check: &mut Check) {
+        if let Some(stt) = &self.stt {
+            check.word("stt.model", stt.model.as_deref());
+            check.words("stt.keyterms", &stt.keyterms);
+            check.fallbacks("stt", &stt.fallbacks);
+        }
+        if let Some(llm) = &self.llm {
+            check.word("llm.model", llm.model.as_deref());
+            check.optional("llm.temperature", llm.temperature, 0.0..=2.0);
+            check.optional("llm.max_tokens", llm.max_tokens, 1..=100_000);
+            check.fallbacks("llm", &llm.fallbacks);
+        }
+        if let Some(tts) = &self.tts {
+            check.word("tts.voice", tts.voice.as_deref());
+            check.word("tts.model", tts.model.as_deref());
+            check.optional("tts.speed", tts.speed, 0.5..=2.0);
+            check.fallbacks("tts", &tts.fallbacks);
+        }
+        let words = "is not available in this version: use stt, llm and tts";
+        check.that("realtime", self.realtime.is_none(), words);
+    }
+
+    fn check_numbers(&self, check: &mut Check) {
         check.range("turn_taking.min_silence_ms", self.turn_taking.min_silence_ms, 100..=5_000);
         check.range("turn_taking.max_silence_ms", self.turn_taking.max_silence_ms, 200..=10_000);
         check.that(
@@ -49,31 +101,56 @@ impl AgentConfig {
         check.range("interruption.min_words", self.interruption.min_words, 0..=20);
         check.range("silence.reprompt_after_seconds", self.silence.reprompt_after_seconds, 2..=600);
         check.range("silence.max_reprompts", self.silence.max_reprompts, 0..=10);
-        if let Some(seconds) = self.silence.hangup_after_seconds {
-            check.range("silence.hangup_after_seconds", seconds, 5..=3_600);
-        }
+        check.optional("silence.hangup_after_seconds", self.silence.hangup_after_seconds, 5..=3_600);
         check.range("limits.max_duration_seconds", self.limits.max_duration_seconds, 10..=14_400);
         check.range("limits.ring_timeout_seconds", self.limits.ring_timeout_seconds, 5..=120);
-        if let Some(temperature) = self.llm.as_ref().and_then(|llm| llm.temperature) {
-            check.range("llm.temperature", temperature, 0.0..=2.0);
-        }
-        if let Some(tokens) = self.llm.as_ref().and_then(|llm| llm.max_tokens) {
-            check.range("llm.max_tokens", tokens, 1..=100_000);
-        }
-        if let Some(speed) = self.tts.as_ref().and_then(|tts| tts.speed) {
-            check.range("tts.speed", speed, 0.5..=2.0);
-        }
-        check.text("answering_machine.message", self.answering_machine.message.as_deref().unwrap_or_default());
-        if self.answering_machine.on_machine == OnMachine::LeaveMessage {
-            let message = self.answering_machine.message.as_deref().unwrap_or_default();
-            check.that(
-                "answering_machine.message",
-                !message.trim().is_empty(),
-                "is required when on_machine is leave_message",
-            );
-        }
-        check.0
+        check.optional("privacy.retention_days", self.privacy.retention_days, 1..=3_650);
     }
+
+    fn check_dtmf(&self, check: &mut Check) {
+        let mut key = self.dtmf.finish_on_key.iter().flat_map(|key| key.chars());
+        let one_key = self.dtmf.finish_on_key.is_none() || (key.next().is_some_and(is_key) && key.next().is_none());
+        check.that("dtmf.finish_on_key", one_key, "must be one of 0 to 9, *, #, A to D, or null");
+        check.range("dtmf.digit_timeout_ms", self.dtmf.digit_timeout_ms, 500..=20_000);
+        check.range("dtmf.max_digits", self.dtmf.max_digits, 1..=64);
+    }
+
+    fn check_tools(&self, check: &mut Check) {
+        check.that("tools", self.tools.len() <= MAX_TOOLS, &format!("may have at most {MAX_TOOLS} entries"));
+        let mut seen = Vec::new();
+        for (i, tool) in self.tools.iter().enumerate() {
+            check.text(&format!("tools.{i}.description"), tool.description.as_deref().unwrap_or_default());
+            check.that(&format!("tools.{i}.type"), !seen.contains(&tool.kind), "is in the list already");
+            seen.push(tool.kind);
+        }
+    }
+
+    fn check_variables(&self, check: &mut Check) {
+        let most = format!("may have at most {MAX_VARIABLES} entries");
+        check.that("variables", self.variables.len() <= MAX_VARIABLES, &most);
+        for (name, variable) in &self.variables {
+            let path = format!("variables.{name}");
+            let words = "must have a name of 1 to 64 letters, digits, _, - and .";
+            check.that(&path, is_variable_name(name), words);
+            check.text(&format!("{path}.default"), variable.default.as_deref().unwrap_or_default());
+        }
+    }
+}
+
+/// BCP 47 in outline: a language of two to eight letters, and parts of up to eight letters and digits.
+fn is_language_tag(tag: &str) -> bool {
+    let mut parts = tag.split('-');
+    let language = parts.next().unwrap_or_default();
+    tag.len() <= 35
+        && (2..=8).contains(&language.len())
+        && language.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && parts.all(|part| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// Whether a text can name it between two pairs of braces.
+fn is_variable_name(name: &str) -> bool {
+    let letters = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    (1..=64).contains(&name.chars().count()) && name.chars().all(letters)
 }
 
 struct Check(Vec<FieldError>);
@@ -90,8 +167,39 @@ impl Check {
         self.that(path, range.contains(&value), &message);
     }
 
+    fn optional<T: PartialOrd + Display>(&mut self, path: &str, value: Option<T>, range: RangeInclusive<T>) {
+        if let Some(value) = value {
+            self.range(path, value, range);
+        }
+    }
+
     fn text(&mut self, path: &str, value: &str) {
         self.that(path, value.len() <= MAX_TEXT, &format!("must be at most {MAX_TEXT} bytes"));
+    }
+
+    fn word(&mut self, path: &str, word: Option<&str>) {
+        let Some(word) = word else { return };
+        let fits = !word.trim().is_empty() && word.chars().count() <= MAX_WORD && !word.chars().any(char::is_control);
+        self.that(path, fits, &format!("must be 1 to {MAX_WORD} characters on one line"));
+    }
+
+    fn words(&mut self, path: &str, words: &[String]) {
+        self.that(path, words.len() <= MAX_WORDS, &format!("may have at most {MAX_WORDS} entries"));
+        for (i, word) in words.iter().enumerate().take(MAX_WORDS) {
+            self.word(&format!("{path}.{i}"), Some(word));
+        }
+    }
+
+    fn fallbacks(&mut self, of: &str, fallbacks: &[Fallback]) {
+        let path = format!("{of}.fallbacks");
+        self.that(&path, fallbacks.len() <= MAX_FALLBACKS, &format!("may have at most {MAX_FALLBACKS} entries"));
+        let mut seen = HashSet::new();
+        for (i, fallback) in fallbacks.iter().enumerate() {
+            self.word(&format!("{path}.{i}.model"), fallback.model.as_deref());
+            self.word(&format!("{path}.{i}.voice"), fallback.voice.as_deref());
+            let again = !seen.insert((fallback.connection_id, &fallback.model, &fallback.voice));
+            self.that(&format!("{path}.{i}"), !again, "is in the list already");
+        }
     }
 }
 
@@ -105,7 +213,23 @@ mod tests {
         agent.limits.max_duration_seconds = 5;
         agent.silence.hangup_after_seconds = Some(1);
         agent.answering_machine.on_machine = OnMachine::LeaveMessage;
+        agent.dtmf.finish_on_key = Some("##".to_owned());
         let paths: Vec<_> = agent.validate().into_iter().map(|error| error.path).collect();
-        assert_eq!(paths, ["silence.hangup_after_seconds", "limits.max_duration_seconds", "answering_machine.message"]);
+        let expected = [
+            "answering_machine.message",
+            "silence.hangup_after_seconds",
+            "limits.max_duration_seconds",
+            "dtmf.finish_on_key",
+        ];
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn language_tags_look_like_some() {
+        for (tag, fits) in
+            [("en", true), ("en-US", true), ("zh-Hant-TW", true), ("e", false), ("en_US", false), ("", false)]
+        {
+            assert_eq!(is_language_tag(tag), fits, "{tag}");
+        }
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::keys::Keys;
 use crate::Timestamp;
+use crate::agent::Dtmf;
+use crate::privacy::KEYS_MARK;
 
 /// The caller's turn so far. Segments are joined in order, whatever the order of their words' arrival.
 #[derive(Default)]
@@ -20,7 +23,7 @@ pub(super) struct Caller {
     /// Stopped segments whose words are not in.
     missing: BTreeSet<u32>,
     partial: String,
-    keys: String,
+    keys: Keys,
     judged: bool,
     /// The segment being spoken or to come next.
     current: u32,
@@ -91,8 +94,8 @@ impl Caller {
         }
     }
 
-    pub(super) fn key(&mut self, digit: char, now: Timestamp) {
-        self.keys.push(digit);
+    pub(super) fn key(&mut self, key: char, settings: &Dtmf, now: Timestamp) {
+        self.keys.press(key, settings);
         self.began.get_or_insert(now);
         self.touched(now);
     }
@@ -124,7 +127,7 @@ impl Caller {
 
     /// Whether the keys say themselves that they are complete.
     pub(super) fn keys_are_closed(&self) -> bool {
-        self.keys.ends_with('#')
+        self.keys.are_complete()
     }
 
     /// Whether the words of every stopped segment are in.
@@ -161,8 +164,9 @@ impl Caller {
             if !text.is_empty() {
                 text.push(' ');
             }
-            text.push_str("DTMF: ");
-            text.push_str(&self.keys);
+            text.push_str(KEYS_MARK);
+            text.push(' ');
+            text.push_str(&self.keys.text());
         }
         text
     }
@@ -222,10 +226,12 @@ mod tests {
     #[test]
     fn keys_stand_behind_the_words() {
         let mut caller = Caller::default();
-        caller.key('4', ms(0));
-        caller.key('#', ms(100));
+        let settings = Dtmf::default();
+        caller.key('4', &settings, ms(0));
+        assert!(!caller.keys_are_closed());
+        caller.key('#', &settings, ms(100));
         assert!(caller.keys_are_closed());
         caller.partial("my pin is", ms(200));
-        assert_eq!(caller.text(), "my pin is DTMF: 4#");
+        assert_eq!(caller.text(), "my pin is [keys] 4");
     }
 }

@@ -9,7 +9,7 @@ use super::input::ToolCall;
 /// Told to every model after the agent's instructions: it writes for the ear.
 const SPOKEN_STYLE: &str = "You are talking on the phone. Answer in one or two short spoken sentences, without lists, \
      markdown or emoji. A message ending in \u{2026} was cut off by the caller there; the rest of it was not heard. \
-     Text after \"DTMF:\" was typed on the phone's keys.";
+     What stands after \"[keys]\" was typed on the phone's keys.";
 
 /// Stands behind what was heard of a message that was cut off.
 const CUT_MARK: char = '\u{2026}';

@@ -4,7 +4,7 @@
 //! [`Effect`] in order, wait for the next input or for [`Conversation::next_deadline`], whichever is first; at the deadline
 //! send [`Input::Tick`]. After [`Effect::HangUp`] it is over and says nothing more.
 //!
-//! The cast: `caller` gathers the caller's turn and `endpointing` says how much silence ends it (`turns`); `answer` asks the
+//! The cast: `caller` gathers the caller's turn, `keys` what is typed in it, and `endpointing` says how much silence ends it (`turns`); `answer` asks the
 //! model, whose stream `speech` cuts into utterances, and runs its `tools`; `mouth` queues them and knows what was `heard`, which alone enters
 //! `history` and `transcript`; `barge_in` judges callers who speak over the agent (`overlap`); `ending` says goodbye,
 //! also when `failures` cannot be covered up.
@@ -22,6 +22,7 @@ mod failures;
 mod heard;
 mod history;
 mod input;
+mod keys;
 mod mouth;
 mod overlap;
 mod phrases;

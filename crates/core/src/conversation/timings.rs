@@ -19,8 +19,6 @@ pub struct Timings {
     pub long_backchannel: Duration,
     /// A backchannel this close to the end of what the agent says is taken as an answer to it.
     pub backchannel_boundary: Duration,
-    /// Keys are awaited this long after the last one, unless that was `#`.
-    pub keys_idle: Duration,
     /// How long the model may be silent, before its first word and between words.
     pub model_silence: Duration,
     /// How long a voice may take to go on when it is its turn to be heard.
@@ -49,7 +47,6 @@ impl Default for Timings {
             false_interruption: Duration::from_secs(1),
             long_backchannel: Duration::from_millis(1_500),
             backchannel_boundary: Duration::from_secs(1),
-            keys_idle: Duration::from_secs(2),
             model_silence: Duration::from_secs(10),
             speech_silence: Duration::from_secs(10),
             tool: Duration::from_secs(10),

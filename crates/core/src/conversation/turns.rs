@@ -1,5 +1,7 @@
 //! When the caller's turn is over, and what is done about it.
 
+use std::time::Duration;
+
 use super::Conversation;
 use super::barge_in::Words;
 use super::caller::Said;
@@ -16,17 +18,6 @@ pub(super) const MAX_SPECULATIONS: u32 = 3;
 const MAX_UNCLEAR: u32 = 2;
 
 impl Conversation {
-    pub(super) fn key_pressed(&mut self, digit: char) {
-        if !matches!(digit, '0'..='9' | '*' | '#' | 'A'..='D') {
-            return;
-        }
-        self.caller.key(digit, self.now);
-        self.heard_words(true);
-        if self.is_busy() && self.may_be_interrupted() {
-            self.fall_silent();
-        }
-    }
-
     /// When the turn is over unless something is said; nothing while there is none or it cannot be taken.
     pub(super) fn turn_over_at(&self) -> Option<Timestamp> {
         let waits = self.is_busy() || self.overlap.is_some() || self.closing.is_some();
@@ -42,7 +33,7 @@ impl Conversation {
             return None;
         }
         let silence = if self.caller.has_keys() {
-            self.timings.keys_idle
+            Duration::from_millis(self.agent.dtmf.digit_timeout_ms.into())
         } else {
             silence_needed(self.spoken(&words), &self.agent.turn_taking)
         };

@@ -49,6 +49,7 @@ pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Option<CallR
         request: CallRequest::default(),
         created_at: now,
         due_at: now,
+        retention_days: agent.config.privacy.retention_days,
     };
     let row = new.row(Call::inbound(now, arrival.carrier_call_id, Timing::default()));
     calls::create(&mut tx, tenant, &[row], EventKind::CallReceived).await?;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchhook_core::agent::{AgentConfig, Fallback, fill_in};
+use switchhook_core::agent::{AgentConfig, Fallback, ToolKind, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 
@@ -88,7 +88,7 @@ impl Setup {
     /// What a call's recording is called below the data directory.
     #[must_use]
     pub fn recording_name(&self, row: &CallRow) -> String {
-        format!("recordings/{}/{}.wav", row.tenant_id, row.id)
+        format!("{}/{}/{}.wav", crate::retention::RECORDINGS, row.tenant_id, row.id)
     }
 
     /// Plans the conversation of the call in `row`.
@@ -287,10 +287,8 @@ pub fn timing(config: &Config, plan: Option<&CallPlan>) -> Timing {
 
 /// What the model may call.
 fn tools(agent: &AgentConfig) -> Vec<ToolSpec> {
-    use switchhook_core::agent::Tool;
-    let described = agent.tools.iter().find_map(|tool| match tool {
-        Tool::EndCall { description } => description.clone(),
-    });
+    let described = agent.tools.iter().find(|tool| tool.kind == ToolKind::EndCall);
+    let described = described.and_then(|tool| tool.description.clone());
     vec![ToolSpec {
         name: "end_call".to_owned(),
         description: described.unwrap_or_else(|| {

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError};
 use switchhook_core::id::AgentId;
@@ -26,7 +26,7 @@ use crate::store::agents::{self, AgentRow};
 use crate::store::{Conn, connections, is_duplicate, is_foreign_key, tenants};
 
 /// Where `null` is a value of its own, not the default.
-const NULLABLE: &[&str] = &["silence.hangup_after_seconds"];
+const NULLABLE: &[&str] = &["silence.hangup_after_seconds", "dtmf.finish_on_key"];
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -133,12 +133,23 @@ fn read(json: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
     struct Named {
         name: String,
     }
+    must_have_shape(json)?;
     let Named { name } = extract::parse(json)?.value;
     let Body { value: config, warnings } = extract::parse_part::<AgentConfig>(json, &["name"])?;
     let mut errors: Vec<FieldError> = check_name("name", &name).into_iter().collect();
-    errors.extend(extract::arrays_for_objects(json, &config));
     errors.extend(config.validate());
     if errors.is_empty() { Ok(Body { value: (name, config), warnings }) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {
+    let provider = json!({ "fallbacks": [{}] });
+    let shape = json!({
+        "greeting": {}, "stt": provider, "llm": provider, "tts": provider, "realtime": {}, "turn_taking": {},
+        "interruption": {}, "silence": {}, "limits": {}, "answering_machine": {}, "dtmf": {}, "tools": [{}],
+        "analysis": {}, "recording": {}, "privacy": {}, "variables": { "*": {} },
+    });
+    let errors = extract::arrays_for_objects(json, &shape);
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
 /// Every connection that the agent names is the tenant's and fits. One of another tenant does not exist.

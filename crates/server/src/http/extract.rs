@@ -7,9 +7,10 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_path_to_error::Segment;
 use switchhook_core::agent::FieldError;
 use utoipa::IntoParams;
 use uuid::Uuid;
@@ -79,18 +80,29 @@ pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Resul
     must_be_object(json)?;
     let mut warnings = Vec::new();
     let mut unknown = |path: serde_ignored::Path<'_>| {
-        let path = path.to_string();
+        let path = ignored(&path);
         if !elsewhere.contains(&path.as_str()) {
             warnings.push(format!("Unknown field {path} was ignored."));
         }
     };
-    let mut json = serde_json::Deserializer::from_slice(json);
+    let text = json;
+    let mut json = serde_json::Deserializer::from_slice(text);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
     let parsed = T::deserialize(serde_ignored::Deserializer::new(tracked, &mut unknown));
-    let value = parsed.map_err(|error| blame(&track.path().to_string(), &error))?;
+    let value = parsed.map_err(|error| match mistaken::<T>(text, &error) {
+        Some((path, error)) => blame(&path, &error),
+        None => blame(&dotted(&track.path()), &error),
+    })?;
     json.end().map_err(|error| blame(".", &error))?;
     Ok(Body { value, warnings })
+}
+
+/// What is really wrong when the parser calls good JSON bad: so it does with a number where one of several words belongs.
+fn mistaken<T: DeserializeOwned>(json: &[u8], error: &serde_json::Error) -> Option<(String, serde_json::Error)> {
+    let value: Value = (error.is_syntax() || error.is_eof()).then(|| serde_json::from_slice(json).ok())??;
+    let error = serde_path_to_error::deserialize::<_, T>(value).err()?;
+    Some((dotted(error.path()), error.into_inner()))
 }
 
 /// Serde would read a struct from an array too, and neither database keeps U+0000 in text.
@@ -114,25 +126,60 @@ fn has_nul(json: &[u8]) -> bool {
     escaped.into_iter().any(|(start, _)| backslashes(start) % 2 == 0)
 }
 
-/// The paths at which the JSON text has an array where `value`, which was read from it, has an object.
-pub fn arrays_for_objects(json: &[u8], value: &impl Serialize) -> Vec<FieldError> {
-    fn compare(path: &str, sent: &Value, read: &Value, errors: &mut Vec<FieldError>) {
-        match (sent, read) {
+/// The paths at which the JSON text has an array where `shape` has an object: serde would read a struct from it, and may
+/// call what is in it bad JSON. The one entry of a list in `shape` stands for all, and so does a field `*`.
+pub fn arrays_for_objects(json: &[u8], shape: &Value) -> Vec<FieldError> {
+    fn compare(path: &str, sent: &Value, shape: &Value, errors: &mut Vec<FieldError>) {
+        match (sent, shape) {
             (Value::Array(_), Value::Object(_)) => errors.push(FieldError::new(path, "must be an object")),
-            (Value::Object(sent), Value::Object(read)) => {
-                for (name, read) in read {
-                    let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                    compare(&path, sent.get(name).unwrap_or(&Value::Null), read, errors);
+            (Value::Object(sent), Value::Object(shape)) => {
+                for (name, sent) in sent {
+                    if let Some(shape) = shape.get(name).or_else(|| shape.get("*")) {
+                        compare(&below(path, name), sent, shape, errors);
+                    }
+                }
+            }
+            (Value::Array(sent), Value::Array(shape)) => {
+                for (i, sent) in sent.iter().enumerate() {
+                    shape.iter().for_each(|shape| compare(&below(path, &i.to_string()), sent, shape, errors));
                 }
             }
             _ => {}
         }
     }
     let mut errors = Vec::new();
-    if let (Ok(sent), Ok(read)) = (serde_json::from_slice(json), serde_json::to_value(value)) {
-        compare("", &sent, &read, &mut errors);
+    if let Ok(sent @ Value::Object(_)) = serde_json::from_slice(json) {
+        compare("", &sent, shape, &mut errors);
     }
     errors
+}
+
+/// The path of `name` in what is at `path`.
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// The same, of a field that nobody knows.
+fn ignored(path: &serde_ignored::Path<'_>) -> String {
+    use serde_ignored::Path as P;
+    match path {
+        P::Root => String::new(),
+        P::Seq { parent, index } => below(&ignored(parent), &index.to_string()),
+        P::Map { parent, key } => below(&ignored(parent), key),
+        P::Some { parent } | P::NewtypeStruct { parent } | P::NewtypeVariant { parent } => ignored(parent),
+    }
+}
+
+/// `stt.fallbacks.1.model`; `.` for the whole.
+fn dotted(path: &serde_path_to_error::Path) -> String {
+    let part = |segment: &Segment| match segment {
+        Segment::Seq { index } => index.to_string(),
+        Segment::Map { key } => key.clone(),
+        Segment::Enum { variant } => variant.clone(),
+        Segment::Unknown => "?".to_owned(),
+    };
+    let parts: Vec<_> = path.iter().map(part).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join(".") }
 }
 
 const MAX_NAME: usize = 200;
@@ -162,7 +209,27 @@ fn blame(path: &str, error: &serde_json::Error) -> ApiError {
     if path == "." {
         ApiError::invalid(format!("The body is invalid: {message}."))
     } else {
-        ApiError::invalid_field(path, message)
+        ApiError::invalid_field(path, in_our_words(message))
+    }
+}
+
+/// What is wrong, without the names that the program has for its types.
+pub fn in_our_words(message: &str) -> String {
+    let Some((_, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
+    let choice =
+        message.starts_with("unknown variant").then(|| expected.trim_start_matches("one of ").replace('`', ""));
+    match expected {
+        _ if choice.is_some() => format!("must be one of: {}", choice.unwrap_or_default().replace(" or ", ", ")),
+        "a boolean" => "must be true or false".to_owned(),
+        "a sequence" => "must be a list".to_owned(),
+        "f32" | "f64" => "must be a number".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "must be a whole number that is not negative".to_owned(),
+        "i8" | "i16" | "i32" | "i64" => "must be a whole number".to_owned(),
+        "a map" => "must be an object".to_owned(),
+        "string or map" => "must be a string".to_owned(),
+        _ if expected.starts_with("struct ") => "must be an object".to_owned(),
+        _ if message.starts_with("invalid type") => format!("must be {expected}"),
+        _ => message.to_owned(),
     }
 }
 
@@ -245,6 +312,8 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[derive(Debug, Deserialize)]
@@ -264,6 +333,7 @@ mod tests {
 
         let error = parse::<Sample>(br#"{"inner":{"count":"one"}}"#).expect_err("count is a string").body(None);
         assert_eq!((error.status, error.errors[0].path.as_str()), (422, "inner.count"));
+        assert_eq!(error.errors[0].message, "must be a whole number that is not negative");
         let error = parse::<Sample>(br#"{"inner":{}}"#).expect_err("count is missing").body(None);
         assert_eq!(error.detail, "inner.count: is required.");
         for bad in [&b"{} x"[..], b"", b"[]", b"[{\"count\":1}]", b"nonsense", br#"{"inner":{"count":1},"x":"\u0000"}"#]
@@ -275,16 +345,14 @@ mod tests {
 
     #[test]
     fn an_array_is_not_taken_for_an_object() {
-        #[derive(Serialize, Deserialize)]
-        struct Outer {
-            inner: Limits,
+        let shape = json!({ "inner": {}, "list": [{}], "map": { "*": {} } });
+        for (json, paths) in [
+            (r#"{"inner":[1]}"#, vec!["inner"]),
+            (r#"{"inner":{"a":[1]},"other":[1],"list":[{}],"map":{"a":{}}}"#, vec![]),
+            (r#"{"list":[{},[1],[2]],"map":{"a":[]}}"#, vec!["list.1", "list.2", "map.a"]),
+        ] {
+            let errors = arrays_for_objects(json.as_bytes(), &shape);
+            assert_eq!(errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(), paths, "{json}");
         }
-        #[derive(Serialize, Deserialize)]
-        struct Limits {
-            a: u32,
-        }
-        let json = br#"{"inner":[1]}"#;
-        let read = parse::<Outer>(json).expect("serde reads structs from arrays").value;
-        assert_eq!(arrays_for_objects(json, &read), [FieldError::new("inner", "must be an object")]);
     }
 }

@@ -58,6 +58,7 @@ pub struct CallRow {
     pub latency: Option<Json<Value>>,
     pub usage: Option<Json<Value>>,
     pub recording: Option<String>,
+    pub retention_days: Option<i64>,
     pub event_count: i64,
     pub lease_token: i64,
 }

@@ -21,6 +21,7 @@ pub mod events;
 pub mod idempotency;
 pub mod numbers;
 pub mod rate;
+pub mod retention;
 mod sqlite;
 pub mod tenants;
 #[cfg(test)]

@@ -9,4 +9,6 @@ mod crash;
 mod delivery;
 mod demo;
 mod harness;
+mod privacy;
+mod validation;
 mod verifiers;

@@ -29,6 +29,10 @@ fn agent(seed: u16) -> AgentConfig {
     agent.silence.hangup_after_seconds = if bit(7) { Some(5) } else { None };
     agent.answering_machine.mode = if bit(8) { MachineDetection::Detect } else { MachineDetection::Off };
     agent.answering_machine.on_machine = if bit(9) { OnMachine::LeaveMessage } else { OnMachine::Hangup };
+    agent.dtmf.enabled = !bit(11);
+    agent.dtmf.interrupt = bit(12);
+    agent.dtmf.finish_on_key = bit(13).then(|| "#".to_owned());
+    agent.dtmf.max_digits = if bit(14) { 2 } else { 32 };
     agent.answering_machine.message = bit(10).then(|| "message0 message1".to_owned());
     agent
 }
@@ -36,6 +40,9 @@ fn agent(seed: u16) -> AgentConfig {
 /// Drives a conversation and checks every effect.
 struct Watched {
     conversation: Conversation,
+    agent: AgentConfig,
+    /// Keys pressed that a turn has not shown yet.
+    keys: String,
     now: Timestamp,
     began: Timestamp,
     media: bool,
@@ -52,6 +59,9 @@ struct Watched {
 impl Watched {
     fn tell(&mut self, input: Input) {
         self.media |= input == Input::MediaStarted;
+        if let Input::Dtmf { digit } = input {
+            self.keys.push(digit);
+        }
         for effect in self.conversation.handle(self.now, input) {
             self.check(effect);
         }
@@ -78,8 +88,9 @@ impl Watched {
             Effect::ClearPlayback => self.held = false,
             Effect::Transcript(entry) => {
                 assert!(!entry.text.is_empty() && entry.start <= entry.end && entry.end <= self.now);
-                if entry.speaker == Speaker::Agent {
-                    self.check_heard(&entry.text);
+                match entry.speaker {
+                    Speaker::Agent => self.check_heard(&entry.text),
+                    Speaker::Caller => self.check_keys(&entry.text),
                 }
             }
             Effect::HangUp { .. } => self.ended = true,
@@ -93,6 +104,20 @@ impl Watched {
         for word in text.split(' ') {
             assert!(heard.iter().any(|text| text.split(' ').any(|w| w == word)), "{word} was never played");
         }
+    }
+
+    /// Keys of a turn were pressed, in that order and since the turn before; none is longer than may be.
+    fn check_keys(&mut self, text: &str) {
+        let inputs = crate::privacy::pressed_in(text);
+        assert!(inputs.is_empty() || self.agent.dtmf.enabled, "nobody listens to keys");
+        let mut pressed = self.keys.chars();
+        for input in &inputs {
+            assert!(input.len() <= self.agent.dtmf.max_digits as usize, "{input} is too long");
+            for key in input.chars() {
+                assert!(pressed.any(|other| other == key), "{key} was not pressed");
+            }
+        }
+        self.keys.clear();
     }
 
     /// Lets time pass, with a tick at each deadline.
@@ -135,7 +160,7 @@ impl Watched {
         let (turn, utterance) = (Self::near(self.last_ask, a), Self::near(self.last_utterance, a));
         let segment = u32::from(a % 6);
         let failure = failure(if b % 8 == 0 { FailureCode::Config } else { FailureCode::Pipeline });
-        match what % 40 {
+        match what % 44 {
             0..4 => Input::SpeechStarted,
             4..8 => Input::SpeechStopped { segment },
             8..11 => Input::Partial { text: self.say(b) },
@@ -163,7 +188,9 @@ impl Watched {
                 self.heard.extend(1..=utterance.min(self.last_utterance));
                 Input::PlaybackFinished { utterance }
             }
-            35 => Input::Dtmf { digit: char::from(b) },
+            35 | 40..44 => {
+                Input::Dtmf { digit: if b < 192 { ['1', '2', '#', 'D'][usize::from(b % 4)] } else { char::from(b) } }
+            }
             36 => Input::Say { text: self.say(b) },
             37 => Input::MachineDetected { beep: b % 2 == 0 },
             38 => Input::ToolResult { turn, id: (b % 4).to_string(), result: json!(b) },
@@ -190,6 +217,8 @@ proptest! {
         let began = at(1_000);
         let mut watched = Watched {
             conversation: Conversation::new(&agent, began),
+            agent: agent.clone(),
+            keys: String::new(),
             now: began,
             began,
             media: false,

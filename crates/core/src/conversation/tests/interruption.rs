@@ -98,11 +98,3 @@ fn an_agent_that_cannot_be_interrupted_answers_afterwards() {
     assert!(pauses(&talk).is_empty() && clears(&talk).is_empty());
     assert_eq!(talk.last_question(), [user("Is there a table?"), assistant(ANSWER), user("No, not that late.")]);
 }
-
-#[test]
-fn a_key_cuts_the_agent_off() {
-    let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
-    talk.until(4_000).tell(Input::Dtmf { digit: '1' }).until(7_000);
-    assert_eq!(clears(&talk), [4_000]);
-    assert_eq!(talk.last_question().last(), Some(&user("DTMF: 1")));
-}

@@ -14,6 +14,7 @@ mod failures;
 mod greeting;
 mod interleaving;
 mod interruption;
+mod keys;
 mod machine;
 mod silence;
 mod tools;

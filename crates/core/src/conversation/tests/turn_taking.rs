@@ -86,21 +86,6 @@ fn an_early_answer_is_thrown_away_when_the_caller_goes_on() {
 }
 
 #[test]
-fn keys_are_a_turn_after_a_pause_or_a_hash() {
-    let pressed = |keys: &str| {
-        let mut talk = Talk::with(&quiet_agent());
-        talk.until(1_000);
-        for digit in keys.chars() {
-            talk.tell(Input::Dtmf { digit });
-        }
-        talk.until(9_000);
-        (talk.asks()[0].0, talk.history()[0].1.clone())
-    };
-    assert_eq!(pressed("12"), (3_000, "DTMF: 12".to_owned()));
-    assert_eq!(pressed("12#"), (1_000, "DTMF: 12#".to_owned()));
-}
-
-#[test]
 fn speech_without_words_is_asked_back_twice_and_noise_never() {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("", 200).until(3_000);

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use switchhook_core::agent::MachineDetection;
 use switchhook_core::call::{TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
-use switchhook_core::event::NO_CONVERSATION;
+use switchhook_core::event::{NO_CONVERSATION, NO_SUMMARY};
+use switchhook_core::privacy::{Redactor, pressed_in};
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
@@ -14,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Outcome, Runner};
 use crate::calls::setup::CallPlan;
 use crate::store::calls::{TranscriptEntry, WrapUp};
-use crate::talk::{Command, Ended, Note, Report};
+use crate::talk::{Command, Ended, Line, Note, Report};
 
 /// How long the model may look back on a conversation.
 const ANALYSIS: Duration = Duration::from_secs(8);
@@ -27,6 +28,8 @@ const WAITING: usize = 256;
 pub(super) struct Talk {
     notes: Option<mpsc::Receiver<Note>>,
     stage: Stage,
+    /// Everything that leaves the conversation goes through it.
+    redactor: Redactor,
 }
 
 /// What came of the conversation.
@@ -45,7 +48,7 @@ enum Stage {
 
 impl Talk {
     pub(super) fn none() -> Self {
-        Self { notes: None, stage: Stage::NotBegun }
+        Self { notes: None, stage: Stage::NotBegun, redactor: Redactor::default() }
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -54,10 +57,10 @@ impl Talk {
 
     /// The next line of the transcript, or how the conversation ended by itself. Never, when nobody talks.
     pub(super) async fn next(&mut self) -> Happened {
-        let Self { notes, stage } = self;
+        let Self { notes, stage, redactor } = self;
         tokio::select! {
             biased;
-            line = next_line(notes) => Happened::Line(line),
+            line = next_line(notes) => Happened::Line(entry(line, redactor)),
             report = report(stage) => {
                 self.stage = Stage::Ended(report.ok().map(Box::new));
                 Happened::Ended(self.end())
@@ -67,7 +70,7 @@ impl Talk {
 
     fn end(&self) -> TalkEnd {
         if let Stage::Ended(Some(report)) = &self.stage {
-            return talk_end(&report.end);
+            return talk_end(&report.end, &self.redactor);
         }
         let error = "The conversation stopped unexpectedly. The service's log has the reason.".to_owned();
         TalkEnd::Failed { failure: TalkFailure::PipelineError, error: error.into() }
@@ -76,7 +79,7 @@ impl Talk {
     /// A line that has been said and not been written.
     pub(super) fn line_at_hand(&mut self) -> Option<TranscriptEntry> {
         let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()?;
-        Some(entry(line))
+        Some(entry(line, &self.redactor))
     }
 
     /// Ends the conversation if it still runs, and says how it went.
@@ -96,10 +99,10 @@ impl Talk {
     }
 }
 
-async fn next_line(notes: &mut Option<mpsc::Receiver<Note>>) -> TranscriptEntry {
+async fn next_line(notes: &mut Option<mpsc::Receiver<Note>>) -> Line {
     if let Some(open) = notes {
         if let Some(Note::Line(line)) = open.recv().await {
-            return entry(line);
+            return line;
         }
         *notes = None;
     }
@@ -119,7 +122,8 @@ impl Runner {
         let (commands, orders) = mpsc::channel(8);
         let (notes, written) = mpsc::channel(WAITING);
         let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes)));
-        self.talk = Talk { notes: Some(written), stage: Stage::Running { commands, task } };
+        let redactor = self.plan.as_ref().map_or_else(|_| Redactor::default(), |plan| redactor_of(plan));
+        self.talk = Talk { notes: Some(written), stage: Stage::Running { commands, task }, redactor };
     }
 
     pub(super) fn stop_talk(&mut self) {
@@ -134,29 +138,21 @@ impl Runner {
     }
 }
 
+fn redactor_of(plan: &CallPlan) -> Redactor {
+    Redactor::new(&plan.talk.agent.privacy.redact)
+}
+
 async fn wrap_up(report: Option<&Report>, plan: &CallPlan, recording: String) -> WrapUp {
-    let (pipeline, agent) = (&plan.pipeline, &plan.talk.agent);
-    let schema = agent.analysis.schema.as_ref();
+    let agent = &plan.talk.agent;
     let detects = agent.answering_machine.mode == MachineDetection::Detect;
     let Some(report) = report else {
         return WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() };
     };
-    let spoken = report.history.iter().any(|message| message.role != Role::System);
-    let (summary, outcome) = if spoken {
-        match tokio::time::timeout(ANALYSIS, pipeline.analyse(&report.history, schema)).await {
-            Ok(Ok(analysis)) => (analysis.summary, Some(analysis.outcome)),
-            Ok(Err(error)) => {
-                tracing::warn!(%error, "the model could not look back on the conversation");
-                (extract(report), None)
-            }
-            Err(_) => {
-                tracing::warn!("the model took too long to look back on the conversation");
-                (extract(report), None)
-            }
-        }
-    } else {
-        (NO_CONVERSATION.to_owned(), None)
-    };
+    // Models repeat what they were told, keys included.
+    let caller = report.history.iter().filter(|message| message.role == Role::User);
+    let redactor = redactor_of(plan).knowing(caller.flat_map(|message| pressed_in(&message.text)));
+    let (summary, outcome) = look_back(report, plan).await;
+    let (summary, outcome) = (redactor.text(&summary), outcome.map(|outcome| redactor.json(outcome)));
     let answered_by = match report.end {
         Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
         // Who answers is only known where machines were looked for.
@@ -174,6 +170,31 @@ async fn wrap_up(report: Option<&Report>, plan: &CallPlan, recording: String) ->
     }
 }
 
+/// What the conversation came to: a summary, which there always is, and an outcome.
+async fn look_back(report: &Report, plan: &CallPlan) -> (String, Option<Value>) {
+    let analysis = &plan.talk.agent.analysis;
+    if report.history.iter().all(|message| message.role == Role::System) {
+        return (NO_CONVERSATION.to_owned(), None);
+    }
+    if !analysis.summary && analysis.schema.is_none() {
+        return (NO_SUMMARY.to_owned(), None);
+    }
+    let looking = plan.pipeline.analyse(&report.history, analysis.schema.as_ref());
+    let outcome = match tokio::time::timeout(ANALYSIS, looking).await {
+        Ok(Ok(found)) if analysis.summary => return (found.summary, Some(found.outcome)),
+        Ok(Ok(found)) => Some(found.outcome),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the model could not look back on the conversation");
+            None
+        }
+        Err(_) => {
+            tracing::warn!("the model took too long to look back on the conversation");
+            None
+        }
+    };
+    (if analysis.summary { extract(report) } else { NO_SUMMARY.to_owned() }, outcome)
+}
+
 /// A summary without a model: how much was said, and the caller's last words.
 fn extract(report: &Report) -> String {
     let last = report.history.iter().rev().find(|message| message.role == Role::User);
@@ -183,10 +204,10 @@ fn extract(report: &Report) -> String {
     }
 }
 
-fn entry(line: crate::talk::Line) -> TranscriptEntry {
+fn entry(line: Line, redactor: &Redactor) -> TranscriptEntry {
     TranscriptEntry {
         role: if line.by_agent { "agent" } else { "caller" }.to_owned(),
-        text: line.text,
+        text: redactor.text(&line.text),
         start_ms: line.start_ms,
         end_ms: line.end_ms,
         interrupted: line.interrupted,
@@ -194,7 +215,7 @@ fn entry(line: crate::talk::Line) -> TranscriptEntry {
     }
 }
 
-fn talk_end(end: &Ended) -> TalkEnd {
+fn talk_end(end: &Ended, redactor: &Redactor) -> TalkEnd {
     let end = match end {
         Ended::By(end) => end,
         Ended::MediaLost => return TalkEnd::MediaLost,
@@ -205,7 +226,8 @@ fn talk_end(end: &Ended) -> TalkEnd {
         End::Silence => TalkEnd::Silence,
         End::MaxDuration => TalkEnd::MaxDuration,
         End::VoicemailHungUp | End::VoicemailMessageLeft => TalkEnd::Voicemail,
-        End::Failed(failure) => failed(failure),
+        // A provider's words may repeat the caller's.
+        End::Failed(failure) => failed(&Failure::new(failure.code, redactor.text(&failure.words))),
     }
 }
 

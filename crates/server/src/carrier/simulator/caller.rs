@@ -3,6 +3,8 @@
 //! They wait until the agent has spoken and has been quiet for a while, then say their next line; they ask "Hello?" when
 //! nobody speaks, start over when the agent keeps asking after the last line, and hang up when nothing more comes.
 
+use std::collections::VecDeque;
+
 use super::recordings::{self, Line};
 
 /// A frame at least this loud is the agent speaking.
@@ -19,6 +21,8 @@ const HELLOS: u32 = 2;
 const GOODBYE_MS: u32 = 8_000;
 /// How often the caller goes through their lines when the agent keeps asking.
 const ROUNDS: u32 = 3;
+/// Between two keys.
+const KEY_MS: u32 = 240;
 /// One frame.
 const FRAME_MS: u32 = 20;
 
@@ -27,6 +31,8 @@ const FRAME_MS: u32 = 20;
 pub(super) enum Action {
     /// Says this much of a line: µ-law.
     Speak(&'static [u8]),
+    /// Presses a key.
+    Press(char),
     /// Listens.
     Listen,
     /// Hangs up.
@@ -37,6 +43,10 @@ pub(super) enum Action {
 #[derive(Debug)]
 pub(super) struct Caller {
     lines: &'static [&'static str],
+    /// Pressed in place of saying lines.
+    presses: VecDeque<String>,
+    /// Still to press now, and how long until the next.
+    pressing: (VecDeque<char>, u32),
     next: usize,
     round: u32,
     hellos: u32,
@@ -50,6 +60,8 @@ impl Caller {
     pub(super) fn diner() -> Self {
         Self {
             lines: &["name", "day", "time", "people", "yes"],
+            presses: VecDeque::new(),
+            pressing: (VecDeque::new(), 0),
             next: 0,
             round: 1,
             hellos: 0,
@@ -59,9 +71,17 @@ impl Caller {
         }
     }
 
+    /// Somebody who says nothing and presses keys, one entry each time the agent has spoken.
+    pub(super) fn typist(presses: &[String]) -> Self {
+        Self { lines: &[], presses: presses.to_vec().into(), ..Self::diner() }
+    }
+
     /// The next 20 ms. `agent_dbfs` is how loud the agent was in the last.
     pub(super) fn tick(&mut self, agent_dbfs: Option<f32>) -> Action {
         self.hear(agent_dbfs.is_some_and(|level| level >= VOICED_DBFS));
+        if let Some(action) = self.press() {
+            return action;
+        }
         if self.speaking.is_none() {
             match self.decide() {
                 Some(id) => self.speaking = recordings::line(id).map(|line| (line, 0)),
@@ -70,6 +90,25 @@ impl Caller {
             }
         }
         self.speak()
+    }
+
+    /// Goes on with the keys, or begins with the next when the agent has spoken.
+    fn press(&mut self) -> Option<Action> {
+        let (keys, wait) = &mut self.pressing;
+        if keys.is_empty() {
+            if self.agent_spoke_ms < HEARD_MS || self.quiet_ms < REACTION_MS {
+                return None;
+            }
+            *keys = self.presses.pop_front()?.chars().collect();
+            self.agent_spoke_ms = 0;
+        }
+        self.quiet_ms = 0;
+        *wait = wait.saturating_sub(FRAME_MS);
+        if *wait > 0 {
+            return Some(Action::Listen);
+        }
+        *wait = KEY_MS;
+        keys.pop_front().map(Action::Press)
     }
 
     fn hear(&mut self, agent_speaks: bool) {
@@ -146,7 +185,7 @@ mod tests {
                 Action::Speak(frame) => spoken += frame.len(),
                 Action::Listen if spoken > 0 => return spoken,
                 Action::Listen => {}
-                Action::HangUp => return spoken,
+                Action::HangUp | Action::Press(_) => return spoken,
             }
         }
         spoken
@@ -160,6 +199,24 @@ mod tests {
             assert_eq!(exchange(&mut caller), line.bytes().len(), "{id}");
         }
         assert_eq!(exchange(&mut caller), 0, "after the goodbye the caller says nothing and hangs up");
+    }
+
+    #[test]
+    fn a_typist_presses_one_entry_each_time_the_agent_has_spoken() {
+        let mut caller = Caller::typist(&["12#".to_owned(), "3".to_owned()]);
+        let mut pressed = String::new();
+        for expected in ["12#", "12#3", "12#3"] {
+            for _ in 0..50 {
+                assert_eq!(caller.tick(LOUD), Action::Listen);
+            }
+            for _ in 0..150 {
+                match caller.tick(None) {
+                    Action::Press(key) => pressed.push(key),
+                    other => assert_eq!(other, Action::Listen),
+                }
+            }
+            assert_eq!(pressed, expected);
+        }
     }
 
     #[test]

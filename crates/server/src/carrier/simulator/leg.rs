@@ -94,7 +94,7 @@ impl FarEnd {
         let (to_us, from_agent) = mpsc::channel(WAITING);
         let (to_agent, incoming) = mpsc::channel(WAITING);
         teller.tell(CarrierEvent::Media(Media { law: Law::Mu, incoming, outgoing: to_us })).await;
-        Sound::new(self.scenario, self.settings.faults.clone(), self.dice()).talk(from_agent, to_agent).await;
+        Sound::new(self.scenario, &self.settings, self.dice()).talk(from_agent, to_agent).await;
         Hangup { hung_up_by: Some(EndedBy::Caller), ..Hangup::new(CarrierCause::Normal) }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use switchhook_core::agent::FieldError;
+use switchhook_core::agent::{FieldError, is_key};
 
 /// How the network behaves for one connection.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -10,13 +10,15 @@ use switchhook_core::agent::FieldError;
 pub struct SimulatorSettings {
     /// Ring times are multiplied by this; more than 0, at most 10.
     pub time_scale: f64,
+    /// Callers press these keys in place of talking: one entry each time the agent has spoken.
+    pub presses: Vec<String>,
     /// What goes wrong.
     pub faults: Faults,
 }
 
 impl Default for SimulatorSettings {
     fn default() -> Self {
-        Self { time_scale: 1.0, faults: Faults::default() }
+        Self { time_scale: 1.0, presses: Vec::new(), faults: Faults::default() }
     }
 }
 
@@ -66,11 +68,16 @@ impl SimulatorSettings {
         let parsed: Self = if settings.is_null() {
             Self::default()
         } else {
-            serde_path_to_error::deserialize(settings)
-                .map_err(|error| FieldError::new(format!("settings.{}", error.path()), error.inner().to_string()))?
+            serde_path_to_error::deserialize(settings).map_err(|error| {
+                let path = error.path().to_string().replace('[', ".").replace(']', "");
+                FieldError::new(format!("settings.{path}"), error.inner().to_string())
+            })?
         };
         if !(parsed.time_scale > 0.0 && parsed.time_scale <= 10.0) {
             return Err(FieldError::new("settings.time_scale", "must be more than 0 and at most 10"));
+        }
+        if let Some(i) = parsed.presses.iter().position(|keys| keys.is_empty() || !keys.chars().all(is_key)) {
+            return Err(FieldError::new(format!("settings.presses.{i}"), "must be keys: 0 to 9, *, #, A to D"));
         }
         if parsed.faults.jitter_ms > 1_000 {
             return Err(FieldError::new("settings.faults.jitter_ms", "must be at most 1000"));
@@ -93,6 +100,7 @@ mod tests {
             (json!({ "time_scale": 0 }), "settings.time_scale"),
             (json!({ "faults": { "drop_audio": 2 } }), "settings.faults.drop_audio"),
             (json!({ "faults": { "seed": "x" } }), "settings.faults.seed"),
+            (json!({ "presses": ["1", "2x"] }), "settings.presses.1"),
         ] {
             assert_eq!(SimulatorSettings::parse(&settings).expect_err("wrong").path, path);
         }

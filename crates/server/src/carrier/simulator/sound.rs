@@ -13,7 +13,7 @@ use super::caller::{Action, Caller};
 use super::dice::Dice;
 use super::recordings;
 use super::scenario::Scenario;
-use super::settings::Faults;
+use super::settings::{Faults, SimulatorSettings};
 use crate::carrier::{FromCarrier, ToCarrier};
 
 /// One frame.
@@ -41,8 +41,9 @@ pub(super) struct Sound {
 }
 
 impl Sound {
-    pub(super) fn new(scenario: Scenario, faults: Faults, dice: Dice) -> Self {
-        Self { scenario, faults, dice, caller: Caller::diner(), elapsed_ms: 0, agent_ms: 0 }
+    pub(super) fn new(scenario: Scenario, settings: &SimulatorSettings, dice: Dice) -> Self {
+        let caller = if settings.presses.is_empty() { Caller::diner() } else { Caller::typist(&settings.presses) };
+        Self { scenario, faults: settings.faults.clone(), dice, caller, elapsed_ms: 0, agent_ms: 0 }
     }
 
     /// Talks until this end hangs up.
@@ -54,7 +55,7 @@ impl Sound {
             let heard = hear(&mut from_agent, &to_agent);
             self.elapsed_ms += FRAME_MS;
             self.agent_ms += if heard.is_some_and(|dbfs| dbfs > level::VOICED_DBFS) { FRAME_MS } else { 0 };
-            let Some(sound) = self.next(heard) else { return };
+            let Some(sound) = self.next(heard, &to_agent) else { return };
             if to_agent.is_closed() {
                 // Our side hangs up next. If it has died, nobody stays on a line on which nothing is heard.
                 tokio::time::sleep(DEAD_LINE).await;
@@ -81,7 +82,7 @@ impl Sound {
     }
 
     /// The next 20 ms; nothing when this end hangs up.
-    fn next(&mut self, heard: Option<f32>) -> Option<Bytes> {
+    fn next(&mut self, heard: Option<f32>, to_agent: &mpsc::Sender<FromCarrier>) -> Option<Bytes> {
         let silence = Bytes::from_static(&SILENCE);
         match self.scenario {
             Scenario::Silent => Some(silence),
@@ -90,6 +91,10 @@ impl Sound {
             Scenario::Voicemail => voicemail(self.elapsed_ms),
             _ => match self.caller.tick(heard) {
                 Action::Speak(frame) => Some(Bytes::from_static(frame)),
+                Action::Press(key) => {
+                    let _ = to_agent.try_send(FromCarrier::Dtmf(key));
+                    Some(silence)
+                }
                 Action::Listen => Some(silence),
                 Action::HangUp => None,
             },

@@ -34,6 +34,7 @@ pub(super) struct Plan {
     pub(super) request: CallRequest,
     /// When to dial, if not at once.
     pub(super) schedule_at: Option<Timestamp>,
+    pub(super) retention_days: Option<u32>,
 }
 
 impl Plan {
@@ -54,6 +55,7 @@ impl Plan {
             request: self.request,
             created_at: now,
             due_at,
+            retention_days: self.retention_days,
         };
         new.row(Call::outbound(now, due_at, Timing::default()))
     }

@@ -2,14 +2,17 @@
 //! [`accept`].
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError};
 use switchhook_core::id::{AgentId, ConnectionId, NumberId};
@@ -81,15 +84,43 @@ pub(super) struct CreateCall {
 struct OverridesBody {
     greeting: Option<GreetingOverride>,
     instructions: Option<String>,
-    limits: Option<Map<String, Value>>,
+    limits: Option<LimitsOverride>,
+}
+
+/// Replaces parts of the agent's limits.
+#[derive(Deserialize)]
+struct LimitsOverride {
+    max_duration_seconds: Option<u32>,
+    ring_timeout_seconds: Option<u32>,
 }
 
 /// The greeting's text, bare or as the agent has it.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum GreetingOverride {
-    Text(String),
-    Object { text: String },
+struct GreetingOverride(String);
+
+impl<'de> Deserialize<'de> for GreetingOverride {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Object {
+            text: String,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = GreetingOverride;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or an object with a text")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<GreetingOverride, E> {
+                Ok(GreetingOverride(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<GreetingOverride, A::Error> {
+                Object::deserialize(MapAccessDeserializer::new(fields)).map(|object| GreetingOverride(object.text))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 /// Places a call.
@@ -117,6 +148,11 @@ pub(super) async fn create(
     JsonBytes(raw): JsonBytes,
 ) -> Result<Response, ApiError> {
     let key = idempotency_key(&headers)?;
+    let objects = json!({ "overrides": { "limits": {} }, "answering_machine": {} });
+    let misshapen = extract::arrays_for_objects(&raw, &objects);
+    if !misshapen.is_empty() {
+        return Err(ApiError::invalid_fields(misshapen));
+    }
     let Body { value: request, warnings } = extract::parse::<CreateCall>(&raw)?;
     let Body { value: canonical, .. } = extract::parse::<Value>(&raw)?;
     let fingerprint = Fingerprint::of("POST", "/v1/calls", &canonical);
@@ -226,6 +262,7 @@ async fn plan(state: &HttpState, tenant: &Tenant, request: &CreateCall, now: Tim
         provider,
         request: call_request,
         schedule_at: request.schedule_at,
+        retention_days: agent.config.0.privacy.retention_days,
     })
 }
 
@@ -267,10 +304,9 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
     let mut errors = Vec::new();
     let mut merged = agent.clone();
     if let Some(limits) = &request.overrides.limits {
-        match merged_limits(agent, limits) {
-            Ok(limits) => merged.limits = limits,
-            Err(message) => errors.push(FieldError::new("overrides.limits", message)),
-        }
+        let seconds = &mut merged.limits;
+        seconds.max_duration_seconds = limits.max_duration_seconds.unwrap_or(seconds.max_duration_seconds);
+        seconds.ring_timeout_seconds = limits.ring_timeout_seconds.unwrap_or(seconds.ring_timeout_seconds);
     }
     if let Some(seconds) = request.ring_timeout_seconds {
         merged.limits.ring_timeout_seconds = seconds;
@@ -278,16 +314,19 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
     if let Some(answering_machine) = &request.answering_machine {
         merged.answering_machine = answering_machine.clone();
     }
-    let greeting = request.overrides.greeting.as_ref().map(|greeting| match greeting {
-        GreetingOverride::Text(text) | GreetingOverride::Object { text } => text.clone(),
-    });
+    let greeting = request.overrides.greeting.as_ref().map(|greeting| greeting.0.clone());
     if let Some(greeting) = &greeting {
         merged.greeting.text.clone_from(greeting);
     }
     if let Some(instructions) = &request.overrides.instructions {
         merged.instructions.clone_from(instructions);
     }
-    errors.extend(merged.validate().into_iter().map(|error| match error.path.strip_prefix("limits.") {
+    // What else may be wrong with an agent that was stored by an earlier version is not this request's fault.
+    let ours = |error: &FieldError| {
+        let parts = ["greeting.text", "instructions", "limits.", "answering_machine."];
+        parts.iter().any(|part| error.path.starts_with(part))
+    };
+    errors.extend(merged.validate().into_iter().filter(ours).map(|error| match error.path.strip_prefix("limits.") {
         None if matches!(error.path.as_str(), "greeting.text" | "instructions") => {
             FieldError::new(format!("overrides.{}", error.path), error.message)
         }
@@ -314,14 +353,6 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
         ring_timeout_seconds: request.ring_timeout_seconds,
     };
     (call_request, errors)
-}
-
-fn merged_limits(agent: &AgentConfig, changes: &Map<String, Value>) -> Result<switchhook_core::agent::Limits, String> {
-    let mut limits = serde_json::to_value(&agent.limits).map_err(|error| error.to_string())?;
-    if let Some(fields) = limits.as_object_mut() {
-        fields.extend(changes.clone());
-    }
-    serde_json::from_value(limits).map_err(|error| error.to_string())
 }
 
 fn variables(request: &CreateCall, agent: &AgentConfig, errors: &mut Vec<FieldError>) -> BTreeMap<String, String> {

@@ -8,6 +8,7 @@ use switchhook_core::webhook::{UrlRefusal, judge_url};
 
 use super::CreateConnection;
 use super::catalogue::{PROVIDERS, Provider};
+use crate::carrier::simulator::SimulatorSettings;
 use crate::config::Config;
 use crate::http::HttpState;
 use crate::http::error::ApiError;
@@ -25,10 +26,12 @@ const MAX_CONCURRENT: i64 = 100_000;
 
 /// Reads and checks a whole connection.
 pub(super) fn read(json: &[u8], config: &Config) -> Result<Body<CreateConnection>, ApiError> {
+    let misshapen = extract::arrays_for_objects(json, &json!({ "limits": {} }));
+    if !misshapen.is_empty() {
+        return Err(ApiError::invalid_fields(misshapen));
+    }
     let body = extract::parse::<CreateConnection>(json)?;
-    let shape = json!({ "limits": body.value.limits });
-    let mut errors = extract::arrays_for_objects(json, &shape);
-    errors.extend(check(&body.value, config));
+    let errors = check(&body.value, config);
     if errors.is_empty() { Ok(body) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
@@ -43,6 +46,10 @@ fn check(request: &CreateConnection, config: &Config) -> Vec<FieldError> {
     }
     errors.extend(bad_credentials(request.credentials.reveal()));
     errors.extend(bad_base_url(&request.settings, config));
+    if request.provider == "simulator" {
+        let wrong = SimulatorSettings::parse(&Value::Object(request.settings.clone())).err();
+        errors.extend(wrong.map(|error| FieldError::new(error.path, extract::in_our_words(&error.message))));
+    }
     if request.limits.max_concurrent.is_some_and(|calls| !(1..=MAX_CONCURRENT).contains(&calls)) {
         errors.push(FieldError::new("limits.max_concurrent", format!("must be from 1 to {MAX_CONCURRENT}")));
     }

@@ -39,6 +39,8 @@ pub struct NewCall {
     pub created_at: Timestamp,
     /// When to dial.
     pub due_at: Timestamp,
+    /// How long its words are kept; for ever when there is none.
+    pub retention_days: Option<u32>,
 }
 
 impl NewCall {
@@ -86,6 +88,7 @@ impl NewCall {
             latency: None,
             usage: None,
             recording: None,
+            retention_days: self.retention_days.map(i64::from),
             event_count: 1,
             lease_token: 0,
         }
@@ -113,7 +116,7 @@ async fn insert(tx: &mut Tx, rows: &[CallRow]) -> Result<(), sqlx::Error> {
         let mut query = QueryBuilder::new(
             "INSERT INTO calls (id, tenant_id, status, direction, agent_id, agent_version, number_id, connection_id, \
              provider, from_number, to_number, request, created_at, due_at, deadline, dialing_at, carrier_call_id, \
-             hangup_reported, duration_seconds, turns, event_count, lease_token) ",
+             retention_days, hangup_reported, duration_seconds, turns, event_count, lease_token) ",
         );
         query.push_values(rows, |mut values, row| {
             values.push_bind(row.id).push_bind(row.tenant_id).push_bind(&row.status).push_bind(&row.direction);
@@ -121,7 +124,7 @@ async fn insert(tx: &mut Tx, rows: &[CallRow]) -> Result<(), sqlx::Error> {
             values.push_bind(row.connection_id).push_bind(&row.provider).push_bind(&row.from_number);
             values.push_bind(&row.to_number).push_bind(&row.request).push_bind(row.created_at).push_bind(row.due_at);
             values.push_bind(row.deadline).push_bind(row.dialing_at).push_bind(&row.carrier_call_id);
-            values.push("FALSE").push("0").push("0").push_bind(row.event_count).push("0");
+            values.push_bind(row.retention_days).push("FALSE").push("0").push("0").push_bind(row.event_count).push("0");
         });
         query.build().execute(c).await.map(drop)
     })

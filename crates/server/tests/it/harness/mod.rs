@@ -30,7 +30,7 @@ pub(crate) struct TestService {
     service: Service,
     pub(crate) client: Client,
     /// Deleted with the service.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl TestService {
@@ -58,7 +58,7 @@ impl TestService {
         let tenant = operator::create_tenant(service.store(), &config, "test", limits).await.expect("a tenant");
         let key = tenant.api_key.key;
         let client = Client::new(format!("http://{}", service.address()), key);
-        Self { service, client, _folder: folder }
+        Self { service, client, folder }
     }
 
     /// A service with a scripted agent, a simulated carrier and a number, ready to call.
@@ -71,6 +71,19 @@ impl TestService {
     /// Has a call's runner let go of it without another word.
     pub(crate) fn abandon(&self, call: &str) {
         self.service.live().tell(call.parse().expect("an id"), Order::Abandon);
+    }
+
+    /// A client of another tenant.
+    pub(crate) async fn another_tenant(&self) -> Client {
+        let config = test_config(self.folder.path(), None);
+        let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
+        let tenant = operator::create_tenant(self.service.store(), &config, "another", limits).await.expect("a tenant");
+        Client::new(self.client.base.clone(), tenant.api_key.key)
+    }
+
+    /// Where recordings and keys are.
+    pub(crate) fn data_dir(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Its database, for what would take the API too long.
@@ -115,6 +128,10 @@ impl Client {
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> (StatusCode, Value) {
         answer(self.request(Method::POST, path).json(&body)).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> (StatusCode, Value) {
+        answer(self.request(Method::PATCH, path).json(&body)).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> (StatusCode, Value) {

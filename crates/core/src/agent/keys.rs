@@ -1,0 +1,48 @@
+//! What happens to keys that the caller presses.
+
+use serde::{Deserialize, Serialize};
+
+/// How keys that the caller presses become a turn of theirs: they are gathered into one input, which ends with the finish
+/// key, after a pause, or when it is long enough.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Dtmf {
+    /// Whether keys are listened to at all.
+    pub enabled: bool,
+    /// The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`; `null` for none.
+    #[cfg_attr(feature = "openapi", schema(pattern = "^[0-9*#A-D]$", example = "#"))]
+    pub finish_on_key: Option<String>,
+    /// Silence after a key that ends the input, in milliseconds, 500 to 20000.
+    pub digit_timeout_ms: u32,
+    /// So many keys are a whole input, 1 to 64.
+    pub max_digits: u32,
+    /// Whether a key stops what the agent is saying, where the caller may interrupt it.
+    pub interrupt: bool,
+}
+
+impl Default for Dtmf {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            finish_on_key: Some("#".to_owned()),
+            digit_timeout_ms: 2_000,
+            max_digits: 32,
+            interrupt: true,
+        }
+    }
+}
+
+impl Dtmf {
+    /// The key that ends an input.
+    #[must_use]
+    pub fn finish_key(&self) -> Option<char> {
+        self.finish_on_key.as_ref()?.chars().next()
+    }
+}
+
+/// Whether a phone can have this key.
+#[must_use]
+pub const fn is_key(key: char) -> bool {
+    matches!(key, '0'..='9' | '*' | '#' | 'A'..='D')
+}

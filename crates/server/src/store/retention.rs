@@ -1,0 +1,154 @@
+//! What is left of a call when its words may no longer be kept.
+//!
+//! Status, numbers, times, metadata, latency and usage stay: they are what is counted and paid for. Everything that holds
+//! words goes: transcript, summary, outcome, recording, variables and the texts that the call brought along, and their
+//! copies in events, in finished deliveries with what receivers answered, and in a kept answer of `POST /v1/calls`.
+
+use serde_json::Value;
+use sqlx::types::Json;
+use sqlx::{FromRow, QueryBuilder};
+use switchhook_core::Timestamp;
+use switchhook_core::event::WORDS_DELETED;
+use uuid::Uuid;
+
+use super::calls::{CallRequest, Overrides};
+use super::{Conn, Dialect, Tx, on};
+
+/// Calls or deliveries erased in one transaction.
+const BATCH: i64 = 50;
+
+/// A call whose words have been kept long enough.
+#[derive(Clone, FromRow)]
+pub struct Expired {
+    /// Its id.
+    pub id: Uuid,
+    /// Whose it was.
+    pub tenant_id: Uuid,
+    created_at: i64,
+    request: Json<CallRequest>,
+}
+
+/// Erases the words of a batch of ended calls; which ones. Nobody else is working on them.
+///
+/// # Errors
+/// When the database fails.
+pub async fn erase_calls_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<Vec<Expired>, sqlx::Error> {
+    const SQLITE: &str = "SELECT id, tenant_id, created_at, request FROM calls \
+        WHERE retention_days IS NOT NULL AND erased_at IS NULL AND status IN ('completed', 'failed') \
+        AND ended_at + retention_days * 86400000000 <= $1 LIMIT $2";
+    const POSTGRES: &str = "SELECT id, tenant_id, created_at, request FROM calls \
+        WHERE retention_days IS NOT NULL AND erased_at IS NULL AND status IN ('completed', 'failed') \
+        AND ended_at + retention_days * 86400000000 <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED";
+    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    let expired: Vec<Expired> = on!(tx, |c| sqlx::query_as(sql).bind(now.as_micros()).bind(BATCH).fetch_all(c).await)?;
+    for call in &expired {
+        erase_call(tx, call, now).await?;
+    }
+    Ok(expired)
+}
+
+async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), sqlx::Error> {
+    const CALL: &str = "UPDATE calls SET summary = CASE WHEN summary IS NULL THEN NULL ELSE $2 END, outcome = NULL, \
+        recording = NULL, request = $3, erased_at = $4 WHERE id = $1";
+    const LINES: &str = "DELETE FROM transcript_entries WHERE call_id = $1";
+    const ANSWER: &str = "DELETE FROM idempotency_keys WHERE tenant_id = $1 AND created_at = $2 AND location = $3";
+    const DELIVERIES: &str = "UPDATE deliveries SET erase = TRUE WHERE call_id = $1 AND event = 'call.completed'";
+    let request = Json(without_words(&call.request));
+    on!(tx, |c| sqlx::query(CALL)
+        .bind(call.id)
+        .bind(WORDS_DELETED)
+        .bind(&request)
+        .bind(now.as_micros())
+        .execute(c)
+        .await
+        .map(drop))?;
+    on!(tx, |c| sqlx::query(LINES).bind(call.id).execute(c).await.map(drop))?;
+    on!(tx, |c| sqlx::query(ANSWER)
+        .bind(call.tenant_id)
+        .bind(call.created_at)
+        .bind(format!("/v1/calls/{}", call.id))
+        .execute(c)
+        .await
+        .map(drop))?;
+    on!(tx, |c| sqlx::query(DELIVERIES).bind(call.id).execute(c).await.map(drop))?;
+    erase_event(tx, call.id).await
+}
+
+/// What a call was asked to be, without texts; what the client attached to find it again stays.
+fn without_words(request: &CallRequest) -> CallRequest {
+    let mut answering_machine = request.answering_machine.clone();
+    if let Some(machine) = &mut answering_machine {
+        machine.message = None;
+    }
+    CallRequest {
+        metadata: request.metadata.clone(),
+        overrides: Overrides { limits: request.overrides.limits.clone(), ..Overrides::default() },
+        answering_machine,
+        ring_timeout_seconds: request.ring_timeout_seconds,
+        ..CallRequest::default()
+    }
+}
+
+async fn erase_event(tx: &mut Tx, call: Uuid) -> Result<(), sqlx::Error> {
+    const TOLD: &str = "SELECT id, data FROM events WHERE call_id = $1 AND event = 'call.completed'";
+    const TELL: &str = "UPDATE events SET data = $2 WHERE id = $1";
+    let told: Vec<(Uuid, Json<Value>)> = on!(tx, |c| sqlx::query_as(TOLD).bind(call).fetch_all(c).await)?;
+    for (id, Json(mut data)) in told {
+        take_words_out(&mut data);
+        on!(tx, |c| sqlx::query(TELL).bind(id).bind(Json(data)).execute(c).await.map(drop))?;
+    }
+    Ok(())
+}
+
+/// Of the data of `call.completed`.
+fn take_words_out(data: &mut Value) {
+    if let Some(data) = data.as_object_mut() {
+        data.insert("summary".to_owned(), WORDS_DELETED.into());
+        data.insert("outcome".to_owned(), Value::Null);
+    }
+}
+
+/// Erases the bodies of a batch of deliveries of erased calls that have ended, and what their receivers answered; how
+/// many there were.
+///
+/// # Errors
+/// When the database fails.
+pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sqlx::Error> {
+    const SQLITE: &str = "SELECT id, body FROM deliveries WHERE erase = TRUE \
+        AND state IN ('succeeded', 'failed', 'canceled') LIMIT $1";
+    const POSTGRES: &str = "SELECT id, body FROM deliveries WHERE erase = TRUE \
+        AND state IN ('succeeded', 'failed', 'canceled') LIMIT $1 FOR UPDATE SKIP LOCKED";
+    const BODY: &str = "UPDATE deliveries SET body = $2, erase = FALSE WHERE id = $1";
+    const ANSWERS: &str = "UPDATE delivery_attempts SET response_excerpt = NULL WHERE delivery_id = $1";
+    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    let ended: Vec<(Uuid, Vec<u8>)> = on!(tx, |c| sqlx::query_as(sql).bind(BATCH).fetch_all(c).await)?;
+    for (id, body) in &ended {
+        on!(tx, |c| sqlx::query(BODY).bind(id).bind(body_without_words(body)).execute(c).await.map(drop))?;
+        on!(tx, |c| sqlx::query(ANSWERS).bind(id).execute(c).await.map(drop))?;
+    }
+    Ok(ended.len())
+}
+
+fn body_without_words(body: &[u8]) -> Vec<u8> {
+    // We wrote it, so it is JSON; if it were not, nothing of it could stay.
+    let mut body: Value = serde_json::from_slice(body).unwrap_or_default();
+    if let Some(data) = body.get_mut("data") {
+        take_words_out(data);
+    }
+    body.to_string().into_bytes()
+}
+
+/// Which of these calls have been erased.
+///
+/// # Errors
+/// When the database fails.
+pub async fn erased_for_housekeeping(conn: &mut Conn, calls: &[Uuid]) -> Result<Vec<Uuid>, sqlx::Error> {
+    on!(conn, |c| {
+        let mut query = QueryBuilder::new("SELECT id FROM calls WHERE erased_at IS NOT NULL AND id IN (");
+        let mut list = query.separated(", ");
+        for call in calls {
+            list.push_bind(*call);
+        }
+        query.push(")").build_query_scalar().fetch_all(c).await
+    })
+}

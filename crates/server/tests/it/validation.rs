@@ -1,0 +1,435 @@
+//! Every field of what customers send: a wrong one is named by its path, an unknown one is warned of, `null` clears.
+
+use std::collections::BTreeSet;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::harness::{Client, TestService, text};
+
+const NOBODY: &str = "0198c6a0-0000-7000-8000-000000000000";
+
+/// `whole` with the value at `path` replaced; a path of several parts makes what it needs.
+fn with(whole: &Value, path: &str, value: &Value) -> Value {
+    let mut changed = whole.clone();
+    let slot = path.split('.').fold(&mut changed, |at, part| match part.parse::<usize>() {
+        Ok(index) => {
+            if !at.is_array() {
+                *at = json!([]);
+            }
+            let list = at.as_array_mut().expect("made just now");
+            while list.len() <= index {
+                list.push(json!({ "connection_id": NOBODY, "type": "end_call" }));
+            }
+            &mut list[index]
+        }
+        Err(_) => &mut at[part],
+    });
+    *slot = value.clone();
+    changed
+}
+
+fn paths(error: &Value) -> BTreeSet<String> {
+    error["errors"].as_array().into_iter().flatten().map(|error| text(&error["path"])).collect()
+}
+
+/// Sends each wrong value in its place of `whole` and expects the field to be blamed, alone.
+async fn each_is_blamed(client: &Client, path: &str, whole: &Value, table: &[(&str, Vec<Value>)]) {
+    for (field, values) in table {
+        for value in values {
+            let (status, error) = client.post(path, with(whole, field, value)).await;
+            assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{path} {field} {value}: {error}");
+            assert_eq!(paths(&error), BTreeSet::from([(*field).to_owned()]), "{path} {field} {value}: {error}");
+            let detail = text(&error["detail"]);
+            assert!(detail.contains(field) && !detail.contains("struct ") && !detail.contains("u32"), "{detail}");
+        }
+    }
+}
+
+/// A value of each kind that is none of these.
+fn not(kinds: &[&str]) -> Vec<Value> {
+    let all = [
+        ("text", json!("x")),
+        ("number", json!(1)),
+        ("bool", json!(true)),
+        ("list", json!([1])),
+        ("object", json!({})),
+    ];
+    all.into_iter().filter(|(kind, _)| !kinds.contains(kind)).map(|(_, value)| value).collect()
+}
+
+fn range(below: i64, above: i64) -> Vec<Value> {
+    let mut values = vec![json!(below), json!(above), json!(0.5), json!(-1), json!(99_999_999_999_i64)];
+    values.extend(not(&["number"]));
+    values
+}
+
+fn also(mut values: Vec<Value>, more: Vec<Value>) -> Vec<Value> {
+    values.extend(more);
+    values
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_field_of_an_agent_is_checked_and_blamed_by_its_path() {
+    let service = TestService::start().await;
+    let client = &service.client;
+    let long = "x".repeat(100_001);
+    let many = |count: usize| Value::Array((0..count).map(|n| json!(n.to_string())).collect());
+    let texts = || also(not(&["text"]), vec![json!(long)]);
+    let words = || also(not(&["text"]), vec![json!(""), json!("x".repeat(201)), json!("a\nb")]);
+    let ids = || also(not(&[]), vec![json!("no-uuid")]);
+    let table = [
+        ("name", also(not(&["text"]), vec![json!(""), json!(" "), json!("x".repeat(201)), json!("a\u{7}b")])),
+        ("instructions", also(texts(), vec![json!(""), json!(" ")])),
+        ("language", also(not(&["text"]), vec![json!(""), json!("en_US"), json!("x".repeat(36))])),
+        ("greeting", not(&["object"])),
+        ("greeting.mode", also(not(&[]), vec![json!("shout")])),
+        ("greeting.text", texts()),
+        ("greeting.interruptible", not(&["bool"])),
+        ("stt", not(&["object"])),
+        ("stt.connection_id", ids()),
+        ("stt.model", words()),
+        ("stt.keyterms", also(not(&["list"]), vec![many(201)])),
+        ("stt.keyterms.0", words()),
+        ("stt.fallbacks", not(&["list"])),
+        ("stt.fallbacks.0", not(&["object"])),
+        ("stt.fallbacks.0.connection_id", ids()),
+        ("llm.connection_id", ids()),
+        ("llm.temperature", also(not(&["number"]), vec![json!(-0.1), json!(2.1)])),
+        ("llm.max_tokens", range(0, 100_001)),
+        ("llm.model", words()),
+        ("tts.connection_id", ids()),
+        ("tts.voice", words()),
+        ("tts.speed", also(not(&["number"]), vec![json!(0.4), json!(2.1)])),
+        ("realtime", not(&[])),
+        ("turn_taking.min_silence_ms", range(99, 5_001).into_iter().filter(|value| *value != 5_001).collect()),
+        ("turn_taking.max_silence_ms", range(199, 10_001)),
+        ("turn_taking.speculative", not(&["bool"])),
+        ("interruption.enabled", not(&["bool"])),
+        ("interruption.min_speech_ms", range(49, 5_001)),
+        ("interruption.min_words", range(21, 22)),
+        ("interruption.backchannels", also(not(&["list"]), vec![many(201)])),
+        ("interruption.backchannels.0", words()),
+        ("silence.reprompt_after_seconds", range(1, 601)),
+        ("silence.max_reprompts", range(11, 12)),
+        ("silence.hangup_after_seconds", range(4, 3_601)),
+        ("limits", not(&["object"])),
+        ("limits.max_duration_seconds", range(9, 14_401)),
+        ("limits.ring_timeout_seconds", range(4, 121)),
+        ("answering_machine.mode", also(not(&[]), vec![json!("maybe")])),
+        ("answering_machine.on_machine", also(not(&[]), vec![json!("sing")])),
+        ("answering_machine.message", texts()),
+        ("dtmf", not(&["object"])),
+        ("dtmf.enabled", not(&["bool"])),
+        ("dtmf.finish_on_key", also(not(&["text"]), vec![json!(""), json!("##"), json!("x")])),
+        ("dtmf.digit_timeout_ms", range(499, 20_001)),
+        ("dtmf.max_digits", range(0, 65)),
+        ("dtmf.interrupt", not(&["bool"])),
+        ("tools", not(&["list"])),
+        ("tools.0", not(&["object"])),
+        ("tools.0.type", also(not(&[]), vec![json!("http"), json!("transfer")])),
+        ("tools.0.description", texts()),
+        ("analysis.summary", not(&["bool"])),
+        ("analysis.schema", not(&["object"])),
+        ("analysis.schema.type", vec![json!("text"), json!(1)]),
+        ("analysis.schema.properties.day.type", vec![json!("date")]),
+        ("recording.enabled", not(&["bool"])),
+        ("privacy", not(&["object"])),
+        ("privacy.redact", also(not(&["list"]), vec![])),
+        ("privacy.redact.0", also(not(&[]), vec![json!("names")])),
+        ("privacy.retention_days", range(0, 3_651)),
+        ("variables", not(&["object"])),
+        ("variables.guest", not(&["object"])),
+        ("variables.guest.required", not(&["bool"])),
+        ("variables.guest.default", texts()),
+        ("variables.a{b", vec![json!({})]),
+    ];
+    let whole = json!({ "name": "Ava", "instructions": "Book a table." });
+    each_is_blamed(client, "/v1/agents", &whole, &table).await;
+    for missing in ["name", "instructions"] {
+        let mut body = whole.clone();
+        body.as_object_mut().expect("an object").remove(missing);
+        let (status, error) = client.post("/v1/agents", body).await;
+        assert_eq!((status.as_u16(), paths(&error)), (422, BTreeSet::from([missing.to_owned()])), "{error}");
+    }
+    // A patch is held to the same.
+    let agent = text(&client.create("/v1/agents", whole.clone()).await["id"]);
+    for (field, values) in table.iter().filter(|(_, values)| !values.is_empty()) {
+        let (status, error) = client.patch(&format!("/v1/agents/{agent}"), with(&json!({}), field, &values[0])).await;
+        assert_eq!((status.as_u16(), paths(&error)), (422, BTreeSet::from([(*field).to_owned()])), "{field}: {error}");
+    }
+    // What is wrong in several places is told at once.
+    let many = json!({ "name": "", "instructions": "x", "dtmf": { "max_digits": 0 }, "limits": { "ring_timeout_seconds": 1 } });
+    let (_, error) = client.post("/v1/agents", many).await;
+    let expected = ["name", "dtmf.max_digits", "limits.ring_timeout_seconds"];
+    assert_eq!(paths(&error), expected.map(str::to_owned).into_iter().collect(), "{error}");
+    let (_, agents) = client.get("/v1/agents").await;
+    assert_eq!(agents["data"].as_array().map(Vec::len), Some(1), "nothing wrong was kept");
+    assert_eq!(agents["data"][0]["version"], 1, "nor has it changed anything");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_merges_null_clears_and_only_a_change_is_a_version() {
+    let service = TestService::start().await;
+    let client = &service.client;
+    let plain = client.create("/v1/agents", json!({ "name": "Ava", "instructions": "Book a table." })).await;
+    let agent = format!("/v1/agents/{}", text(&plain["id"]));
+    let changes = json!({
+        "language": "de", "greeting": { "text": "Hallo" }, "turn_taking": { "min_silence_ms": 500 },
+        "silence": { "hangup_after_seconds": 60 }, "limits": { "max_duration_seconds": 60 }, "stt": { "keyterms": ["a"] },
+        "dtmf": { "finish_on_key": "*", "max_digits": 4 }, "tools": [{ "type": "end_call" }],
+        "analysis": { "schema": { "type": "object" }, "summary": false }, "recording": { "enabled": true },
+        "privacy": { "redact": ["digits"], "retention_days": 30 }, "variables": { "guest": { "required": true } },
+        "interruption": { "backchannels": [] }, "answering_machine": { "mode": "detect" },
+    });
+    let (status, changed) = client.patch(&agent, changes.clone()).await;
+    assert_eq!((status, &changed["version"]), (StatusCode::OK, &json!(2)), "{changed}");
+    for (field, value) in changes.as_object().expect("an object") {
+        let Value::Object(parts) = value else { continue };
+        for (part, value) in parts {
+            let shown = &changed[field][part];
+            assert!(shown == value || value.is_object(), "{field}.{part}: {shown}");
+        }
+    }
+    assert_eq!(changed["greeting"]["mode"], "speak", "what is not named stays");
+    assert_eq!(changed["privacy"], json!({ "redact": ["digits"], "retention_days": 30 }));
+
+    let (_, same) = client.patch(&agent, changes.clone()).await;
+    assert_eq!((&same["version"], &same["updated_at"]), (&json!(2), &changed["updated_at"]), "nothing has changed");
+    let (_, same) = client.patch(&agent, json!({})).await;
+    assert_eq!(same["version"], 2);
+
+    let (_, never) = client
+        .patch(&agent, json!({ "silence": { "hangup_after_seconds": null }, "dtmf": { "finish_on_key": null } }))
+        .await;
+    assert_eq!(
+        (&never["silence"]["hangup_after_seconds"], &never["dtmf"]["finish_on_key"]),
+        (&json!(null), &json!(null))
+    );
+    let (_, part) =
+        client.patch(&agent, json!({ "privacy": { "retention_days": null }, "dtmf": { "max_digits": null } })).await;
+    assert_eq!(
+        (&part["privacy"], &part["dtmf"]["max_digits"]),
+        (&json!({ "redact": ["digits"], "retention_days": null }), &json!(32))
+    );
+    let cleared: Value =
+        changes.as_object().expect("an object").keys().map(|field| (field.clone(), Value::Null)).collect();
+    let (_, cleared) = client.patch(&agent, cleared).await;
+    for field in changes.as_object().expect("an object").keys() {
+        assert_eq!(cleared[field], plain[field], "{field} is as on the first day");
+    }
+    assert_eq!(cleared["version"], 5);
+    for (required, value) in [("name", json!(null)), ("instructions", json!(null))] {
+        let (status, error) = client.patch(&agent, json!({ required: value })).await;
+        assert_eq!((status.as_u16(), paths(&error)), (422, BTreeSet::from([required.to_owned()])), "{error}");
+    }
+    let (_, shown) = client.get(&agent).await;
+    let (status, back) = client.patch(&agent, shown).await;
+    assert_eq!((status, &back["version"]), (StatusCode::OK, &json!(5)), "what was read can be sent back: {back}");
+    assert_eq!(
+        back["warnings"],
+        json!(["created_at", "id", "updated_at", "version"].map(|name| format!("Unknown field {name} was ignored."))),
+    );
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_keeps_the_version_it_was_placed_with() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let path = format!("/v1/agents/{}", agent.id);
+    let call = client.place(&agent, "+12025550111").await;
+    client.patch(&path, json!({ "language": "de" })).await;
+    let later = client.place(&agent, "+12025550111").await;
+    for (call, version) in [(call, 1), (later, 2)] {
+        assert_eq!(client.wait_for_end(&call).await["agent_version"], version);
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_of_connections_numbers_and_calls_are_checked_and_blamed_by_their_path() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let connections = [
+        ("name", also(not(&["text"]), vec![json!(""), json!("x".repeat(201))])),
+        ("provider", also(not(&[]), vec![json!("carrier-pigeon")])),
+        ("settings", not(&["object"])),
+        (
+            "settings.base_url",
+            also(not(&[]), vec![json!("http://10.0.0.1/"), json!("https://user:secret@example.com/")]),
+        ),
+        ("settings.time_scale", also(not(&["number"]), vec![json!(0), json!(11)])),
+        ("settings.presses", not(&["list"])),
+        ("settings.presses.0", vec![json!(""), json!("12x"), json!(5)]),
+        ("settings.faults.drop_audio", vec![json!(2), json!(-1)]),
+        ("settings.faults.jitter_ms", vec![json!(1_001), json!(-1), json!("x")]),
+        ("credentials", not(&["object"])),
+        ("credentials.token", also(not(&["text"]), vec![json!(""), json!("x".repeat(20_000))])),
+        ("limits", not(&["object"])),
+        ("limits.max_concurrent", range(0, 100_001)),
+    ];
+    each_is_blamed(client, "/v1/connections", &json!({ "name": "line", "provider": "simulator" }), &connections).await;
+    let (_, error) = client.post("/v1/connections", json!({ "name": "t", "provider": "twilio" })).await;
+    assert_eq!(paths(&error), ["credentials.account_sid", "credentials.auth_token"].map(str::to_owned).into());
+
+    let (_, listed) = client.get("/v1/connections").await;
+    let named = |name: &str| {
+        let all = listed["data"].as_array().expect("a list");
+        text(&all.iter().find(|one| one["provider"] == name).expect("it was made")["id"])
+    };
+    let (simulator, scripted) = (named("simulator"), named("scripted"));
+    let numbers = [
+        (
+            "number",
+            also(not(&[]), vec![json!("2025550100"), json!("+0123456789"), json!("sip:a@example.com"), json!("+1")]),
+        ),
+        ("label", also(not(&["text"]), vec![json!(""), json!("x".repeat(201))])),
+        ("connection_id", also(not(&[]), vec![json!("x"), json!(NOBODY), json!(scripted)])),
+        ("inbound_agent_id", also(not(&[]), vec![json!("x"), json!(NOBODY)])),
+    ];
+    each_is_blamed(client, "/v1/numbers", &json!({ "number": "+12025550150", "connection_id": simulator }), &numbers)
+        .await;
+
+    let many: Value = (0..51).map(|n| (format!("k{n}"), json!("v"))).collect();
+    let calls = [
+        ("agent_id", also(not(&[]), vec![json!("x"), json!(NOBODY)])),
+        ("to", also(not(&[]), vec![json!("2025550100"), json!("")])),
+        ("from", also(not(&[]), vec![json!("2025550100"), json!("+12025550198")])),
+        ("number_id", also(not(&[]), vec![json!("x"), json!(NOBODY)])),
+        ("variables", also(not(&["object"]), vec![many.clone()])),
+        ("variables.guest", vec![json!([]), json!({}), json!(null)]),
+        ("metadata", also(not(&["object"]), vec![many])),
+        ("overrides", not(&["object"])),
+        ("overrides.greeting", not(&["text", "object"])),
+        ("overrides.greeting.text", not(&["text"])),
+        ("overrides.instructions", also(not(&["text"]), vec![json!("")])),
+        ("overrides.limits", not(&["object"])),
+        ("overrides.limits.max_duration_seconds", range(9, 14_401)),
+        ("overrides.limits.ring_timeout_seconds", range(4, 121)),
+        ("answering_machine", not(&["object"])),
+        ("answering_machine.mode", also(not(&[]), vec![json!("maybe")])),
+        ("answering_machine.message", not(&["text"])),
+        ("ring_timeout_seconds", range(4, 121)),
+        ("schedule_at", also(not(&[]), vec![json!("tomorrow"), json!("2099-01-01T00:00:00Z")])),
+        ("dry_run", not(&["bool"])),
+    ];
+    each_is_blamed(client, "/v1/calls", &json!({ "agent_id": agent.id, "to": "+12025550111" }), &calls).await;
+    let leave =
+        json!({ "agent_id": agent.id, "to": "+12025550111", "answering_machine": { "on_machine": "leave_message" } });
+    assert_eq!(
+        paths(&client.post("/v1/calls", leave).await.1),
+        BTreeSet::from(["answering_machine.message".to_owned()])
+    );
+    assert_eq!(client.get("/v1/calls").await.1["data"], json!([]), "nobody was called");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_belongs_to_another_tenant_is_as_if_it_did_not_exist() {
+    let (service, agent) = TestService::ready().await;
+    let (client, other) = (&service.client, service.another_tenant().await);
+    let theirs = other.scripted_agent(json!({})).await;
+    let (_, connections) = other.get("/v1/connections").await;
+    let connection = |provider: &str| {
+        let all = connections["data"].as_array().expect("a list");
+        text(&all.iter().find(|one| one["provider"] == provider).expect("it was made")["id"])
+    };
+    let number = text(&other.get("/v1/numbers").await.1["data"][0]["id"]);
+    let agents = json!({ "name": "New", "instructions": "x" });
+    let numbers = json!({ "number": "+12025550150", "connection_id": NOBODY });
+    let (_, mine) = client.get("/v1/connections").await;
+    let mine = mine["data"].as_array().and_then(|all| all.iter().find(|one| one["provider"] == "simulator"));
+    let answered = json!({ "number": "+12025550150", "connection_id": mine.expect("it was made")["id"] });
+    let call = json!({ "agent_id": agent.id, "to": "+12025550111" });
+    let table = [
+        ("/v1/agents", &agents, "stt.connection_id", connection("scripted")),
+        ("/v1/agents", &agents, "llm.connection_id", connection("scripted")),
+        ("/v1/agents", &agents, "tts.connection_id", connection("scripted")),
+        ("/v1/agents", &agents, "stt.fallbacks.0.connection_id", connection("scripted")),
+        ("/v1/numbers", &numbers, "connection_id", connection("simulator")),
+        ("/v1/numbers", &answered, "inbound_agent_id", theirs.id.clone()),
+        ("/v1/calls", &call, "agent_id", theirs.id.clone()),
+        ("/v1/calls", &call, "number_id", number),
+    ];
+    for (path, whole, field, foreign) in table {
+        let mut answers = Vec::new();
+        for id in [foreign.as_str(), NOBODY] {
+            let (status, mut error) = client.post(path, with(whole, field, &json!(id))).await;
+            assert_eq!((status.as_u16(), paths(&error)), (422, BTreeSet::from([field.to_owned()])), "{path}: {error}");
+            error["request_id"].take();
+            answers.push(error);
+        }
+        assert_eq!(answers[0], answers[1], "{path} {field}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_fields_are_named_at_any_depth() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let (_, listed) = client.get("/v1/connections").await;
+    let id = |provider: &str| {
+        let all = listed["data"].as_array().expect("a list");
+        all.iter().find(|one| one["provider"] == provider).expect("it was made")["id"].clone()
+    };
+    let scripted = id("scripted");
+    let odd = json!({
+        "name": "Odd", "instructions": "x", "colour": 1, "greeting": { "txt": "Hi" }, "privacy": { "days": 1 },
+        "stt": { "connection_id": scripted, "fallbacks": [{ "connection_id": scripted, "modle": "a" }] },
+        "dtmf": { "finishOnKey": "#" }, "tools": [{ "type": "end_call", "url": "https://example.com" }],
+        "variables": { "guest": { "requried": true } }, "limits": { "max_duration": 1 },
+    });
+    let call = json!({
+        "agent_id": agent.id, "to": "+12025550111", "dry_run": true, "colour": 1,
+        "overrides": { "language": "de", "greeting": { "text": "Hi", "mode": "wait" }, "limits": { "max": 1 } },
+        "answering_machine": { "beep": true },
+    });
+    let table = [
+        (
+            "/v1/agents",
+            odd,
+            vec![
+                "colour",
+                "greeting.txt",
+                "privacy.days",
+                "stt.fallbacks.0.modle",
+                "dtmf.finishOnKey",
+                "tools.0.url",
+                "variables.guest.requried",
+                "limits.max_duration",
+            ],
+        ),
+        (
+            "/v1/calls",
+            call,
+            vec![
+                "colour",
+                "overrides.language",
+                "overrides.greeting.mode",
+                "overrides.limits.max",
+                "answering_machine.beep",
+            ],
+        ),
+        (
+            "/v1/numbers",
+            json!({ "number": "+12025550150", "connection_id": id("simulator"), "colour": 1 }),
+            vec!["colour"],
+        ),
+        (
+            "/v1/connections",
+            json!({ "name": "x", "provider": "local", "limits": { "max": 1 }, "colour": 1 }),
+            vec!["limits.max", "colour"],
+        ),
+    ];
+    for (path, body, unknown) in table {
+        let (status, made) = client.post(path, body).await;
+        assert!(status.is_success(), "{path}: {made}");
+        let named: BTreeSet<_> = made["warnings"].as_array().into_iter().flatten().map(text).collect();
+        let expected = unknown.iter().map(|field| format!("Unknown field {field} was ignored.")).collect();
+        assert_eq!(named, expected, "{path}");
+    }
+    service.stop().await;
+}
