@@ -164,7 +164,13 @@ impl Watched {
                 Input::PlaybackFinished { utterance }
             }
             35 => Input::Dtmf { digit: char::from(b) },
-            36 => Input::Say { text: self.say(b) },
+            36 => match a % 8 {
+                0 => Input::KeysStarted,
+                1 => Input::KeysSent,
+                2 => Input::TransferStarted,
+                3 => Input::TransferRefused,
+                _ => Input::Say { text: self.say(b), interrupt: a % 8 > 5 },
+            },
             37 => Input::MachineDetected { beep: b % 2 == 0 },
             38 => Input::ToolResult { turn, id: (b % 4).to_string(), result: json!(b) },
             _ => match b {
