@@ -14,8 +14,7 @@ const LOW: [f64; 4] = [697.0, 770.0, 852.0, 941.0];
 /// The four columns, in Hz.
 const HIGH: [f64; 4] = [1_209.0, 1_336.0, 1_477.0, 1_633.0];
 /// The keys, row by row.
-const KEYS: [[char; 4]; 4] =
-    [['1', '2', '3', 'A'], ['4', '5', '6', 'B'], ['7', '8', '9', 'C'], ['*', '0', '#', 'D']];
+const KEYS: [[char; 4]; 4] = [['1', '2', '3', 'A'], ['4', '5', '6', 'B'], ['7', '8', '9', 'C'], ['*', '0', '#', 'D']];
 
 /// Frames of a tone, of the pause behind it, and of a `w`.
 const TONE_FRAMES: usize = 5;
@@ -83,7 +82,11 @@ impl Dialer {
 
 /// One frame of a key's tones, the `position`th since they began.
 fn tones(low: f64, high: f64, position: usize) -> Frame {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "the amplitudes add up to less than 1")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "the amplitudes add up to less than 1"
+    )]
     let at = |n: usize| {
         let t = TAU * (position * FRAME_SAMPLES + n) as f64 / f64::from(SAMPLE_RATE);
         (((low * t).sin() * LOW_AMPLITUDE + (high * t).sin() * HIGH_AMPLITUDE) * 32_767.0) as i16
@@ -104,6 +107,8 @@ pub struct Detector {
 const QUIETEST_DBFS: f32 = -35.0;
 /// The share of a frame's energy that both tones have together: speech is spread wider.
 const PURITY: f64 = 0.85;
+/// A tone may be 1.5 % beside its frequency, which a frame tells from it: it is looked for on both sides too.
+const OFF: [f64; 3] = [0.99, 1.0, 1.01];
 /// How much stronger one tone may be than the other: 8 dB.
 const TWIST: f64 = 6.3;
 
@@ -130,7 +135,8 @@ fn key_of(frame: &Frame) -> Option<char> {
         return None;
     }
     let loudest = |group: [f64; 4]| {
-        let shares = group.map(|hz| goertzel(frame.samples(), hz));
+        let share = |hz: f64| OFF.iter().map(|off| goertzel(frame.samples(), hz * off)).fold(0.0, f64::max);
+        let shares = group.map(share);
         (0..4).map(|at| (at, shares[at])).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
     };
     let ((row, low), (column, high)) = (loudest(LOW), loudest(HIGH));

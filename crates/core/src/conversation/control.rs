@@ -19,7 +19,7 @@ impl Conversation {
 
     /// What the API wanted said is said when no answer is under way and the caller is not waiting for one.
     pub(super) fn say_what_waits(&mut self) -> bool {
-        let waits = self.is_answering() || self.caller.has_turn() || self.passing_on;
+        let waits = self.is_answering() || self.caller.is_open() || self.passing_on;
         if self.to_say.is_empty() || waits || self.closing.is_some() || self.machine.is_some() {
             return false;
         }

@@ -25,7 +25,10 @@ fn an_interruption_by_the_api_replaces_the_answer_but_talks_over_nobody() {
     talk.until(3_500).tell(say("Your taxi is here.", true));
     assert_eq!(talk.spoken().last(), Some(&(3_500, "Your taxi is here.")), "at once");
     talk.until(6_000);
-    assert_eq!(talk.transcript()[1..], [(Speaker::Agent, "Yes, at", true), (Speaker::Agent, "Your taxi is here.", false)]);
+    assert_eq!(
+        talk.transcript()[1..],
+        [(Speaker::Agent, "Yes, at", true), (Speaker::Agent, "Your taxi is here.", false)]
+    );
 
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_starts().until(1_500).tell(say("Your taxi is here.", true)).until(2_000);
