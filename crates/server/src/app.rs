@@ -22,7 +22,7 @@ use crate::models::Models;
 use crate::providers::ProviderError;
 use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
-use crate::store::{Store, idempotency};
+use crate::store::{Store, calls as calls_store, idempotency};
 use crate::vault::Vault;
 use crate::webhooks::worker::Worker;
 
@@ -182,7 +182,8 @@ async fn keep_house(store: Store, clock: Clock, stop: CancellationToken) {
 async fn prune(store: &Store, clock: &Clock) -> Result<(), sqlx::Error> {
     loop {
         let mut tx = store.begin().await?;
-        let deleted = idempotency::prune_for_housekeeping(&mut tx, clock.now()).await?;
+        let deleted = idempotency::prune_for_housekeeping(&mut tx, clock.now()).await?
+            + calls_store::commands::prune_for_housekeeping(&mut tx).await?;
         tx.commit().await?;
         if deleted == 0 {
             return Ok(());

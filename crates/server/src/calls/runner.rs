@@ -4,6 +4,7 @@
 //! finds that the lease is lost, somebody else owns the call, and this task ends without another word to anybody.
 
 mod acts;
+mod commands;
 mod commit;
 mod left_behind;
 mod talking;
@@ -21,6 +22,7 @@ use super::setup::{CallPlan, SetupError};
 use super::{Context, Entered, LEASE, Order};
 use crate::carrier::{Carrier, CarrierEvent, Line, Media};
 use crate::store::calls::{CallRow, WrapUp};
+use crate::talk::Command;
 use crate::talk::driver::Prepared;
 
 /// How this node came by the call.
@@ -66,6 +68,13 @@ enum Outcome {
     Input(CallInput),
     /// The conversation is over and looked back upon.
     WrappedUp(Box<WrapUp>),
+    /// The carrier does not press keys itself: they are to be heard in the sound.
+    KeysInSound(String),
+    /// The carrier was asked to pass the caller on; whether it did.
+    Transfer {
+        /// Whether the line has gone to somebody else.
+        accepted: bool,
+    },
 }
 
 struct Runner {
@@ -81,6 +90,8 @@ struct Runner {
     media: Option<Media>,
     talk: Talk,
     wrap_up: Option<Box<WrapUp>>,
+    /// The carrier is asked to pass the caller on.
+    transferring: bool,
     outcomes: (mpsc::UnboundedSender<Outcome>, mpsc::UnboundedReceiver<Outcome>),
     /// Dropped with the runner, and cancelled by that.
     work: Vec<AbortOnDropHandle<()>>,
@@ -112,6 +123,7 @@ impl Runner {
             media: None,
             talk: Talk::none(),
             wrap_up: None,
+            transferring: false,
             outcomes: mpsc::unbounded_channel(),
             work: Vec::new(),
         })
@@ -135,6 +147,10 @@ impl Runner {
                 biased;
                 Some(order) = entered.orders.recv() => match order {
                     Order::HangUp => Some(CallInput::HangUpRequested),
+                    Order::Commands => {
+                        self.obey().await;
+                        None
+                    }
                     Order::Drain => Some(CallInput::Drain),
                     Order::Abandon => return Err(Stopped),
                 },
@@ -147,7 +163,7 @@ impl Runner {
                     Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
                 },
                 failure = not_ready(&mut self.prepared) => Some(CallInput::TalkEnded(talking::failed(&failure))),
-                Some(outcome) = self.outcomes.1.recv() => Some(self.came_of(outcome).await?),
+                Some(outcome) = self.outcomes.1.recv() => self.came_of(outcome).await?,
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
             };
             if let Some(input) = input {
@@ -170,15 +186,20 @@ impl Runner {
         }
     }
 
-    async fn came_of(&mut self, outcome: Outcome) -> Result<CallInput, Stopped> {
+    async fn came_of(&mut self, outcome: Outcome) -> Result<Option<CallInput>, Stopped> {
         match outcome {
-            Outcome::Input(input) => Ok(input),
+            Outcome::Input(input) => Ok(Some(input)),
+            Outcome::KeysInSound(digits) => {
+                self.talk.tell(Command::Dtmf(digits));
+                Ok(None)
+            }
+            Outcome::Transfer { accepted } => Ok(self.transferred(accepted)),
             Outcome::WrappedUp(wrap_up) => {
                 while let Some(line) = self.talk.line_at_hand() {
                     self.write_line(line).await?;
                 }
                 self.wrap_up = Some(wrap_up);
-                Ok(CallInput::WrappedUp)
+                Ok(Some(CallInput::WrappedUp))
             }
         }
     }

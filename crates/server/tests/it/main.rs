@@ -5,6 +5,7 @@
 
 mod calls;
 mod command_line;
+mod control;
 mod crash;
 mod demo;
 mod harness;

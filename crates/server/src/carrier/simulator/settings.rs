@@ -10,13 +10,15 @@ use switchhook_core::agent::FieldError;
 pub struct SimulatorSettings {
     /// Ring times are multiplied by this; more than 0, at most 10.
     pub time_scale: f64,
+    /// Whether callers cannot be passed on.
+    pub refuse_transfers: bool,
     /// What goes wrong.
     pub faults: Faults,
 }
 
 impl Default for SimulatorSettings {
     fn default() -> Self {
-        Self { time_scale: 1.0, faults: Faults::default() }
+        Self { time_scale: 1.0, refuse_transfers: false, faults: Faults::default() }
     }
 }
 

@@ -42,6 +42,13 @@ impl Node {
     pub(crate) fn serve(&self) -> Process {
         Process::start(self.command())
     }
+
+    /// The same with these roles only.
+    pub(crate) fn serve_as(&self, roles: &str) -> Process {
+        let mut command = self.command();
+        command.env("SWITCHHOOK_ROLES", roles);
+        Process::start(command)
+    }
 }
 
 /// Runs a command that prints one JSON object.
