@@ -22,7 +22,6 @@ use super::setup::{CallPlan, SetupError};
 use super::{Context, Entered, LEASE, Order};
 use crate::carrier::{Carrier, CarrierEvent, Line, Media};
 use crate::store::calls::{CallRow, WrapUp};
-use crate::talk::Command;
 use crate::talk::driver::Prepared;
 
 /// How this node came by the call.
@@ -68,8 +67,11 @@ enum Outcome {
     Input(CallInput),
     /// The conversation is over and looked back upon.
     WrappedUp(Box<WrapUp>),
-    /// The carrier does not press keys itself: they are to be heard in the sound.
-    KeysInSound(String),
+    /// The carrier was asked to press keys. Those that it leaves to us are to be heard in the sound.
+    Keys {
+        /// Keys, if it does not press any itself.
+        in_sound: Option<String>,
+    },
     /// The carrier was asked to pass the caller on; whether it did.
     Transfer {
         /// Whether the line has gone to somebody else.
@@ -90,6 +92,9 @@ struct Runner {
     media: Option<Media>,
     talk: Talk,
     wrap_up: Option<Box<WrapUp>>,
+    /// Keys that wait until the carrier has answered for those before them.
+    keys: String,
+    pressing: bool,
     /// The carrier is asked to pass the caller on.
     transferring: bool,
     outcomes: (mpsc::UnboundedSender<Outcome>, mpsc::UnboundedReceiver<Outcome>),
@@ -123,6 +128,8 @@ impl Runner {
             media: None,
             talk: Talk::none(),
             wrap_up: None,
+            keys: String::new(),
+            pressing: false,
             transferring: false,
             outcomes: mpsc::unbounded_channel(),
             work: Vec::new(),
@@ -189,8 +196,8 @@ impl Runner {
     async fn came_of(&mut self, outcome: Outcome) -> Result<Option<CallInput>, Stopped> {
         match outcome {
             Outcome::Input(input) => Ok(Some(input)),
-            Outcome::KeysInSound(digits) => {
-                self.talk.tell(Command::Dtmf(digits));
+            Outcome::Keys { in_sound } => {
+                self.pressed(in_sound);
                 Ok(None)
             }
             Outcome::Transfer { accepted } => Ok(self.transferred(accepted)),

@@ -21,7 +21,7 @@ impl Runner {
         for command in taken {
             match command {
                 Command::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
-                Command::Dtmf { digits } => self.press(digits),
+                Command::Dtmf { digits } => self.press(&digits),
                 Command::Transfer { to } => self.transfer(&to),
             }
         }
@@ -34,18 +34,42 @@ impl Runner {
         Ok(taken)
     }
 
-    /// Has the carrier press keys, or the conversation where the carrier leaves it to us.
-    fn press(&mut self, digits: String) {
+    /// Has the carrier press keys, or the conversation where the carrier leaves it to us; in their order.
+    fn press(&mut self, digits: &str) {
+        self.keys.push_str(digits);
+        self.press_next();
+    }
+
+    fn press_next(&mut self) {
         let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
+        if self.keys.is_empty() || std::mem::replace(&mut self.pressing, true) {
+            return;
+        }
+        let keys = std::mem::take(&mut self.keys);
         self.start(async move {
-            match tokio::time::timeout(CARRIER_ANSWER, carrier.send_dtmf(&leg, &digits)).await {
-                Ok(None) => return Some(Outcome::KeysInSound(digits)),
-                Ok(Some(Ok(()))) => {}
-                Ok(Some(Err(error))) => tracing::warn!(%error, "the carrier did not press keys"),
-                Err(_) => tracing::warn!("the carrier did not answer a request to press keys"),
-            }
-            None
+            let in_sound = match tokio::time::timeout(CARRIER_ANSWER, carrier.send_dtmf(&leg, &keys)).await {
+                Ok(None) => Some(keys),
+                Ok(Some(Ok(()))) => None,
+                Ok(Some(Err(error))) => {
+                    tracing::warn!(%error, "the carrier did not press keys");
+                    None
+                }
+                Err(_) => {
+                    tracing::warn!("the carrier did not answer a request to press keys");
+                    None
+                }
+            };
+            Some(Outcome::Keys { in_sound })
         });
+    }
+
+    /// The carrier has answered for some keys: the next ones may follow.
+    pub(super) fn pressed(&mut self, in_sound: Option<String>) {
+        self.pressing = false;
+        if let Some(keys) = in_sound {
+            self.talk.tell(talk::Command::Dtmf(keys));
+        }
+        self.press_next();
     }
 
     /// Has the carrier pass the caller on, once at a time. The agent is silent until it has answered.
