@@ -192,3 +192,70 @@ async fn a_request_may_land_on_a_node_that_does_not_run_the_call() {
     other.kill();
     owner.kill();
 }
+
+/// A model server that knows one key; it quotes the keys that it does not know.
+async fn model_server() -> std::net::SocketAddr {
+    use axum::http::HeaderMap;
+    use axum::response::IntoResponse as _;
+    let answer = async |headers: HeaderMap| {
+        let key = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        if key == "Bearer sk-the-right-key" {
+            let piece = r#"{"choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}]}"#;
+            return format!("data: {piece}\n\ndata: [DONE]\n\n").into_response();
+        }
+        let error = json!({ "error": { "message": format!("Incorrect API key provided: {key}") } });
+        (StatusCode::UNAUTHORIZED, axum::Json(error)).into_response()
+    };
+    let router = axum::Router::new().route("/v1/chat/completions", axum::routing::post(answer));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it listens");
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_is_tried_for_real_and_tells_no_secret() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    let address = model_server().await;
+    let make = async |body: Value| text(&client.create("/v1/connections", body).await["id"]);
+    let test = async |id: &str| {
+        let (status, tested) = client.post(&format!("/v1/connections/{id}/test"), json!({})).await;
+        assert_eq!(status, StatusCode::OK, "{tested}");
+        let checks = tested["checks"].as_array().expect("a list").clone();
+        assert_eq!(tested["ok"], checks.iter().all(|check| check["ok"] == true), "{tested}");
+        checks
+    };
+    let model = |name: &str, key: &str, path: &str| {
+        json!({
+            "name": name, "provider": "openai", "settings": { "base_url": format!("http://{address}{path}") },
+            "credentials": { "api_key": key },
+        })
+    };
+    let right = test(&make(model("right", "sk-the-right-key", "/v1")).await).await;
+    assert_eq!((&right[0]["name"], &right[0]["ok"]), (&json!("language_model"), &json!(true)), "{right:?}");
+    assert!(right[0]["duration_ms"].is_u64());
+    let wrong = test(&make(model("wrong", "sk-some-other-key", "/v1")).await).await;
+    let detail = text(&wrong[0]["detail"]);
+    assert!(wrong[0]["ok"] == false && detail.contains("Incorrect") && !detail.contains("some-other"), "{detail}");
+    let nowhere = test(&make(model("nowhere", "sk-the-right-key", "/v2")).await).await;
+    assert_eq!(nowhere[0]["ok"], false, "{nowhere:?}");
+
+    let simulator = test(&make(json!({ "name": "line", "provider": "simulator" })).await).await;
+    assert_eq!((&simulator[0]["name"], &simulator[0]["ok"]), (&json!("carrier"), &json!(true)));
+    let scripted = test(&make(json!({ "name": "script", "provider": "scripted" })).await).await;
+    assert_eq!(scripted.len(), 3, "it hears, thinks and speaks: {scripted:?}");
+    assert!(scripted.iter().all(|check| check["ok"] == true), "{scripted:?}");
+    let broken = json!({ "name": "broken", "provider": "scripted", "settings": { "flow": 7 } });
+    assert_eq!(test(&make(broken).await).await[0]["name"], "settings");
+    let local = test(&make(json!({ "name": "local", "provider": "local" })).await).await;
+    assert!(local.iter().any(|check| text(&check["detail"]).contains("switchhook models pull")), "{local:?}");
+    let twilio =
+        json!({ "name": "t", "provider": "twilio", "credentials": { "account_sid": "AC1", "auth_token": "secret" } });
+    assert_eq!(test(&make(twilio).await).await[0]["ok"], false, "not usable yet");
+
+    let nobody = "0198c6a0-0000-7000-8000-000000000000";
+    let (status, _) = client.post(&format!("/v1/connections/{nobody}/test"), json!({})).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    service.stop().await;
+}

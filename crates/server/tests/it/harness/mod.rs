@@ -40,10 +40,22 @@ impl TestService {
 
     /// The same, by this clock.
     pub(crate) async fn start_with(clock: Clock) -> Self {
+        Self::start_configured(clock, |_| {}).await
+    }
+
+    /// A service that reaches carriers and providers at these addresses too.
+    pub(crate) async fn start_allowing(addresses: &str) -> Self {
+        let allowed = addresses.parse().expect("valid");
+        Self::start_configured(Clock::system(), |config| config.outbound_allow = allowed).await
+    }
+
+    async fn start_configured(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         switchhook::lifecycle::install_tls();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let database = database::create().await;
-        let config = Arc::new(test_config(folder.path(), database));
+        let mut config = test_config(folder.path(), database);
+        change(&mut config);
+        let config = Arc::new(config);
         let service = Service::start(config.clone(), Models::new(&config.data_dir), clock).await.expect("starts");
         // Tests look at their calls far more often than customers do.
         let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
