@@ -9,3 +9,4 @@ mod control;
 mod crash;
 mod demo;
 mod harness;
+mod tools;

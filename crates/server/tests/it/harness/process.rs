@@ -23,6 +23,11 @@ impl Node {
         Self { folder: tempfile::tempdir().expect("a temporary folder"), database: super::database::create().await }
     }
 
+    /// The data directory.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     /// The binary with the environment of a test: nothing of the developer's.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
