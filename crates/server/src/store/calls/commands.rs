@@ -109,3 +109,76 @@ pub async fn prune_for_housekeeping(tx: &mut Tx) -> Result<u64, sqlx::Error> {
         JOIN calls ON calls.id = call_commands.call_id WHERE calls.status IN ('completed', 'failed') LIMIT $1)";
     on!(tx, |c| sqlx::query(SQL).bind(BATCH).execute(c).await.map(|done| done.rows_affected()))
 }
+
+#[cfg(test)]
+mod tests {
+    use switchhook_core::call::{Call, CallEffect, Direction, Timing};
+    use switchhook_core::id::{AgentId, ConnectionId};
+
+    use super::*;
+    use crate::store::calls::{self, CallRequest, NewCall};
+    use crate::store::tenants::OwnLimits;
+    use crate::store::testing::{TestStore, now, stores, tenant};
+
+    /// A call of a new tenant, owned by `node`.
+    async fn owned_call(test: &TestStore, node: NodeId) -> CallRow {
+        let tenant = tenant(&test.store, OwnLimits::default()).await;
+        let new = NewCall {
+            id: CallId::new(now(), clock::random()),
+            tenant,
+            direction: Direction::Outbound,
+            agent: AgentId::new(now(), clock::random()),
+            agent_version: 1,
+            number: None,
+            connection: ConnectionId::new(now(), clock::random()),
+            provider: "simulator".to_owned(),
+            from: "+12025550199".to_owned(),
+            to: "+12025550109".to_owned(),
+            request: CallRequest::default(),
+            created_at: now(),
+            due_at: now(),
+        };
+        let (_, effects) = Call::outbound(now(), now(), Timing::default());
+        let CallEffect::Commit(change) = &effects[0] else { panic!("a new call is a commit") };
+        let mut tx = test.store.begin().await.expect("a transaction");
+        calls::insert(&mut tx, &new, change).await.expect("written");
+        let row = calls::own_for_arrival(&mut tx, new.id, node, now()).await.expect("owned");
+        tx.commit().await.expect("committed");
+        row
+    }
+
+    async fn take(test: &TestStore, row: &CallRow) -> Vec<String> {
+        let mut tx = test.store.begin().await.expect("a transaction");
+        let taken = take_for_runner(&mut tx, row).await.expect("read");
+        tx.commit().await.expect("committed");
+        let digits = |command| if let Command::Dtmf { digits } = command { digits } else { panic!("keys were given") };
+        taken.into_iter().map(digits).collect()
+    }
+
+    #[tokio::test]
+    async fn commands_are_taken_once_in_order_and_by_the_owner_only() {
+        for test in stores().await {
+            let node = |n| NodeId::new(now(), [n; 10]);
+            let row = owned_call(&test, node(1)).await;
+            let mut tx = test.store.begin().await.expect("a transaction");
+            for n in 0..5 {
+                let at = now() + std::time::Duration::from_micros(n);
+                let command = Command::Dtmf { digits: n.to_string() };
+                give(&mut tx, row.tenant(), row.call_id(), &command, at).await.expect("written");
+            }
+            tx.commit().await.expect("committed");
+            let waiting = async |n| {
+                let mut conn = test.store.read().await.expect("a connection");
+                waiting_for_node(&mut conn, node(n)).await.expect("read")
+            };
+            assert_eq!((waiting(1).await, waiting(2).await.len()), (vec![row.id], 0), "{}", test.engine);
+
+            let mut tx = test.store.begin().await.expect("a transaction");
+            let newer = calls::own_for_arrival(&mut tx, row.call_id(), node(2), now()).await.expect("owned");
+            tx.commit().await.expect("committed");
+            assert!(take(&test, &row).await.is_empty(), "{}: the lease is lost", test.engine);
+            assert_eq!(take(&test, &newer).await, ["0", "1", "2", "3", "4"], "{}", test.engine);
+            assert!(take(&test, &newer).await.is_empty(), "{}: once", test.engine);
+        }
+    }
+}
