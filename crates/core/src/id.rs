@@ -77,6 +77,8 @@ ids! {
     DeliveryId,
     /// Something that happened to a call.
     EventId,
+    /// Something that a client asked of a running call.
+    CommandId,
     /// A running process of the service; a new one after each start.
     NodeId,
     /// One HTTP request.

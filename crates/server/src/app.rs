@@ -24,7 +24,7 @@ use crate::providers::ProviderError;
 use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
 use crate::retention;
-use crate::store::{Store, idempotency};
+use crate::store::{Store, calls as calls_store, idempotency};
 use crate::vault::Vault;
 use crate::webhooks::worker::Worker;
 
@@ -191,7 +191,8 @@ async fn keep_house(store: Store, clock: Clock, data_dir: PathBuf, stop: Cancell
 async fn prune(store: &Store, clock: &Clock) -> Result<(), sqlx::Error> {
     loop {
         let mut tx = store.begin().await?;
-        let deleted = idempotency::prune_for_housekeeping(&mut tx, clock.now()).await?;
+        let deleted = idempotency::prune_for_housekeeping(&mut tx, clock.now()).await?
+            + calls_store::commands::prune_for_housekeeping(&mut tx).await?;
         tx.commit().await?;
         if deleted == 0 {
             return Ok(());

@@ -7,7 +7,7 @@
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
@@ -69,6 +69,12 @@ impl Vault {
         Self::from_base64(&text)
     }
 
+    /// Where the key is when the configuration does not hold it.
+    #[must_use]
+    pub fn key_file(data_dir: &Path) -> PathBuf {
+        data_dir.join(KEY_FILE)
+    }
+
     fn from_base64(text: &Private<String>) -> anyhow::Result<Self> {
         // The decoder's own words would quote a character of the key.
         let bytes = STANDARD.decode(text.reveal().trim()).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
@@ -121,7 +127,7 @@ impl std::fmt::Debug for Vault {
 }
 
 fn read_or_make_key_file(data_dir: &Path) -> anyhow::Result<Private<String>> {
-    let path = data_dir.join(KEY_FILE);
+    let path = Vault::key_file(data_dir);
     let named = || format!("the key file {}", path.display());
     if !path.try_exists().with_context(named)? {
         make_key_file(data_dir, &path).with_context(named)?;

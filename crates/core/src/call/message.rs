@@ -53,8 +53,11 @@ pub enum CallInput {
 pub enum TalkEnd {
     /// The agent said goodbye.
     AgentHungUp,
-    /// The agent passed the caller on; the carrier keeps the line, which is no longer ours to end.
-    Transferred,
+    /// The caller was passed on; the carrier keeps the line, which is no longer ours to end.
+    Transferred {
+        /// Who wanted it.
+        by: EndedBy,
+    },
     /// Nobody spoke for too long.
     Silence,
     /// The longest duration was reached.
@@ -96,7 +99,8 @@ impl From<TalkFailure> for ErrorCode {
 impl TalkEnd {
     pub(super) fn ending(self) -> Ending {
         match self {
-            Self::AgentHungUp | Self::Transferred => Ending::completed(EndReason::AgentHangup, EndedBy::Agent),
+            Self::AgentHungUp => Ending::completed(EndReason::AgentHangup, EndedBy::Agent),
+            Self::Transferred { by } => Ending::completed(EndReason::Transferred, by),
             Self::Silence => Ending::completed(EndReason::Silence, EndedBy::Agent),
             Self::MaxDuration => Ending::completed(EndReason::MaxDuration, EndedBy::System),
             Self::Voicemail => Ending::completed(EndReason::Voicemail, EndedBy::Agent),

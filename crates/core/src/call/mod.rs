@@ -276,7 +276,7 @@ impl Call {
             }
             CallInput::TalkEnded(TalkEnd::MediaLost) => {}
             CallInput::TalkEnded(end) => {
-                if end == TalkEnd::Transferred {
+                if matches!(end, TalkEnd::Transferred { .. }) {
                     self.line = Line::Over;
                 }
                 self.close(now, end.ending(), step);

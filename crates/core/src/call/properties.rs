@@ -13,7 +13,7 @@ fn any_input() -> impl Strategy<Value = CallInput> {
         .prop_map(|(cause, hung_up_by)| CallInput::CarrierHangup(Hangup { hung_up_by, ..Hangup::new(cause) }));
     let talk_end = prop::sample::select(vec![
         TalkEnd::AgentHungUp,
-        TalkEnd::Transferred,
+        TalkEnd::Transferred { by: EndedBy::Api },
         TalkEnd::Silence,
         TalkEnd::MaxDuration,
         TalkEnd::Voicemail,

@@ -61,7 +61,8 @@ impl Snapshot {
     }
 
     fn line(&self) -> Line {
-        if self.hangup_reported {
+        let passed_on = self.ending.as_ref().and_then(Ending::reason) == Some(EndReason::Transferred);
+        if self.hangup_reported || passed_on {
             Line::Over
         } else if self.carrier_call_id_known {
             Line::Known

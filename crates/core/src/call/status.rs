@@ -47,8 +47,10 @@ wire_words! {
     EndReason {
         /// The person at the other end, or their line, ended the call.
         CallerHangup = "caller_hangup",
-        /// The agent ended the call, or passed it on to somebody else.
+        /// The agent ended the call.
         AgentHangup = "agent_hangup",
+        /// The call was passed on to somebody else.
+        Transferred = "transferred",
         /// A client of the API ended the conversation.
         ApiHangup = "api_hangup",
         /// A client of the API cancelled the call before it was answered.

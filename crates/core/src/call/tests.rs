@@ -359,10 +359,19 @@ fn lost_audio_is_mostly_the_caller_hanging_up() {
 
 #[test]
 fn a_transferred_line_is_not_hung_up() {
-    let story = Story::talking().then(9_000, CallInput::TalkEnded(TalkEnd::Transferred));
+    let transferred = CallInput::TalkEnded(TalkEnd::Transferred { by: EndedBy::Api });
+    let story = Story::talking().then(9_000, transferred.clone());
     assert_eq!(story.acts(), [&CallEffect::StopTalk]);
+    assert_eq!(story.row.ending, Some(Ending::completed(EndReason::Transferred, EndedBy::Api)));
     let story = story.then(9_500, CallInput::WrappedUp);
     assert_eq!(story.call.status(), Status::Completed);
+
+    let story = Story::talking().then(9_000, transferred.clone()).taken_over().then(30_000, CallInput::Abandoned);
+    assert!(!story.acts().contains(&&CallEffect::HangUp), "nor by whoever takes over from a node that died meanwhile");
+    assert_eq!(story.call.status(), Status::Completed);
+
+    let cut = Story::talking().then(9_000, CallInput::TalkEnded(TalkEnd::MediaLost)).then(9_100, transferred);
+    assert_eq!(cut.acts(), [&CallEffect::StopTalk], "the sound may break off before the carrier has answered");
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl Conversation {
     pub(super) fn closing_at(&self) -> Option<Timestamp> {
         let closing = self.closing.as_ref()?;
         let heard_out = !self.may_be_rescued() || (self.caller.speaking().is_none() && self.caller.is_settled());
-        if !self.mouth.is_idle() || !heard_out {
+        if !self.mouth.is_idle() || !heard_out || self.keys_on_line {
             return Some(closing.limit);
         }
         let silent_since = self.quiet.anybody().max(closing.since);

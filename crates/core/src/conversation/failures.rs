@@ -91,7 +91,7 @@ impl Conversation {
 
     /// Sound that is held does not have to go on.
     pub(super) fn voice_lost_at(&self) -> Option<Timestamp> {
-        let since = self.mouth.stuck_since().filter(|_| self.overlap.is_none())?;
+        let since = self.mouth.stuck_since().filter(|_| self.overlap.is_none() && !self.keys_on_line)?;
         Some(since + self.timings.speech_silence)
     }
 

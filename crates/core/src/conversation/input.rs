@@ -95,7 +95,17 @@ pub enum Input {
     Say {
         /// What to say.
         text: String,
+        /// Whether it is said instead of what the agent is saying or thinking about.
+        interrupt: bool,
     },
+    /// The tones of keys go out on the line. The agent's sound waits until [`Input::KeysSent`].
+    KeysStarted,
+    /// The last tone is out.
+    KeysSent,
+    /// The carrier is asked to pass the caller on. When it does, the conversation is ended from outside.
+    TransferStarted,
+    /// The carrier did not pass the caller on.
+    TransferRefused,
     /// Say nothing more and end. Also the way to close the transcript when the line is already gone: the entries
     /// that come back hold what was heard, and the reason is then yours.
     HangUpRequested,
@@ -189,7 +199,11 @@ impl fmt::Debug for Input {
             Self::Played { utterance, samples } => write!(f, "Played(utterance {utterance}, samples {samples})"),
             Self::PlaybackFinished { utterance } => write!(f, "PlaybackFinished(utterance {utterance})"),
             Self::Dtmf { .. } => f.write_str("Dtmf"),
-            Self::Say { .. } => f.write_str("Say"),
+            Self::Say { interrupt, .. } => write!(f, "Say(interrupt {interrupt})"),
+            Self::KeysStarted => f.write_str("KeysStarted"),
+            Self::KeysSent => f.write_str("KeysSent"),
+            Self::TransferStarted => f.write_str("TransferStarted"),
+            Self::TransferRefused => f.write_str("TransferRefused"),
             Self::HangUpRequested => f.write_str("HangUpRequested"),
             Self::MachineDetected { beep } => write!(f, "MachineDetected(beep {beep})"),
             Self::ToolResult { turn, .. } => write!(f, "ToolResult(turn {turn})"),

@@ -7,7 +7,7 @@
 //! The cast: `caller` gathers the caller's turn, `keys` what is typed in it, and `endpointing` says how much silence ends it (`turns`); `answer` asks the
 //! model, whose stream `speech` cuts into utterances, and runs its `tools`; `mouth` queues them and knows what was `heard`, which alone enters
 //! `history` and `transcript`; `barge_in` judges callers who speak over the agent (`overlap`); `ending` says goodbye,
-//! also when `failures` cannot be covered up.
+//! also when `failures` cannot be covered up; `control` does what the API asks of a running conversation.
 //!
 //! After each input the rules of [`Conversation::settle`] are tried in order until none applies any more. A rule looks at
 //! the state and the time only; what time alone can make it do is in [`Conversation::next_deadline`].
@@ -15,6 +15,7 @@
 mod answer;
 mod barge_in;
 mod caller;
+mod control;
 mod effect;
 mod ending;
 mod endpointing;
@@ -76,6 +77,10 @@ pub struct Conversation {
     machine: Option<Machine>,
     /// Texts of the API that wait for the end of an answer.
     to_say: VecDeque<String>,
+    /// Tones of keys are on the line, and the agent waits.
+    keys_on_line: bool,
+    /// The carrier is asked to pass the caller on, and nobody is answered.
+    passing_on: bool,
     began: Timestamp,
     media: Option<Timestamp>,
     /// When the agent greets a caller who says nothing.
@@ -136,6 +141,8 @@ impl Conversation {
             closing: None,
             machine: None,
             to_say: VecDeque::new(),
+            keys_on_line: false,
+            passing_on: false,
             began: now,
             media: None,
             greet_at: None,
@@ -281,11 +288,11 @@ impl Conversation {
                 self.note_sound_heard(kind, utterance);
             }
             Input::Dtmf { digit } => self.key_pressed(digit),
-            Input::Say { text } => {
-                if self.closing.is_none() && self.machine.is_none() {
-                    self.to_say.push_back(text);
-                }
-            }
+            Input::Say { text, interrupt } => self.asked_to_say(text, interrupt),
+            Input::KeysStarted => self.keys_on_line = true,
+            Input::KeysSent => self.keys_sent(),
+            Input::TransferStarted => self.transfer_started(),
+            Input::TransferRefused => self.transfer_refused(),
             Input::HangUpRequested => self.end(End::Requested),
             Input::MachineDetected { beep } => self.machine_detected(beep),
             Input::ToolResult { turn, id, result } => self.tool_answered(turn, id, result),
@@ -352,24 +359,6 @@ impl Conversation {
         self.say(kind, phrase);
     }
 
-    /// What the API wanted said is said when no answer is under way and the caller is not waiting for one.
-    fn say_what_waits(&mut self) -> bool {
-        let waits = self.is_answering() || self.caller.has_turn();
-        if self.to_say.is_empty() || waits || self.closing.is_some() || self.machine.is_some() {
-            return false;
-        }
-        self.cancel_model();
-        let text = self.to_say.pop_front().unwrap_or_default();
-        let pieces = speech::pieces_of(&text);
-        for (i, piece) in pieces.iter().enumerate() {
-            self.utter(Kind::Said, piece, i + 1 == pieces.len());
-        }
-        if !pieces.is_empty() {
-            self.mouth.close();
-        }
-        true
-    }
-
     /// Writes down acts that are over.
     fn file_what_was_heard(&mut self) -> bool {
         let Some(spoken) = self.mouth.take_finished() else { return false };
@@ -427,6 +416,8 @@ impl Conversation {
             && self.closing.is_none()
             && self.machine.is_none()
             && self.to_say.is_empty()
+            && !self.keys_on_line
+            && !self.passing_on
     }
 
     /// When the longest duration is over; nothing when the goodbye is being said.

@@ -12,6 +12,8 @@ pub(super) const RETRYING: &[&str] = &["Sorry, this is taking longer than usual.
 pub(super) const LOST_THREAD: &[&str] = &["Sorry, I lost my thread. Could you say that again?"];
 pub(super) const TECHNICAL: &[&str] =
     &["Sorry, I cannot go on because of a technical problem. Please call again later."];
+pub(super) const NOT_PASSED_ON: &[&str] =
+    &["I am sorry, I could not put you through.", "Sorry, putting you through did not work."];
 pub(super) const TIME_IS_UP: &[&str] = &["I am sorry, our time is up. Goodbye."];
 
 /// Words that do not keep a call open when they are said during the goodbye.

@@ -20,7 +20,7 @@ const MAX_UNCLEAR: u32 = 2;
 impl Conversation {
     /// When the turn is over unless something is said; nothing while there is none or it cannot be taken.
     pub(super) fn turn_over_at(&self) -> Option<Timestamp> {
-        let waits = self.is_busy() || self.overlap.is_some() || self.closing.is_some();
+        let waits = self.is_busy() || self.overlap.is_some() || self.closing.is_some() || self.passing_on;
         if waits || !self.caller.has_turn() {
             return None;
         }

@@ -13,6 +13,9 @@ use crate::store::calls::{self, Claim};
 
 /// How often the rows are looked at without a hint.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often commands are looked for: they are part of a conversation, and given on another node they come without a hint.
+/// The table holds only what nobody has taken, so that a look costs next to nothing.
+const LOOK_FOR_COMMANDS: Duration = Duration::from_millis(200);
 /// Calls claimed at once.
 const BATCH: i64 = 100;
 
@@ -24,12 +27,18 @@ pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationT
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut heartbeats = tokio::time::interval(HEARTBEAT);
     heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut commands = tokio::time::interval(LOOK_FOR_COMMANDS);
+    commands.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut owned_until = Instant::now() + LEASE;
     let mut drained = false;
     loop {
         tokio::select! {
             _ = looks.tick() => {}
             () = context.hints.calls.notified() => {}
+            _ = commands.tick(), if context.live.count() > 0 => {
+                in_time("commands to calls could not be read", pass_on_commands(&context)).await;
+                continue;
+            }
             _ = heartbeats.tick() => {
                 owned_until = keep_leases(&context, owned_until).await;
                 continue;
@@ -47,6 +56,7 @@ pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationT
             in_time("due calls could not be claimed", claim(&context)).await;
         }
         in_time("requests to hang up could not be read", pass_on_hangups(&context)).await;
+        in_time("commands to calls could not be read", pass_on_commands(&context)).await;
     }
     context.runners.close();
     context.runners.wait().await;
@@ -118,6 +128,17 @@ async fn pass_on_hangups(context: &Context) -> Result<(), sqlx::Error> {
     let mut conn = context.store.read().await?;
     for id in calls::hangup_requests_for_node(&mut conn, context.node).await? {
         context.live.tell(CallId::from_uuid(id), Order::HangUp);
+    }
+    Ok(())
+}
+
+async fn pass_on_commands(context: &Context) -> Result<(), sqlx::Error> {
+    if context.live.count() == 0 {
+        return Ok(());
+    }
+    let mut conn = context.store.read().await?;
+    for id in calls::commands::waiting_for_node(&mut conn, context.node).await? {
+        context.live.tell(CallId::from_uuid(id), Order::Commands);
     }
     Ok(())
 }

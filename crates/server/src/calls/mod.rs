@@ -55,6 +55,8 @@ pub struct Context {
 pub enum Order {
     /// Somebody asked through the API.
     HangUp,
+    /// Commands of the API wait in the database.
+    Commands,
     /// The service cannot wait any longer.
     Drain,
     /// Another node owns the call now, or nobody can tell: stop without writing.

@@ -4,6 +4,7 @@
 //! finds that the lease is lost, somebody else owns the call, and this task ends without another word to anybody.
 
 mod acts;
+mod commands;
 mod commit;
 mod left_behind;
 mod talking;
@@ -66,6 +67,16 @@ enum Outcome {
     Input(CallInput),
     /// The conversation is over and looked back upon.
     WrappedUp(Box<WrapUp>),
+    /// The carrier was asked to press keys. Those that it leaves to us are to be heard in the sound.
+    Keys {
+        /// Keys, if it does not press any itself.
+        in_sound: Option<String>,
+    },
+    /// The carrier was asked to pass the caller on; whether it did.
+    Transfer {
+        /// Whether the line has gone to somebody else.
+        accepted: bool,
+    },
 }
 
 struct Runner {
@@ -81,6 +92,11 @@ struct Runner {
     media: Option<Media>,
     talk: Talk,
     wrap_up: Option<Box<WrapUp>>,
+    /// Keys that wait until the carrier has answered for those before them.
+    keys: String,
+    pressing: bool,
+    /// The carrier is asked to pass the caller on.
+    transferring: bool,
     outcomes: (mpsc::UnboundedSender<Outcome>, mpsc::UnboundedReceiver<Outcome>),
     /// Dropped with the runner, and cancelled by that.
     work: Vec<AbortOnDropHandle<()>>,
@@ -112,6 +128,9 @@ impl Runner {
             media: None,
             talk: Talk::none(),
             wrap_up: None,
+            keys: String::new(),
+            pressing: false,
+            transferring: false,
             outcomes: mpsc::unbounded_channel(),
             work: Vec::new(),
         })
@@ -137,6 +156,10 @@ impl Runner {
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
                 Some(order) = entered.orders.recv() => match order {
                     Order::HangUp => Some(CallInput::HangUpRequested),
+                    Order::Commands => {
+                        self.obey().await;
+                        None
+                    }
                     Order::Drain => Some(CallInput::Drain),
                     Order::Abandon => return Err(Stopped),
                 },
@@ -152,7 +175,7 @@ impl Runner {
                     self.prepared = None; // It has failed once and for all.
                     Some(CallInput::TalkEnded(talking::failed(&failure)))
                 }
-                Some(outcome) = self.outcomes.1.recv() => Some(self.came_of(outcome).await?),
+                Some(outcome) = self.outcomes.1.recv() => self.came_of(outcome).await?,
             };
             if let Some(input) = input {
                 self.handle(input).await?;
@@ -174,15 +197,20 @@ impl Runner {
         }
     }
 
-    async fn came_of(&mut self, outcome: Outcome) -> Result<CallInput, Stopped> {
+    async fn came_of(&mut self, outcome: Outcome) -> Result<Option<CallInput>, Stopped> {
         match outcome {
-            Outcome::Input(input) => Ok(input),
+            Outcome::Input(input) => Ok(Some(input)),
+            Outcome::Keys { in_sound } => {
+                self.pressed(in_sound);
+                Ok(None)
+            }
+            Outcome::Transfer { accepted } => Ok(self.transferred(accepted)),
             Outcome::WrappedUp(wrap_up) => {
                 while let Some(line) = self.talk.line_at_hand() {
                     self.write_line(line).await?;
                 }
                 self.wrap_up = Some(wrap_up);
-                Ok(CallInput::WrappedUp)
+                Ok(Some(CallInput::WrappedUp))
             }
         }
     }

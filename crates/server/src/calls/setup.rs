@@ -15,10 +15,12 @@ use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use crate::carrier::Carrier;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
 use crate::config::Config;
+use crate::providers::check::{self, Check};
 use crate::providers::registry::{Provider, Registry};
 use crate::providers::scripted::NeverAnswers;
 use crate::providers::{Llm, Stt, SttOptions, ToolSpec, Tts};
 use crate::store::calls::CallRow;
+use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
 use crate::talk::pipeline::{LlmSettings, Pipeline, TtsSettings};
@@ -123,23 +125,23 @@ impl Setup {
         let row = connections::get(&mut store.read().await?, row.tenant(), id)
             .await?
             .ok_or_else(|| SetupError::config("The carrier connection of this call no longer exists."))?;
+        self.carrier_of(&row).map_err(SetupError::Config)
+    }
+
+    /// The carrier behind a connection.
+    fn carrier_of(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, String> {
+        let id = ConnectionId::from_uuid(row.id);
         let key = (id, row.updated_at);
         if let Some(carrier) = self.kept(&key) {
             return Ok(carrier);
         }
         let carrier: Arc<dyn Carrier> = match row.provider.as_str() {
             "simulator" => {
-                let settings = SimulatorSettings::parse(&Value::Object(row.settings.0.clone())).map_err(|error| {
-                    SetupError::config(format!("Connection {}: {}: {}.", row.name, error.path, error.message))
-                })?;
+                let settings = SimulatorSettings::parse(&Value::Object(row.settings.0.clone()))
+                    .map_err(|error| format!("Connection {}: {}: {}.", row.name, error.path, error.message))?;
                 Arc::new(self.simulator.with_settings(settings))
             }
-            other => {
-                return Err(SetupError::config(format!(
-                    "Connection {}: carrier {other} is not available yet.",
-                    row.name
-                )));
-            }
+            other => return Err(format!("Connection {}: carrier {other} is not available yet.", row.name)),
         };
         let mut carriers = self.carriers.lock().unwrap_or_else(PoisonError::into_inner);
         carriers.retain(|(kept, _), _| *kept != id);
@@ -149,6 +151,29 @@ impl Setup {
 
     fn kept(&self, key: &(ConnectionId, i64)) -> Option<Arc<dyn Carrier>> {
         self.carriers.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// Tries what a connection is for, with its credentials, without ringing anybody. Secrets are not in what comes back.
+    pub async fn check(&self, row: &ConnectionRow, carries: bool) -> Vec<Check> {
+        let mut checks = if carries {
+            vec![match self.carrier_of(row) {
+                Ok(carrier) => Check::of("carrier", verify(&*carrier)).await,
+                Err(words) => Check::failed("settings", words),
+            }]
+        } else {
+            match self.providers.for_connection(row, &self.vault) {
+                Ok(provider) => check::provider(&provider).await,
+                Err(words) => vec![Check::failed("settings", format!("Connection {}: {words}", row.name))],
+            }
+        };
+        // Whoever refuses a key may quote it.
+        let secrets = row.open(&self.vault).unwrap_or_default();
+        for check in &mut checks {
+            for secret in secrets.reveal().values() {
+                check.detail = check.detail.replace(secret, "••••");
+            }
+        }
+        checks
     }
 
     async fn pipeline(&self, conn: &mut Conn, tenant: TenantId, agent: &AgentConfig) -> Result<Pipeline, SetupError> {
@@ -227,6 +252,13 @@ impl Setup {
         self.providers
             .for_connection(&row, &self.vault)
             .map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
+    }
+}
+
+async fn verify(carrier: &dyn Carrier) -> Result<String, String> {
+    match carrier.verify().await {
+        Ok(()) => Ok("It accepts the credentials.".to_owned()),
+        Err(error) => Err(format!("{}.", error.words.trim_end_matches('.'))),
     }
 }
 

@@ -33,6 +33,19 @@ pub trait Carrier: Send + Sync {
     /// When the carrier could not be told; the caller tries again or lets the carrier's own limits end the leg.
     async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError>;
 
+    /// Presses keys on a leg, where the carrier does that itself. `None` when it does not: then tones are sent in the sound.
+    /// `w` is a pause of 500 ms.
+    async fn send_dtmf(&self, _leg: &LegRef, _digits: &str) -> Option<Result<(), CarrierError>> {
+        None
+    }
+
+    /// Passes the far end of a leg on to somebody else, without announcing them. Afterwards the leg is no longer ours: nothing
+    /// more is told of it, and it is not hung up.
+    ///
+    /// # Errors
+    /// When the carrier refuses or could not be told; the leg is then as it was.
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError>;
+
     /// What the carrier knows of a call whose dial was intended by a process that died, or whose answer was lost.
     ///
     /// # Errors

@@ -1,10 +1,14 @@
 //! The command line.
 
 mod admin;
+mod api;
+mod call;
 mod demo;
+mod doctor;
 mod key;
 mod models;
 mod output;
+mod screen;
 mod serve;
 mod tenant;
 mod webhook;
@@ -48,6 +52,8 @@ struct Common {
 enum Command {
     /// Hold a spoken phone call on this machine, without any account or configuration.
     Demo(demo::Args),
+    /// Place a call through the API of a running service and follow it live.
+    Call(call::Args),
     /// Run the service.
     Serve(serve::Args),
     /// Run the service for development: on the first start with a tenant, an agent and a number.
@@ -66,6 +72,8 @@ enum Command {
     /// Verify webhook signatures, or listen for deliveries.
     #[command(subcommand)]
     Webhook(webhook::Command),
+    /// Check the configuration, the database, credentials, models and the public address, and say how to mend what is wrong.
+    Doctor,
     /// Bring the database's schema up to date.
     Migrate,
     /// Print the OpenAPI document.
@@ -125,6 +133,8 @@ impl Cli {
             // These need no configuration.
             Command::Openapi => admin::openapi(),
             Command::Webhook(command) => webhook::run(command, json).await,
+            Command::Call(args) => call::run(args, json).await,
+            Command::Doctor => doctor::run(common.load(None), json).await,
             Command::Demo(args) => demo::run(args, &common, json).await,
             Command::Serve(args) => serve::serve(&args, common.load(Some(&args))?).await,
             Command::Dev(args) => serve::dev(&args, common.load(Some(&args))?).await,

@@ -1,22 +1,28 @@
 //! `GET /healthz` and `GET /readyz`, for supervisors and load balancers. They need no key.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::HttpState;
 use super::error::ApiError;
+use crate::clock;
 use crate::store::Store;
 
 /// How long the database may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// This process, so that whoever comes over another address can tell whether they reached the same one.
+static INSTANCE: LazyLock<Uuid> = LazyLock::new(|| Uuid::from_bytes(clock::random()));
+
 /// The process runs.
 pub async fn alive() -> Json<Value> {
-    Json(json!({"status": "ok"}))
+    Json(json!({"status": "ok", "instance": *INSTANCE}))
 }
 
 /// Requests will be served: the database answers, and the service is not stopping.

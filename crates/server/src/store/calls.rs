@@ -185,6 +185,13 @@ impl CallRow {
         })
     }
 
+    /// Whether the conversation is live: audio flows, and nobody has decided or asked for its end.
+    #[must_use]
+    pub fn in_conversation(&self) -> bool {
+        let ending = self.end_reason.is_some() || self.error_code.is_some() || self.hangup_requested_at.is_some();
+        self.status == Status::InProgress.as_str() && !ending
+    }
+
     /// What its events tell of it.
     ///
     /// # Errors
@@ -194,6 +201,7 @@ impl CallRow {
     }
 }
 
+pub mod commands;
 mod create;
 mod facts;
 mod leases;

@@ -19,6 +19,7 @@ pub mod connections;
 pub mod deliveries;
 pub mod events;
 pub mod idempotency;
+pub mod inspect;
 pub mod numbers;
 pub mod rate;
 pub mod retention;
@@ -104,7 +105,11 @@ impl Store {
         Ok(store)
     }
 
-    async fn connect(url: &str) -> anyhow::Result<Self> {
+    /// Opens the database at `url` as it is, without bringing its schema up to date.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn connect(url: &str) -> anyhow::Result<Self> {
         if let Some(path) = url.strip_prefix("sqlite://") {
             let (readers, writer) = sqlite::open(Path::new(path)).await?;
             Ok(Self(Backend::Sqlite { readers, writer }))

@@ -12,6 +12,7 @@ use switchhook_core::call::ErrorCode;
 use switchhook_core::conversation::{
     Conversation, Effect, End, Failure, FailureCode, Input, Speaker, ToolCall, TurnTimes,
 };
+use switchhook_media::dtmf::Dialer;
 use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use tokio::sync::mpsc;
@@ -154,6 +155,7 @@ struct Driver {
     machine: MachineDetector,
     segment: u32,
     playback: Playback,
+    dialer: Dialer,
     recorder: Option<Recorder>,
     unrecorded: VecDeque<CallerAudio>,
     /// Virtual time zero of the engine: it only ever sees time since then.
@@ -193,6 +195,7 @@ impl Driver {
             machine: MachineDetector::new(settings.agent.answering_machine.mode),
             segment: 0,
             playback: Playback::default(),
+            dialer: Dialer::default(),
             recorder: settings.recording.map(Recorder::start),
             unrecorded: VecDeque::new(),
             began: Instant::now(),
@@ -227,15 +230,25 @@ impl Driver {
                 Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
-                Some(command) = commands.recv() => vec![match command {
-                    Command::HangUp => Input::HangUpRequested,
-                    Command::Say(text) => Input::Say { text },
-                }],
+                Some(command) = commands.recv() => vec![self.told(command)],
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
             };
             for input in inputs {
                 self.handle(input);
             }
+        }
+    }
+
+    fn told(&mut self, command: Command) -> Input {
+        match command {
+            Command::HangUp => Input::HangUpRequested,
+            Command::Say { text, interrupt } => Input::Say { text, interrupt },
+            Command::Dtmf(digits) => {
+                self.dialer.press(&digits);
+                Input::KeysStarted
+            }
+            Command::TransferStarted => Input::TransferStarted,
+            Command::TransferRefused => Input::TransferRefused,
         }
     }
 
@@ -313,26 +326,35 @@ impl Driver {
         self.speaking.insert(utterance, running);
     }
 
-    /// 20 ms of the agent to the line and of both to the recording.
+    /// 20 ms of the agent to the line: tones of keys, before which speech stands back, or the next of its speech.
     fn frame_out(&mut self) -> Inputs {
+        if let Some(tone) = self.dialer.next_frame() {
+            self.sound_out(Some(AgentAudio(tone)));
+            return if self.dialer.is_idle() { vec![Input::KeysSent] } else { Inputs::new() };
+        }
         let next = self.playback.next_frame();
         let sound = next.as_ref().and_then(|(frame, _)| *frame);
+        if sound.is_some() && !self.greeted {
+            self.greeted = true;
+            self.latencies.greeting(self.began.elapsed());
+        }
+        self.sound_out(sound);
+        match next {
+            Some((_, played)) if played.finished => vec![Input::PlaybackFinished { utterance: played.utterance }],
+            Some((_, played)) => vec![Input::Played { utterance: played.utterance, samples: played.samples }],
+            None => Inputs::new(),
+        }
+    }
+
+    /// The agent's sound to the line, and both sides to the recording.
+    fn sound_out(&mut self, sound: Option<AgentAudio>) {
         if let Some(frame) = &sound {
-            if !self.greeted {
-                self.greeted = true;
-                self.latencies.greeting(self.began.elapsed());
-            }
             let bytes = self.media.law.encode_frame(&frame.0);
             self.send(ToCarrier::Audio(bytes::Bytes::copy_from_slice(&bytes)));
         }
         if let Some(recorder) = &mut self.recorder {
             let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(Frame::silence()));
             recorder.push(caller, sound.unwrap_or(AgentAudio(Frame::silence())));
-        }
-        match next {
-            Some((_, played)) if played.finished => vec![Input::PlaybackFinished { utterance: played.utterance }],
-            Some((_, played)) => vec![Input::Played { utterance: played.utterance, samples: played.samples }],
-            None => Inputs::new(),
         }
     }
 

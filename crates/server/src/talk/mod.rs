@@ -34,8 +34,19 @@ pub struct Settings {
 pub enum Command {
     /// Say no more and end.
     HangUp,
-    /// Speak this sentence next.
-    Say(String),
+    /// Speak this next, or at once.
+    Say {
+        /// The words.
+        text: String,
+        /// Whether instead of what is being said.
+        interrupt: bool,
+    },
+    /// Send the tones of these keys; `w` is a pause.
+    Dtmf(String),
+    /// Fall silent: the carrier is asked to pass the caller on.
+    TransferStarted,
+    /// It did not: go on.
+    TransferRefused,
 }
 
 /// Something worth keeping, as it happens. `Debug` would print spoken words, so there is none.

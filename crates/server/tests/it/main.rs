@@ -5,10 +5,12 @@
 
 mod calls;
 mod command_line;
+mod control;
 mod crash;
 mod delivery;
 mod demo;
 mod harness;
 mod privacy;
+mod tools;
 mod validation;
 mod verifiers;

@@ -191,7 +191,13 @@ impl Watched {
             35 | 40..44 => {
                 Input::Dtmf { digit: if b < 192 { ['1', '2', '#', 'D'][usize::from(b % 4)] } else { char::from(b) } }
             }
-            36 => Input::Say { text: self.say(b) },
+            36 => match a % 8 {
+                0 => Input::KeysStarted,
+                1 => Input::KeysSent,
+                2 => Input::TransferStarted,
+                3 => Input::TransferRefused,
+                _ => Input::Say { text: self.say(b), interrupt: a % 8 > 5 },
+            },
             37 => Input::MachineDetected { beep: b % 2 == 0 },
             38 => Input::ToolResult { turn, id: (b % 4).to_string(), result: json!(b) },
             _ => match b {

@@ -9,6 +9,7 @@ use super::{Conversation, Effect, End, Failure, FailureCode, Input, Message, Rol
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 
+mod control;
 mod ending;
 mod failures;
 mod greeting;

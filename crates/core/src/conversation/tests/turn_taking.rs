@@ -114,12 +114,3 @@ fn a_long_wait_is_filled_but_not_in_two_turns_in_a_row() {
         "fillers are not remembered"
     );
 }
-
-#[test]
-fn what_the_api_wants_said_waits_for_the_answer() {
-    let mut talk = Talk::with(&quiet_agent());
-    talk.until(1_000).caller_says("Is there a table?", 500).until(2_000);
-    talk.tell(Input::Say { text: "Your taxi is here.".to_owned() }).until(2_500).model_says("Yes.").until(6_000);
-    let texts: Vec<&str> = talk.spoken().into_iter().map(|(_, text)| text).collect();
-    assert_eq!(texts, ["Yes.", "Your taxi is here."]);
-}

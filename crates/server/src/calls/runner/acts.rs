@@ -11,12 +11,12 @@ use super::{Outcome, Runner, Stopped, talking};
 use crate::carrier::{Carrier, DialError, DialRequest, Dialed, LegRef, LegState};
 
 /// How long the carrier may take to answer a request.
-const CARRIER_ANSWER: Duration = Duration::from_secs(15);
+pub(super) const CARRIER_ANSWER: Duration = Duration::from_secs(15);
 /// When it is asked again to hang up, before its own limits have to do.
 const HANG_UP_AGAIN: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(5)];
 
 impl Runner {
-    fn leg(&self) -> LegRef {
+    pub(super) fn leg(&self) -> LegRef {
         LegRef { call: self.row.call_id(), carrier_call_id: self.row.carrier_call_id.clone() }
     }
 

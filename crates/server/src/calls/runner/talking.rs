@@ -21,6 +21,8 @@ use crate::talk::{Command, Ended, Line, Note, Report};
 const ANALYSIS: Duration = Duration::from_secs(8);
 /// How long a stopped conversation may take to say how it went.
 const LAST_WORDS: Duration = Duration::from_secs(3);
+/// Commands that may wait for the conversation, which takes them within a frame.
+const COMMANDS: usize = 64;
 /// Lines that may wait to be written.
 const WAITING: usize = 256;
 
@@ -76,6 +78,15 @@ impl Talk {
         TalkEnd::Failed { failure: TalkFailure::PipelineError, error: error.into() }
     }
 
+    /// Tells the conversation something, if it runs.
+    pub(super) fn tell(&self, command: Command) {
+        if let Stage::Running { commands, .. } = &self.stage
+            && commands.try_send(command).is_err()
+        {
+            tracing::warn!("a conversation that is ending, or is told too much at once, did not hear a command");
+        }
+    }
+
     /// A line that has been said and not been written.
     pub(super) fn line_at_hand(&mut self) -> Option<TranscriptEntry> {
         let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()?;
@@ -119,7 +130,7 @@ async fn report(stage: &mut Stage) -> Result<Report, JoinError> {
 impl Runner {
     pub(super) fn start_talk(&mut self) {
         let (Some(prepared), Some(media)) = (self.prepared.take(), self.media.take()) else { return };
-        let (commands, orders) = mpsc::channel(8);
+        let (commands, orders) = mpsc::channel(COMMANDS);
         let (notes, written) = mpsc::channel(WAITING);
         let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes)));
         let redactor = self.plan.as_ref().map_or_else(|_| Redactor::default(), |plan| redactor_of(plan));

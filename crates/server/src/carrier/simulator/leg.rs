@@ -1,5 +1,7 @@
 //! One leg: the far end's side of a call, as it happens.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchhook_core::call::{CarrierCause, EndedBy, Hangup};
@@ -29,11 +31,17 @@ pub(super) struct FarEnd {
     pub(super) line: Line,
     pub(super) scenario: Scenario,
     pub(super) settings: SimulatorSettings,
+    /// Cancelled when our own side hangs up.
+    pub(super) end: CancellationToken,
+    /// Set before that when the leg was passed on instead.
+    pub(super) passed_on: Arc<AtomicBool>,
+    /// The keys that were heard.
+    pub(super) heard_keys: Arc<Mutex<String>>,
 }
 
 impl FarEnd {
-    /// Is rung for at most `ring`. `end` is how our own side hangs up.
-    pub(super) async fn rung(self, ring: Duration, end: CancellationToken) {
+    /// Is rung for at most `ring`.
+    pub(super) async fn rung(self, ring: Duration) {
         let teller = self.teller();
         let live = async {
             match self.rings(ring, &teller).await {
@@ -41,13 +49,13 @@ impl FarEnd {
                 Err(hangup) => hangup,
             }
         };
-        until_hangup(live, &teller, &end).await;
+        self.until_hangup(live, &teller).await;
     }
 
     /// Has called us and is answered.
-    pub(super) async fn answered_by_us(self, end: CancellationToken) {
+    pub(super) async fn answered_by_us(self) {
         let teller = self.teller();
-        until_hangup(self.talks(&teller), &teller, &end).await;
+        self.until_hangup(self.talks(&teller), &teller).await;
     }
 
     fn teller(&self) -> Teller {
@@ -94,19 +102,27 @@ impl FarEnd {
         let (to_us, from_agent) = mpsc::channel(WAITING);
         let (to_agent, incoming) = mpsc::channel(WAITING);
         teller.tell(CarrierEvent::Media(Media { law: Law::Mu, incoming, outgoing: to_us })).await;
-        Sound::new(self.scenario, &self.settings, self.dice()).talk(from_agent, to_agent).await;
+        let sound = Sound::new(self.scenario, &self.settings, self.dice(), self.heard_keys.clone());
+        sound.talk(from_agent, to_agent).await;
         Hangup { hung_up_by: Some(EndedBy::Caller), ..Hangup::new(CarrierCause::Normal) }
     }
-}
 
-async fn until_hangup(live: impl Future<Output = Hangup>, teller: &Teller, end: &CancellationToken) {
-    let hangup = tokio::select! {
-        hangup = live => hangup,
-        () = end.cancelled() => {
-            let cause = if teller.answered() { CarrierCause::Normal } else { CarrierCause::Canceled };
-            Hangup::new(cause)
+    async fn until_hangup(&self, live: impl Future<Output = Hangup>, teller: &Teller) {
+        let mut hangup = tokio::select! {
+            hangup = live => hangup,
+            () = self.end.cancelled() => {
+                let cause = if teller.answered() { CarrierCause::Normal } else { CarrierCause::Canceled };
+                Hangup::new(cause)
+            }
+        };
+        if self.passed_on.load(Ordering::Relaxed) {
+            return; // What happens on the line from now on is no longer our business.
         }
-    };
-    teller.tell(CarrierEvent::Hangup(hangup)).await;
-    teller.flush();
+        let keys = std::mem::take(&mut *self.heard_keys.lock().unwrap_or_else(PoisonError::into_inner));
+        if !keys.is_empty() {
+            hangup.carrier_code = Some(format!("DTMF {keys}"));
+        }
+        teller.tell(CarrierEvent::Hangup(hangup)).await;
+        teller.flush();
+    }
 }

@@ -14,6 +14,7 @@ mod sound;
 mod teller;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -40,9 +41,11 @@ pub struct Simulator {
 struct Network(Arc<Mutex<HashMap<CallId, Leg>>>);
 
 /// A leg, and how it is told to end.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Leg {
     end: CancellationToken,
+    /// Whether it was passed on: it then ends without a word to us.
+    passed_on: Arc<AtomicBool>,
     /// Somebody calls us, and this is what they will do; nothing once we have answered.
     waiting: Option<Scenario>,
 }
@@ -71,7 +74,7 @@ impl Simulator {
     /// carrier's id of the call.
     #[must_use]
     pub fn call_in(&self, call: CallId, from: &PhoneNumber) -> String {
-        let leg = Leg { end: CancellationToken::new(), waiting: Some(Scenario::of(from.reveal())) };
+        let leg = Leg { waiting: Some(Scenario::of(from.reveal())), ..Leg::default() };
         self.network.with(|legs| legs.insert(call, leg));
         carrier_call_id(call)
     }
@@ -85,6 +88,19 @@ impl Simulator {
         });
         if let Some(Leg { end, .. }) = ended {
             end.cancel();
+        }
+    }
+
+    /// The far end of a leg, as this connection's network behaves.
+    fn far_end(&self, call: CallId, line: Line, scenario: Scenario, leg: &Leg) -> leg::FarEnd {
+        leg::FarEnd {
+            call,
+            line,
+            scenario,
+            settings: self.settings.clone(),
+            end: leg.end.clone(),
+            passed_on: leg.passed_on.clone(),
+            heard_keys: Arc::default(),
         }
     }
 
@@ -122,12 +138,11 @@ impl Carrier for Simulator {
             }
             _ => {
                 let carrier_call_id = carrier_call_id(request.call);
-                let end = CancellationToken::new();
-                self.network.with(|legs| legs.insert(request.call, Leg { end: end.clone(), waiting: None }));
-                let far_end =
-                    leg::FarEnd { call: request.call, line: request.line, scenario, settings: self.settings.clone() };
+                let leg = Leg::default();
+                self.network.with(|legs| legs.insert(request.call, leg.clone()));
+                let far_end = self.far_end(request.call, request.line, scenario, &leg);
                 let ring = Duration::from_secs(request.ring_timeout_seconds.into());
-                self.live(request.call, async move { far_end.rung(ring, end).await });
+                self.live(request.call, async move { far_end.rung(ring).await });
                 Ok(Dialed { carrier_call_id })
             }
         }
@@ -136,19 +151,31 @@ impl Carrier for Simulator {
     async fn answer(&self, leg: &LegRef, line: Line) -> Result<(), CarrierError> {
         let found = self.network.with(|legs| {
             let leg = legs.get_mut(&leg.call)?;
-            Some((leg.waiting.take()?, leg.end.clone()))
+            Some((leg.waiting.take()?, leg.clone()))
         });
-        let Some((scenario, end)) = found else {
+        let Some((scenario, found)) = found else {
             let words = "The caller has hung up, or was answered already.".to_owned();
             return Err(CarrierError { code: ErrorCode::CarrierError, words });
         };
-        let far_end = leg::FarEnd { call: leg.call, line, scenario, settings: self.settings.clone() };
-        self.live(leg.call, async move { far_end.answered_by_us(end).await });
+        let far_end = self.far_end(leg.call, line, scenario, &found);
+        self.live(leg.call, async move { far_end.answered_by_us().await });
         Ok(())
     }
 
     async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
         self.give_up(leg.call);
+        Ok(())
+    }
+
+    async fn transfer(&self, leg: &LegRef, _to: &PhoneNumber) -> Result<(), CarrierError> {
+        let refused = |words: &str| CarrierError { code: ErrorCode::CarrierError, words: words.to_owned() };
+        if self.settings.refuse_transfers {
+            return Err(refused("The simulated carrier refused the transfer."));
+        }
+        let found = self.network.with(|legs| legs.get(&leg.call).cloned());
+        let found = found.ok_or_else(|| refused("The simulated carrier knows no such call."))?;
+        found.passed_on.store(true, Ordering::Relaxed);
+        found.end.cancel();
         Ok(())
     }
 

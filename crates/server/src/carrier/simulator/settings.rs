@@ -12,13 +12,15 @@ pub struct SimulatorSettings {
     pub time_scale: f64,
     /// Callers press these keys in place of talking: one entry each time the agent has spoken.
     pub presses: Vec<String>,
+    /// Whether callers cannot be passed on.
+    pub refuse_transfers: bool,
     /// What goes wrong.
     pub faults: Faults,
 }
 
 impl Default for SimulatorSettings {
     fn default() -> Self {
-        Self { time_scale: 1.0, presses: Vec::new(), faults: Faults::default() }
+        Self { time_scale: 1.0, presses: Vec::new(), refuse_transfers: false, faults: Faults::default() }
     }
 }
 

@@ -1,9 +1,11 @@
 //! What the far end sounds like, 20 ms at a time, and what it hears.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use switchhook_media::frame::{FRAME_DURATION, FRAME_SAMPLES};
+use switchhook_media::dtmf::Detector;
+use switchhook_media::frame::{FRAME_DURATION, FRAME_SAMPLES, Frame};
 use switchhook_media::g711::Law;
 use switchhook_media::{level, tone};
 use tokio::sync::mpsc;
@@ -28,6 +30,8 @@ const BEEP_FRAMES: usize = 20;
 const VOICEMAIL_MS: u32 = 60_000;
 /// How long this end stays on a line that is dead.
 const DEAD_LINE: Duration = Duration::from_secs(30);
+/// As many keys are remembered as anybody would press.
+const MOST_KEYS: usize = 256;
 /// µ-law silence.
 const SILENCE: [u8; FRAME_SAMPLES] = [0xff; FRAME_SAMPLES];
 
@@ -38,12 +42,21 @@ pub(super) struct Sound {
     caller: Caller,
     elapsed_ms: u32,
     agent_ms: u32,
+    keys: Detector,
+    heard_keys: Arc<Mutex<String>>,
 }
 
 impl Sound {
-    pub(super) fn new(scenario: Scenario, settings: &SimulatorSettings, dice: Dice) -> Self {
+    /// Keys that are heard are added to `heard_keys`.
+    pub(super) fn new(
+        scenario: Scenario,
+        settings: &SimulatorSettings,
+        dice: Dice,
+        heard_keys: Arc<Mutex<String>>,
+    ) -> Self {
         let caller = if settings.presses.is_empty() { Caller::diner() } else { Caller::typist(&settings.presses) };
-        Self { scenario, faults: settings.faults.clone(), dice, caller, elapsed_ms: 0, agent_ms: 0 }
+        let (faults, keys) = (settings.faults.clone(), Detector::default());
+        Self { scenario, faults, dice, caller, elapsed_ms: 0, agent_ms: 0, keys, heard_keys }
     }
 
     /// Talks until this end hangs up.
@@ -52,7 +65,9 @@ impl Sound {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         loop {
             ticks.tick().await;
-            let heard = hear(&mut from_agent, &to_agent);
+            let frame = hear(&mut from_agent, &to_agent);
+            self.hear_keys(frame.as_ref());
+            let heard = frame.map(|frame| frame.rms_dbfs());
             self.elapsed_ms += FRAME_MS;
             self.agent_ms += if heard.is_some_and(|dbfs| dbfs > level::VOICED_DBFS) { FRAME_MS } else { 0 };
             let Some(sound) = self.next(heard, &to_agent) else { return };
@@ -63,6 +78,16 @@ impl Sound {
             }
             if !self.dice.happens(self.faults.drop_audio) {
                 self.send(&to_agent, FromCarrier::Audio(sound));
+            }
+        }
+    }
+
+    fn hear_keys(&mut self, frame: Option<&Frame>) {
+        if let Some(key) = self.keys.push(frame.unwrap_or(&Frame::silence())) {
+            // It is whole at every step.
+            let mut heard = self.heard_keys.lock().unwrap_or_else(PoisonError::into_inner);
+            if heard.len() < MOST_KEYS {
+                heard.push(key);
             }
         }
     }
@@ -128,13 +153,13 @@ fn beep(position: usize) -> Option<Bytes> {
     (position < BEEP_FRAMES).then(frame)
 }
 
-/// The agent's next 20 ms, as loud as they are. Marks are answered in their place.
-fn hear(from_agent: &mut mpsc::Receiver<ToCarrier>, to_agent: &mpsc::Sender<FromCarrier>) -> Option<f32> {
+/// The agent's next 20 ms. Marks are answered in their place.
+fn hear(from_agent: &mut mpsc::Receiver<ToCarrier>, to_agent: &mpsc::Sender<FromCarrier>) -> Option<Frame> {
     // Ends with the first sound, or when nothing waits.
     while let Ok(message) = from_agent.try_recv() {
         match message {
             ToCarrier::Audio(bytes) => {
-                return Law::Mu.decode_frame(&bytes).ok().map(|frame| level::rms_dbfs(frame.samples()));
+                return Law::Mu.decode_frame(&bytes).ok();
             }
             ToCarrier::Mark(mark) => drop(to_agent.try_send(FromCarrier::MarkPlayed(mark))),
             ToCarrier::Clear => {}

@@ -1,6 +1,5 @@
 //! `switchhook demo`: one real spoken call on an embedded default, through the public API, watched live.
 
-mod api;
 mod show;
 mod stage;
 
@@ -16,9 +15,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use self::api::Api;
-use self::show::Screen;
 use self::stage::Stage;
+use super::api::Api;
+use super::screen::Screen;
 use super::{Common, Failure, models};
 use crate::app::Service;
 use crate::clock::{self, Clock};

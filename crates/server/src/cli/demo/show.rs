@@ -1,14 +1,13 @@
 //! What the demonstration looks like on a terminal.
 
 use std::fs;
-use std::io::IsTerminal as _;
 
 use anyhow::Context as _;
-use serde_json::Value;
 use switchhook_media::{level, wav};
 
 use super::Printed;
 use crate::cli::output;
+use crate::cli::screen::{Screen, text};
 use crate::webhooks::receiver::Received;
 
 /// Columns of the picture of the recording.
@@ -19,32 +18,7 @@ const BARS: [char; 8] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'];
 const QUIET: f32 = -50.0;
 const LOUD: f32 = -12.0;
 
-/// Where it is shown: nowhere, when a program reads us.
-pub(super) struct Screen {
-    shown: bool,
-    colours: bool,
-}
-
 impl Screen {
-    pub(super) fn new(json: bool) -> Self {
-        let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Self { shown: !json, colours }
-    }
-
-    fn line_of(&self, text: &str) {
-        if self.shown {
-            output::line(text);
-        }
-    }
-
-    fn paint(&self, code: &str, text: &str) -> String {
-        if self.colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
-    }
-
-    fn dim(&self, text: &str) -> String {
-        self.paint("2", text)
-    }
-
     pub(super) fn title(&self) {
         self.line_of(&self.paint("1", "Switchhook demo: one phone call, spoken on this machine"));
     }
@@ -62,30 +36,6 @@ impl Screen {
             format!("The service listens on http://{address}; tenant {tenant} has an agent, a number and a webhook.");
         self.line_of(&self.dim(&words));
         self.line_of("");
-    }
-
-    pub(super) fn event(&self, event: &Value, call: &Value) {
-        let name = event["event"].as_str().unwrap_or_default();
-        let more = match name {
-            "call.dialing" => format!("from {} to {}", text(&call["from"]), text(&call["to"])),
-            "carrier.hangup" => String::new(),
-            "call.completed" => text(&call["end_reason"]),
-            "call.failed" => format!("{}: {}", text(&call["error_code"]), text(&call["error"])),
-            _ => String::new(),
-        };
-        self.line_of(&self.dim(format!("  ● {name}  {more}").trim_end()));
-    }
-
-    pub(super) fn line(&self, line: &Value) {
-        let caller = line["role"] == "caller";
-        let who = if caller { self.paint("36", "Caller") } else { self.paint("32", " Agent") };
-        let seconds = line["start_ms"].as_f64().unwrap_or_default() / 1_000.0;
-        let cut = if line["interrupted"] == true { "…" } else { "" };
-        let waited = match line["latency_ms"].as_u64() {
-            Some(waited) => self.dim(&format!("  ({waited} ms after the caller)")),
-            None => String::new(),
-        };
-        self.line_of(&format!("{seconds:7.1} s  {who}  {}{cut}{waited}", text(&line["text"])));
     }
 
     pub(super) fn summary(&self, printed: &Printed, deliveries: &[Received]) -> anyhow::Result<()> {
@@ -112,7 +62,7 @@ impl Screen {
         self.field("Speech", &by);
         if let Some(path) = &printed.recording {
             self.field("Recording", &format!("{} (stereo: caller left, agent right)", path.display()));
-            if self.shown {
+            if self.is_shown() {
                 self.picture(&fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?);
             }
         }
@@ -125,10 +75,6 @@ impl Screen {
             self.field("Webhook", &format!("{:<18} {mark}  {}", delivery.event, self.dim(&delivery.id)));
         }
         Ok(())
-    }
-
-    fn field(&self, name: &str, value: &str) {
-        self.line_of(&format!("{name:<10} {value}"));
     }
 
     /// The recording, one row for each side.
@@ -150,10 +96,6 @@ fn bars(samples: &[i16]) -> String {
         BARS[(share * 7.0).round().clamp(0.0, 7.0) as usize]
     };
     columns.map(bar).collect()
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use switchhook_core::webhook::SigningSecret;
 
 use super::Speech;
-use super::api::Api;
+use crate::cli::api::Api;
 use crate::operator;
 use crate::webhooks::receiver::Receiver;
 

@@ -1,14 +1,18 @@
 //! `/v1/calls`: place, list, look at and end calls.
 
 mod accept;
+mod command;
 mod create;
+mod dtmf;
 mod events;
 mod hangup;
 mod list;
 mod recording;
 mod resource;
+mod say;
 mod show;
 mod simulate;
+mod transfer;
 
 pub use accept::Accept;
 pub use resource::CallResource;
@@ -24,6 +28,9 @@ pub fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(create::create, list::list))
         .routes(routes!(show::show))
         .routes(routes!(hangup::hangup))
+        .routes(routes!(say::say))
+        .routes(routes!(dtmf::dtmf))
+        .routes(routes!(transfer::transfer))
         .routes(routes!(show::transcript))
         .routes(routes!(events::events))
         .routes(routes!(recording::recording))

@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 mod change;
+mod test;
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ use crate::store::{is_duplicate, is_foreign_key, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete))
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete)).routes(routes!(test::test))
 }
 
 /// A connection to make.

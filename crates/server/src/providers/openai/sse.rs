@@ -5,7 +5,7 @@ const LONGEST_LINE: usize = 1 << 20;
 
 /// An event stream being read.
 #[derive(Default)]
-pub(super) struct Events {
+pub(crate) struct Events {
     line: Vec<u8>,
     data: Vec<String>,
     /// The last byte was a carriage return: a line feed right after it belongs to it.
@@ -14,7 +14,7 @@ pub(super) struct Events {
 
 impl Events {
     /// Takes more bytes and gives the data of every event that they complete. Comments and other fields are skipped.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<String> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut ready = Vec::new();
         for byte in bytes {
             match byte {

@@ -44,6 +44,12 @@ impl TestService {
         Self::start_as(clock, |_| {}).await
     }
 
+    /// A service that reaches carriers and providers at these addresses too.
+    pub(crate) async fn start_allowing(addresses: &str) -> Self {
+        let allowed = addresses.parse().expect("valid");
+        Self::start_as(Clock::system(), |config| config.outbound_allow = allowed).await
+    }
+
     /// The same, with another configuration.
     pub(crate) async fn start_as(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         switchhook::lifecycle::install_tls();

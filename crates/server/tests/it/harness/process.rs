@@ -23,6 +23,11 @@ impl Node {
         Self { folder: tempfile::tempdir().expect("a temporary folder"), database: super::database::create().await }
     }
 
+    /// The data directory.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     /// The binary with the environment of a test: nothing of the developer's.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
@@ -41,6 +46,13 @@ impl Node {
     /// Starts the service on a free port and waits until it says where it listens.
     pub(crate) fn serve(&self) -> Process {
         Process::start(self.command())
+    }
+
+    /// The same with these roles only.
+    pub(crate) fn serve_as(&self, roles: &str) -> Process {
+        let mut command = self.command();
+        command.env("SWITCHHOOK_ROLES", roles);
+        Process::start(command)
     }
 }
 

@@ -1,0 +1,211 @@
+//! The tones of telephone keys (DTMF): made and found in the sound of a call.
+//!
+//! A key is one low and one high frequency at the same time (ITU-T Q.23; RFC 4733 section 3.2). Sent are 100 ms of tone and
+//! 80 ms of pause, well above the 40 ms and 40 ms that receivers must accept (ITU-T Q.24).
+
+use std::collections::VecDeque;
+use std::f64::consts::TAU;
+
+use crate::frame::{FRAME_SAMPLES, Frame, SAMPLE_RATE};
+use crate::tone::goertzel;
+
+/// The four rows of the keypad, in Hz.
+const LOW: [f64; 4] = [697.0, 770.0, 852.0, 941.0];
+/// The four columns, in Hz.
+const HIGH: [f64; 4] = [1_209.0, 1_336.0, 1_477.0, 1_633.0];
+/// The keys, row by row.
+const KEYS: [[char; 4]; 4] = [['1', '2', '3', 'A'], ['4', '5', '6', 'B'], ['7', '8', '9', 'C'], ['*', '0', '#', 'D']];
+
+/// Frames of a tone, of the pause behind it, and of a `w`.
+const TONE_FRAMES: usize = 5;
+const PAUSE_FRAMES: usize = 4;
+const WAIT_FRAMES: usize = 25;
+/// The low tone at -9 dBm0 and the high one 2 dB above it, which lines attenuate more (0 dBm0 is 3.17 dB below full scale).
+const LOW_AMPLITUDE: f64 = 0.246;
+const HIGH_AMPLITUDE: f64 = 0.310;
+
+/// The two frequencies of a key; `None` if it is none.
+fn frequencies(key: char) -> Option<(f64, f64)> {
+    KEYS.iter().zip(LOW).find_map(|(row, low)| Some((low, HIGH[row.iter().position(|known| *known == key)?])))
+}
+
+/// Whether this can be pressed: `0` to `9`, `*`, `#`, `A` to `D`.
+#[must_use]
+pub fn is_key(key: char) -> bool {
+    frequencies(key).is_some()
+}
+
+/// Keys on their way to the line, a frame at a time.
+///
+/// `Debug` tells how many: they may be somebody's PIN.
+#[derive(Default)]
+pub struct Dialer {
+    waiting: VecDeque<char>,
+    /// How many frames of the first are out.
+    frames: usize,
+}
+
+impl std::fmt::Debug for Dialer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Dialer({} keys wait)", self.waiting.len())
+    }
+}
+
+impl Dialer {
+    /// Puts keys behind those that wait. `w` is a pause of 500 ms; what is no key is left out.
+    pub fn press(&mut self, keys: &str) {
+        self.waiting.extend(keys.chars().filter(|key| *key == 'w' || is_key(*key)));
+    }
+
+    /// Whether everything is out.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The next 20 ms; nothing when everything is out.
+    pub fn next_frame(&mut self) -> Option<Frame> {
+        let key = *self.waiting.front()?;
+        let (tone, whole) = match frequencies(key) {
+            Some(tone) => (Some(tone).filter(|_| self.frames < TONE_FRAMES), TONE_FRAMES + PAUSE_FRAMES),
+            None => (None, WAIT_FRAMES),
+        };
+        let frame = tone.map_or(Frame::silence(), |(low, high)| tones(low, high, self.frames));
+        self.frames += 1;
+        if self.frames == whole {
+            self.waiting.pop_front();
+            self.frames = 0;
+        }
+        Some(frame)
+    }
+}
+
+/// One frame of a key's tones, the `position`th since they began.
+fn tones(low: f64, high: f64, position: usize) -> Frame {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "the amplitudes add up to less than 1"
+    )]
+    let at = |n: usize| {
+        let t = TAU * (position * FRAME_SAMPLES + n) as f64 / f64::from(SAMPLE_RATE);
+        (((low * t).sin() * LOW_AMPLITUDE + (high * t).sin() * HIGH_AMPLITUDE) * 32_767.0) as i16
+    };
+    Frame::new(std::array::from_fn(at))
+}
+
+/// Finds keys in the sound of a call: each once, however long it is held. Tones of 60 ms and more are always found.
+#[derive(Clone, Debug, Default)]
+pub struct Detector {
+    /// What the last frame sounded like.
+    last: Option<char>,
+    /// The key that was told of and is still held.
+    told: Option<char>,
+}
+
+/// Quieter than this is no key: -25 dBm0 for each tone (ITU-T Q.24, table A.1) and a margin.
+const QUIETEST_DBFS: f32 = -35.0;
+/// The share of a frame's energy that both tones have together: speech is spread wider.
+const PURITY: f64 = 0.85;
+/// A tone may be 1.5 % beside its frequency, which a frame tells from it: it is looked for on both sides too.
+const OFF: [f64; 3] = [0.99, 1.0, 1.01];
+/// How much stronger one tone may be than the other: 8 dB.
+const TWIST: f64 = 6.3;
+
+impl Detector {
+    /// Takes the next 20 ms; the key that was just recognised.
+    pub fn push(&mut self, frame: &Frame) -> Option<char> {
+        let key = key_of(frame);
+        let steady = key.filter(|_| key == self.last);
+        if key.is_none() && self.last.is_none() {
+            self.told = None;
+        }
+        self.last = key;
+        if steady.is_some() && steady != self.told {
+            self.told = steady;
+            return steady;
+        }
+        None
+    }
+}
+
+/// The key that a frame sounds like.
+fn key_of(frame: &Frame) -> Option<char> {
+    if frame.rms_dbfs() < QUIETEST_DBFS {
+        return None;
+    }
+    let loudest = |group: [f64; 4]| {
+        let share = |hz: f64| OFF.iter().map(|off| goertzel(frame.samples(), hz * off)).fold(0.0, f64::max);
+        let shares = group.map(share);
+        (0..4).map(|at| (at, shares[at])).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+    };
+    let ((row, low), (column, high)) = (loudest(LOW), loudest(HIGH));
+    let balanced = low <= high * TWIST && high <= low * TWIST;
+    (low + high >= PURITY && balanced).then(|| KEYS[row][column])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Framer;
+    use crate::g711::Law;
+    use crate::tone::sine;
+
+    const ALL: &str = "1234567890*#ABCD";
+
+    fn sound_of(keys: &str) -> Vec<i16> {
+        let mut dialer = Dialer::default();
+        dialer.press(keys);
+        std::iter::from_fn(|| dialer.next_frame()).flat_map(|frame| *frame.samples()).collect()
+    }
+
+    /// What is heard after the sound went over a telephone line.
+    fn heard(sound: &[i16]) -> String {
+        let mut detector = Detector::default();
+        let over_the_phone = |frame: Frame| Law::Mu.decode_frame(&Law::Mu.encode_frame(&frame)).expect("a frame");
+        Framer::default().push(sound).into_iter().filter_map(|frame| detector.push(&over_the_phone(frame))).collect()
+    }
+
+    #[test]
+    fn every_key_that_is_sent_is_heard_once_wherever_frames_are_cut() {
+        for late in [0, 1, 57, 80, 159] {
+            let sound = [vec![0; late], sound_of("1123w34567890*#ABCDD"), vec![0; 320]].concat();
+            assert_eq!(heard(&sound), "112334567890*#ABCDD", "{late} samples into a frame");
+        }
+    }
+
+    #[test]
+    fn tones_have_the_frequencies_and_times_of_the_standard() {
+        let sound = sound_of("5w#");
+        assert_eq!(sound.len(), (100 + 80 + 500 + 100 + 80) * 8);
+        let five = &sound[..800];
+        let (low, high) = (goertzel(five, 770.0), goertzel(five, 1_336.0));
+        assert!(low + high > 0.99 && high > low, "{low} {high}");
+        assert!(sound[800..(100 + 80 + 500) * 8].iter().all(|sample| *sample == 0));
+        let hash = &sound[680 * 8..780 * 8];
+        assert!(goertzel(hash, 941.0) + goertzel(hash, 1_477.0) > 0.99);
+    }
+
+    #[test]
+    fn quiet_distorted_and_twisted_tones_are_heard_and_other_sounds_are_not() {
+        let quiet: Vec<i16> = sound_of(ALL).iter().map(|sample| sample / 8).collect();
+        assert_eq!(heard(&quiet), ALL, "18 dB quieter");
+        let mix = |a: Vec<i16>, b: Vec<i16>| -> Vec<i16> { a.iter().zip(b).map(|(a, b)| a + b).collect() };
+        let key = |low: f64, high: f64| mix(sine(697.0, 8_000, low, 800), sine(1_209.0, 8_000, high, 800));
+        assert_eq!(heard(&key(0.3, 0.15)), "1", "6 dB of twist");
+        assert_eq!(heard(&key(0.4, 0.1)), "", "12 dB of twist");
+        let off = mix(sine(697.0 * 1.015, 8_000, 0.2, 800), sine(1_209.0 * 0.985, 8_000, 0.2, 800));
+        assert_eq!(heard(&off), "1", "1.5 % off must be accepted (ITU-T Q.24)");
+        assert_eq!(heard(&sine(697.0, 8_000, 0.3, 8_000)), "");
+        assert_eq!(heard(&mix(sine(350.0, 8_000, 0.3, 8_000), sine(440.0, 8_000, 0.3, 8_000))), "", "the dial tone");
+        assert_eq!(heard(&vec![0; 1_600]), "");
+    }
+
+    #[test]
+    fn what_is_no_key_is_not_pressed_and_keys_do_not_print() {
+        let mut dialer = Dialer::default();
+        dialer.press("x1 y");
+        assert_eq!(format!("{dialer:?}"), "Dialer(1 keys wait)");
+        assert!(is_key('D') && !is_key('w') && !is_key('a'));
+    }
+}

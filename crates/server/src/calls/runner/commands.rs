@@ -1,0 +1,112 @@
+//! What clients ask of the running conversation: taken from the database once, and done once or not at all.
+
+use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
+use switchhook_core::phone_number::PhoneNumber;
+
+use super::acts::CARRIER_ANSWER;
+use super::{Outcome, Runner};
+use crate::store::calls::commands::{self, Command};
+use crate::talk;
+
+impl Runner {
+    /// Does what waits in the database. What could not be read waits on.
+    pub(super) async fn obey(&mut self) {
+        let taken = match self.take_commands().await {
+            Ok(taken) => taken,
+            Err(error) => {
+                tracing::warn!(%error, "commands to this call could not be taken; trying again");
+                return;
+            }
+        };
+        for command in taken {
+            match command {
+                Command::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
+                Command::Dtmf { digits } => self.press(&digits),
+                Command::Transfer { to } => self.transfer(&to),
+            }
+        }
+    }
+
+    async fn take_commands(&self) -> Result<Vec<Command>, sqlx::Error> {
+        let mut tx = self.context.store.begin().await?;
+        let taken = commands::take_for_runner(&mut tx, &self.row).await?;
+        tx.commit().await?;
+        Ok(taken)
+    }
+
+    /// Has the carrier press keys, or the conversation where the carrier leaves it to us; in their order.
+    fn press(&mut self, digits: &str) {
+        self.keys.push_str(digits);
+        self.press_next();
+    }
+
+    fn press_next(&mut self) {
+        let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
+        if self.keys.is_empty() || std::mem::replace(&mut self.pressing, true) {
+            return;
+        }
+        let keys = std::mem::take(&mut self.keys);
+        self.start(async move {
+            let in_sound = match tokio::time::timeout(CARRIER_ANSWER, carrier.send_dtmf(&leg, &keys)).await {
+                Ok(None) => Some(keys),
+                Ok(Some(Ok(()))) => None,
+                Ok(Some(Err(error))) => {
+                    tracing::warn!(%error, "the carrier did not press keys");
+                    None
+                }
+                Err(_) => {
+                    tracing::warn!("the carrier did not answer a request to press keys");
+                    None
+                }
+            };
+            Some(Outcome::Keys { in_sound })
+        });
+    }
+
+    /// The carrier has answered for some keys: the next ones may follow.
+    pub(super) fn pressed(&mut self, in_sound: Option<String>) {
+        self.pressing = false;
+        if let Some(keys) = in_sound {
+            self.talk.tell(talk::Command::Dtmf(keys));
+        }
+        self.press_next();
+    }
+
+    /// Has the carrier pass the caller on, once at a time. The agent is silent until it has answered.
+    fn transfer(&mut self, to: &str) {
+        let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
+        let Ok(to) = to.parse::<PhoneNumber>() else {
+            tracing::error!("a command names a number that cannot be dialled");
+            return;
+        };
+        if std::mem::replace(&mut self.transferring, true) {
+            tracing::warn!("a transfer was asked for while another one is under way");
+            return;
+        }
+        self.talk.tell(talk::Command::TransferStarted);
+        self.start(async move {
+            let accepted = match tokio::time::timeout(CARRIER_ANSWER, carrier.transfer(&leg, &to)).await {
+                Ok(Ok(())) => true,
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, "the carrier refused a transfer");
+                    false
+                }
+                Err(_) => {
+                    tracing::warn!("the carrier did not answer a request to transfer");
+                    false
+                }
+            };
+            Some(Outcome::Transfer { accepted })
+        });
+    }
+
+    /// What the carrier's answer to a transfer means for the call.
+    pub(super) fn transferred(&mut self, accepted: bool) -> Option<CallInput> {
+        self.transferring = false;
+        if accepted {
+            return Some(CallInput::TalkEnded(TalkEnd::Transferred { by: EndedBy::Api }));
+        }
+        self.talk.tell(talk::Command::TransferRefused);
+        None
+    }
+}

@@ -1,0 +1,101 @@
+//! The public API, as a customer's program uses it.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use reqwest::header::{ACCEPT, RETRY_AFTER};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde_json::Value;
+
+/// More than one request ever needs.
+const DEADLINE: Duration = Duration::from_secs(20);
+/// A followed call ends long before.
+const FOLLOWED: Duration = Duration::from_secs(24 * 3600);
+
+/// Speaks to one service with one key. Clones share their connections.
+#[derive(Clone)]
+pub(super) struct Api {
+    http: reqwest::Client,
+    base: String,
+    key: String,
+}
+
+/// The service answered, and it was a refusal.
+#[derive(Debug, thiserror::Error)]
+#[error("{words}")]
+pub(super) struct Refused {
+    /// The status of the answer.
+    pub(super) status: StatusCode,
+    /// When it is worth another try.
+    pub(super) retry_after: Option<Duration>,
+    words: String,
+}
+
+impl Api {
+    /// With an address such as `http://127.0.0.1:8080`.
+    pub(super) fn new(base: &str, key: &str) -> anyhow::Result<Self> {
+        let base = base.trim_end_matches('/');
+        let url: url::Url = base.parse().with_context(|| format!("{base:?} is not an address"))?;
+        let here = match url.host() {
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            Some(url::Host::Domain(name)) => name == "localhost",
+            None => bail!("{base:?} names no host"),
+        };
+        let builder = reqwest::Client::builder().timeout(DEADLINE);
+        let http = if here { builder.no_proxy() } else { builder }.build()?;
+        Ok(Self { http, base: base.to_owned(), key: key.to_owned() })
+    }
+
+    pub(super) async fn get(&self, path: &str) -> anyhow::Result<Value> {
+        Ok(self.send(self.request(Method::GET, path)).await?.json().await?)
+    }
+
+    /// The `data` of a list.
+    pub(super) async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
+        match self.get(path).await?["data"].take() {
+            Value::Array(items) => Ok(items),
+            _ => bail!("{path} has no list"),
+        }
+    }
+
+    pub(super) async fn bytes(&self, path: &str) -> anyhow::Result<Vec<u8>> {
+        Ok(self.send(self.request(Method::GET, path)).await?.bytes().await?.to_vec())
+    }
+
+    pub(super) async fn create(&self, path: &str, body: Value) -> anyhow::Result<Value> {
+        Ok(self.send(self.request(Method::POST, path).json(&body)).await?.json().await?)
+    }
+
+    /// The id of what was made.
+    pub(super) async fn create_id(&self, path: &str, body: Value) -> anyhow::Result<String> {
+        let created = self.create(path, body).await?;
+        created["id"].as_str().map(str::to_owned).with_context(|| format!("{path} gave no id"))
+    }
+
+    /// A stream of server-sent events, from behind the event number `seen` on.
+    pub(super) async fn follow(&self, path: &str, seen: i64) -> anyhow::Result<Response> {
+        let request = self.request(Method::GET, path).header(ACCEPT, "text/event-stream");
+        self.send(request.header("Last-Event-ID", seen).timeout(FOLLOWED)).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.key)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
+        let silent = || {
+            format!("no service answers at {}: start one with `switchhook serve`, or name another address", self.base)
+        };
+        let response = request.send().await.map_err(reqwest::Error::without_url).with_context(silent)?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let refused: Value = response.json().await.unwrap_or_default();
+        let reason = refused["detail"].as_str().unwrap_or("no reason was given").trim_end_matches('.');
+        let words = format!("the service refused with {status}: {reason}");
+        Err(Refused { status, retry_after: seconds.map(Duration::from_secs), words }.into())
+    }
+}

@@ -1,0 +1,257 @@
+//! `switchhook call`: places a call through the API and follows it live.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use futures_util::StreamExt as _;
+use reqwest::{Response, StatusCode};
+use serde_json::{Map, Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::api::{Api, Refused};
+use super::screen::{Screen, text};
+use super::{Failure, output};
+use crate::providers::openai::sse::Events;
+
+/// Where a service on this machine listens.
+const HERE: &str = "http://127.0.0.1:8080";
+/// Between two looks at the transcript: half of the usual rate limit stays for others.
+const LOOK: Duration = Duration::from_secs(1);
+/// A live stream sends at least a comment in this time.
+const STREAM_SILENCE: Duration = Duration::from_secs(45);
+/// How long a service that went away is looked for before the call is left to itself.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whom to call, and who talks.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Whom to call: a number such as +12025550100, or a sip: URI.
+    to: String,
+    /// Who talks: the agent's name or id.
+    #[arg(long)]
+    agent: String,
+    /// Which of your numbers calls; needed when several can.
+    #[arg(long, value_name = "NUMBER")]
+    from: Option<String>,
+    /// A value for {{NAME}} in the agent's texts. May be given several times.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
+    variables: Vec<(String, String)>,
+    /// The service [default: SWITCHHOOK_URL, else http://127.0.0.1:8080].
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The API key; on a shared machine rather give it as SWITCHHOOK_API_KEY.
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("must be NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, Failure> {
+    let from_environment = |name: &str| std::env::var(name).ok().filter(|text| !text.trim().is_empty());
+    let url = args.url.clone().or_else(|| from_environment("SWITCHHOOK_URL")).unwrap_or_else(|| HERE.to_owned());
+    let no_key = "an API key is needed: give it with --key or as SWITCHHOOK_API_KEY. `switchhook seed` makes one for \
+                  development, `switchhook key create` another one for a tenant.";
+    let key = args.key.clone().or_else(|| from_environment("SWITCHHOOK_API_KEY"));
+    let key = key.ok_or_else(|| Failure::Usage(no_key.to_owned()))?;
+    let api = Api::new(&url, key.trim()).map_err(|error| Failure::Usage(format!("--url: {error:#}")))?;
+    let agent = agent_id(&api, &args.agent).await?;
+    let placed = api.create("/v1/calls", request(&args, &agent)).await.map_err(usage_if_invalid)?;
+    let id = placed["id"].as_str().context("the call has no id")?.to_owned();
+    let screen = Screen::new(json);
+    let interrupts = signal(SignalKind::interrupt())?;
+    let mut follower =
+        Follower { api: &api, id: &id, screen: &screen, lines: 0, seen: 0, interrupts, hanging_up: false };
+    if let Outcome::Left = follower.follow().await? {
+        let words = format!("left the call {id}, which may go on; `POST /v1/calls/{id}/hangup` ends it");
+        return Ok(output::failed(&words, 1));
+    }
+    let call = api.get(&format!("/v1/calls/{id}")).await?;
+    tell(&api, call, &screen, json).await
+}
+
+fn request(args: &Args, agent: &str) -> Value {
+    let mut request = json!({ "agent_id": agent, "to": args.to });
+    if let Some(from) = &args.from {
+        request["from"] = json!(from);
+    }
+    let variables: Map<_, _> = args.variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    if !variables.is_empty() {
+        request["variables"] = Value::Object(variables);
+    }
+    request
+}
+
+/// A number or variable that the service does not take is bad usage.
+fn usage_if_invalid(error: anyhow::Error) -> Failure {
+    match error.downcast_ref::<Refused>() {
+        Some(refused) if refused.status == StatusCode::UNPROCESSABLE_ENTITY => Failure::Usage(refused.to_string()),
+        _ => Failure::Failed(error),
+    }
+}
+
+async fn agent_id(api: &Api, wanted: &str) -> Result<String, Failure> {
+    let mut names = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = api.get(&format!("/v1/agents?limit=100{cursor}")).await?;
+        for agent in page["data"].as_array().into_iter().flatten() {
+            if agent["name"] == wanted || agent["id"] == wanted {
+                return Ok(text(&agent["id"]));
+            }
+            names.push(text(&agent["name"]));
+        }
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    let others = match names.as_slice() {
+        [] => {
+            "There are none yet: make one with `POST /v1/agents`, or with `switchhook seed` for development.".to_owned()
+        }
+        names => format!("There are: {}.", names.join(", ")),
+    };
+    Err(Failure::Usage(format!("there is no agent named {wanted:?}. {others}")))
+}
+
+/// How following a call came to its end.
+enum Outcome {
+    /// The call has ended.
+    Ended,
+    /// The person at the terminal did not want to wait.
+    Left,
+}
+
+/// Follows one call.
+struct Follower<'a> {
+    api: &'a Api,
+    id: &'a str,
+    screen: &'a Screen,
+    /// Lines of the transcript that were shown.
+    lines: usize,
+    /// The last event that was shown.
+    seen: i64,
+    /// Ctrl-C: the first one ends the call, the second one leaves it.
+    interrupts: Signal,
+    hanging_up: bool,
+}
+
+impl Follower<'_> {
+    async fn follow(&mut self) -> anyhow::Result<Outcome> {
+        let mut give_up = Instant::now() + PATIENCE;
+        loop {
+            let trouble = match self.api.follow(&format!("/v1/calls/{}/events", self.id), self.seen).await {
+                Ok(stream) if stream.status() == StatusCode::NO_CONTENT => return Ok(Outcome::Ended),
+                Ok(stream) => {
+                    if let Some(outcome) = self.watch(stream).await {
+                        return Ok(outcome);
+                    }
+                    give_up = Instant::now() + PATIENCE;
+                    None
+                }
+                Err(error) => Some(error),
+            };
+            if let Some(error) = trouble.filter(|_| Instant::now() > give_up) {
+                return Err(error.context(format!("the call {} could not be followed to its end", self.id)));
+            }
+            // The service was stopped, or has too many questions: it is asked again for what was not shown.
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                _ = self.interrupts.recv() => return Ok(Outcome::Left),
+            }
+        }
+    }
+
+    /// Shows what comes of a stream. Nothing when it broke off.
+    async fn watch(&mut self, stream: Response) -> Option<Outcome> {
+        let mut pieces = stream.bytes_stream();
+        let mut events = Events::default();
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                piece = tokio::time::timeout(STREAM_SILENCE, pieces.next()) => {
+                    let Ok(Some(Ok(piece))) = piece else { return None };
+                    for data in events.push(&piece) {
+                        let Ok(event) = serde_json::from_str::<Value>(&data) else { continue };
+                        if self.happened(&event).await {
+                            return Some(Outcome::Ended);
+                        }
+                    }
+                }
+                _ = looks.tick() => {
+                    let wait = self.show_lines().await;
+                    looks.reset_after(wait.unwrap_or(LOOK));
+                }
+                _ = self.interrupts.recv() => {
+                    if std::mem::replace(&mut self.hanging_up, true) {
+                        return Some(Outcome::Left);
+                    }
+                    output::note("Hanging up; Ctrl-C again leaves the call to itself.");
+                    self.hang_up();
+                }
+            }
+        }
+    }
+
+    /// Shows an event; whether it was the last.
+    async fn happened(&mut self, event: &Value) -> bool {
+        let last = matches!(event["event"].as_str(), Some("call.completed" | "call.failed"));
+        if last {
+            self.show_lines().await; // What was said was said before.
+        }
+        self.seen = event["sequence"].as_i64().unwrap_or(self.seen);
+        self.screen.event(event, &event["data"]);
+        last
+    }
+
+    /// Shows what was said since the last look. How long to wait for the next one, when the service says so.
+    async fn show_lines(&mut self) -> Option<Duration> {
+        match self.api.list(&format!("/v1/calls/{}/transcript", self.id)).await {
+            Ok(said) => {
+                said.iter().skip(self.lines).for_each(|line| self.screen.line(line));
+                self.lines = self.lines.max(said.len());
+                None
+            }
+            Err(error) => error.downcast_ref::<Refused>().and_then(|refused| refused.retry_after),
+        }
+    }
+
+    /// In a task of its own, so that the next Ctrl-C is heard.
+    fn hang_up(&self) {
+        let (api, path) = (self.api.clone(), format!("/v1/calls/{}/hangup", self.id));
+        tokio::spawn(async move {
+            if let Err(error) = api.create(&path, json!({})).await {
+                output::note(&format!("The call could not be ended: {error:#}."));
+            }
+        });
+    }
+}
+
+async fn tell(api: &Api, mut call: Value, screen: &Screen, json: bool) -> Result<ExitCode, Failure> {
+    let completed = call["status"] == "completed";
+    if json {
+        let id = text(&call["id"]);
+        call["transcript"] = api.list(&format!("/v1/calls/{id}/transcript")).await?.into();
+        output::json(&call)?;
+    } else {
+        screen.line_of("");
+        let length = format!("{}, {} s, {} turns", text(&call["status"]), call["duration_seconds"], call["turns"]);
+        screen.field("Call", &format!("{length}  {}", screen.dim(&text(&call["id"]))));
+        if !call["summary"].is_null() {
+            screen.field("Summary", &text(&call["summary"]));
+        }
+        if !call["outcome"].is_null() {
+            screen.field("Outcome", &call["outcome"].to_string());
+        }
+        if let Some(recording) = call["recording_url"].as_str() {
+            screen.field("Recording", recording);
+        }
+    }
+    Ok(if completed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,203 @@
+//! The network: the port, and the address by which carriers find this service.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode};
+use serde_json::Value;
+use switchhook_core::api_key::Environment;
+use switchhook_core::webhook::AddressPolicy;
+use tokio::net::TcpListener;
+use url::{Host, Url};
+
+use super::Finding;
+use crate::config::Config;
+use crate::outbound::{self, Names};
+
+const PORT: &str = "port";
+const PUBLIC: &str = "public address";
+const DNS: &str = "dns";
+/// Everything here is near or is our own.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Addresses that the operator chose are not judged.
+fn anywhere() -> AddressPolicy {
+    "0.0.0.0/0,::/0,http".parse().expect("a policy that a test reads")
+}
+
+fn client(config: &Config) -> Option<Client> {
+    outbound::builder(config, &anywhere()).ok()?.timeout(PATIENCE).build().ok()
+}
+
+/// Whether the port is free or ours, and the instance that answers there.
+pub(super) async fn port(config: &Config) -> (Finding, Option<String>) {
+    let listen = config.listen;
+    let problem = |words: String, mend: &str| (Finding::problem(PORT, words, mend), None);
+    match TcpListener::bind(listen).await {
+        Ok(_free) => (Finding::ok(PORT, format!("{listen} is free; the service does not run there.")), None),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => match instance_at(config, &local(listen)).await {
+            Probe::Instance(instance) => {
+                (Finding::ok(PORT, format!("The service runs and answers at {listen}.")), Some(instance))
+            }
+            _ => problem(
+                format!("{listen} is used by another process."),
+                "Stop that process, or choose another address with SWITCHHOOK_LISTEN.",
+            ),
+        },
+        Err(error) => problem(
+            format!("{listen} cannot be listened on: {error}."),
+            "Choose an address of this machine, and a port above 1023, with SWITCHHOOK_LISTEN.",
+        ),
+    }
+}
+
+/// The address by which this machine itself reaches what listens at `listen`.
+fn local(listen: SocketAddr) -> String {
+    let mut address = listen;
+    if listen.ip().is_unspecified() {
+        address.set_ip(if listen.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+    }
+    format!("http://{address}")
+}
+
+enum Probe {
+    /// A service of ours, and which.
+    Instance(String),
+    /// A service of ours whose `/healthz` is hidden.
+    Hidden,
+    /// Something else, or nothing; why.
+    Else(String),
+}
+
+async fn instance_at(config: &Config, base: &str) -> Probe {
+    let Some(client) = client(config) else { return Probe::Else("no HTTP client could be made".to_owned()) };
+    let get = async |path: &str| {
+        let response = client.get(format!("{base}{path}")).send().await.map_err(|error| innermost(&error))?;
+        let status = response.status();
+        let body: Value = response.json().await.unwrap_or_default();
+        Ok::<_, String>((status, body))
+    };
+    match get("/healthz").await {
+        Err(words) => Probe::Else(words),
+        Ok((_, body)) if body["instance"].is_string() => {
+            Probe::Instance(body["instance"].as_str().unwrap_or_default().to_owned())
+        }
+        Ok((status, _)) => match get("/v1/tenant").await {
+            Ok((StatusCode::UNAUTHORIZED, body)) if body["code"] == "unauthorized" => Probe::Hidden,
+            _ => Probe::Else(format!("something else answered with {status}")),
+        },
+    }
+}
+
+fn innermost(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error).to_string()
+}
+
+/// Whether carriers can reach this service. `here` is the instance that answers on this machine.
+pub(super) async fn public_address(config: &Config, here: Option<String>) -> Vec<Finding> {
+    let text = config.public_url.clone().unwrap_or_else(|| local(config.listen));
+    let base = text.trim_end_matches('/').to_owned();
+    let Ok(url) = base.parse::<Url>() else {
+        return vec![Finding::problem(PUBLIC, format!("{base} is not an address."), "Correct SWITCHHOOK_PUBLIC_URL.")];
+    };
+    let mut findings: Vec<_> = insecure(config, &url).into_iter().collect();
+    let name = match url.host() {
+        Some(Host::Ipv4(address)) if address.is_loopback() => None,
+        Some(Host::Ipv6(address)) if address.is_loopback() => None,
+        Some(Host::Domain("localhost")) | None => None,
+        Some(Host::Domain(name)) => Some(name.to_owned()),
+        Some(_) => Some(String::new()),
+    };
+    let Some(name) = name else {
+        let mend = "Set SWITCHHOOK_PUBLIC_URL to an address that the internet reaches; the simulator needs none.";
+        findings.push(Finding::warning(
+            PUBLIC,
+            format!("{base} is this machine only: carriers cannot reach it."),
+            mend,
+        ));
+        return findings;
+    };
+    if !name.is_empty() {
+        let dns = dns(config, &name).await;
+        let unknown = dns.mend.is_some();
+        findings.push(dns);
+        if unknown {
+            return findings;
+        }
+    }
+    findings.push(reached(&base, instance_at(config, &base).await, here));
+    findings
+}
+
+fn insecure(config: &Config, url: &Url) -> Option<Finding> {
+    let insecure = config.env == Environment::Prod && url.scheme() != "https";
+    insecure.then(|| {
+        let mend =
+            "Put a TLS proxy in front (docs/operations.md) and set SWITCHHOOK_PUBLIC_URL to its https:// address.";
+        Finding::problem(PUBLIC, "It is not https: keys, words and sound would cross the internet in the open.", mend)
+    })
+}
+
+async fn dns(config: &Config, name: &str) -> Finding {
+    let looked_up = tokio::time::timeout(PATIENCE, Names::new(config).vetted(name, &anywhere())).await;
+    match looked_up {
+        Ok(Ok(addresses)) => {
+            let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+            Finding::ok(DNS, format!("{name} is {}.", addresses.join(", ")))
+        }
+        _ => {
+            let mend =
+                "Add a DNS record for it, correct SWITCHHOOK_PUBLIC_URL, or check the name server (SWITCHHOOK_DNS).";
+            Finding::problem(DNS, format!("{name} cannot be resolved from here."), mend)
+        }
+    }
+}
+
+fn reached(base: &str, probe: Probe, here: Option<String>) -> Finding {
+    match (probe, here) {
+        (Probe::Instance(there), Some(here)) if there == here => {
+            Finding::ok(PUBLIC, format!("{base} leads to the service on this machine."))
+        }
+        (Probe::Instance(_), _) => Finding::warning(
+            PUBLIC,
+            format!("{base} leads to another instance of the service than the one on this machine."),
+            "Nothing, when several nodes share that address; else correct SWITCHHOOK_PUBLIC_URL or the proxy.",
+        ),
+        (Probe::Hidden, _) => Finding::ok(PUBLIC, format!("A service answers at {base} (which one, its proxy hides).")),
+        (Probe::Else(words), None) => Finding::warning(
+            PUBLIC,
+            format!("{base} does not lead to a service now ({words}), and none runs here."),
+            "Start the service and look again.",
+        ),
+        (Probe::Else(words), Some(_)) => Finding::problem(
+            PUBLIC,
+            format!("{base} does not lead to this service: {words}."),
+            "Check the proxy and the firewall. From here it may fail where it works from outside: then this is no problem.",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::doctor::Status;
+
+    #[test]
+    fn the_public_address_must_lead_here() {
+        let instance = |id: &str| Probe::Instance(id.to_owned());
+        let nothing = || Probe::Else("Connection refused".to_owned());
+        let here = || Some("1".to_owned());
+        for (probe, here, status) in [
+            (instance("1"), here(), Status::Ok),
+            (instance("2"), here(), Status::Warning),
+            (instance("2"), None, Status::Warning),
+            (Probe::Hidden, here(), Status::Ok),
+            (nothing(), None, Status::Warning),
+            (nothing(), here(), Status::Problem),
+        ] {
+            let finding = reached("https://calls.example.com", probe, here);
+            assert_eq!(finding.status, status, "{}", finding.detail);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What is stored: the database, and every tenant's connections and webhook endpoints.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, stream};
+use switchhook_core::id::ConnectionId;
+use tokio::time::Instant;
+use url::Url;
+
+use super::Finding;
+use crate::calls::setup::Setup;
+use crate::carrier::simulator::Simulator;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::http::connections::catalogue::{Kind, Provider};
+use crate::models::Models;
+use crate::providers::check::Check;
+use crate::providers::registry::Registry;
+use crate::store::connections::ConnectionRow;
+use crate::store::inspect::{self, Disabled, Schema};
+use crate::store::{Store, connections, tenants, webhooks};
+use crate::vault::Vault;
+
+const DATABASE: &str = "database";
+const CLOCK: &str = "clock";
+/// How far our clock and the database's may be apart before somebody should know, and before leases go wrong.
+const APART: Duration = Duration::from_secs(1);
+const FAR_APART: Duration = Duration::from_secs(5);
+/// Connections that are tried at the same time.
+const AT_ONCE: usize = 4;
+/// Rows of a page.
+const PAGE: i64 = 100;
+
+/// The database, and the store when more can be read from it.
+pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<Store>) {
+    let url = config.database_url();
+    if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !Path::new(path).exists()) {
+        let words = format!("{path} is not there yet; the first start makes it.");
+        return (vec![Finding::ok(DATABASE, words)], None);
+    }
+    let unreachable = |words: String| {
+        let mend = "Check SWITCHHOOK_DATABASE_URL, and that the server runs and lets this machine in.";
+        (vec![Finding::problem(DATABASE, words, mend)], None)
+    };
+    let store = match Store::connect(&url).await {
+        Ok(store) => store,
+        Err(error) => return unreachable(format!("{error:#}.")),
+    };
+    match looked_at(&store).await {
+        Ok((findings, true)) => (findings, Some(store)),
+        Ok((findings, false)) => (findings, None),
+        Err(error) => unreachable(format!("It does not answer as it should: {error}.")),
+    }
+}
+
+/// What is found, and whether this program knows the schema.
+async fn looked_at(store: &Store) -> Result<(Vec<Finding>, bool), sqlx::Error> {
+    let mut conn = store.read().await?;
+    let schema = inspect::schema(&mut conn).await?;
+    let mut findings = vec![schema_finding(schema)];
+    let asked = Instant::now();
+    if let Some(theirs) = inspect::clock(&mut conn).await? {
+        let ours = Clock::system().now();
+        let apart = ours.since(theirs).max(theirs.since(ours)).saturating_sub(asked.elapsed());
+        findings.push(clock_finding(apart));
+    }
+    Ok((findings, schema.version == schema.newest))
+}
+
+fn schema_finding(schema: Schema) -> Finding {
+    let Schema { version, newest } = schema;
+    if version > newest {
+        let detail = format!("It answers, but its schema is {version} and this program knows {newest}.");
+        return Finding::problem(DATABASE, detail, "Install the version of the program that the other nodes run.");
+    }
+    if version < newest {
+        let detail = format!("It answers; its schema is {version} and will be {newest} after the next start.");
+        return Finding::warning(DATABASE, detail, "Start the service, or run `switchhook migrate`.");
+    }
+    Finding::ok(DATABASE, format!("It answers, and its schema is up to date ({version})."))
+}
+
+fn clock_finding(apart: Duration) -> Finding {
+    let detail = format!("This machine's clock and the database's are {} ms apart.", apart.as_millis());
+    let mend = "Set both by NTP: who owns a call is decided by times.";
+    match apart {
+        apart if apart >= FAR_APART => Finding::problem(CLOCK, detail, mend),
+        apart if apart >= APART => Finding::warning(CLOCK, detail, mend),
+        _ => Finding::ok(CLOCK, detail),
+    }
+}
+
+/// Every active tenant's connections, tried for real, and webhook endpoints.
+pub(super) async fn tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) -> Vec<Finding> {
+    match try_tenants(config, store, vault).await {
+        Ok(findings) => findings,
+        Err(error) => vec![Finding::problem("tenants", format!("{error:#}."), "Look again when the database is well.")],
+    }
+}
+
+async fn try_tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) -> anyhow::Result<Vec<Finding>> {
+    let mut rows = Vec::new();
+    let mut findings = Vec::new();
+    let mut conn = store.read().await?;
+    let all = tenants::list_for_operator(&mut conn).await?;
+    for tenant in all.iter().filter(|tenant| tenant.active) {
+        let mut before = None;
+        loop {
+            let page = connections::list(&mut conn, tenant.tenant(), before, PAGE).await?;
+            before = page.last().map(|row| row.id);
+            let last = i64::try_from(page.len()).unwrap_or(0) <= PAGE;
+            rows.extend(page.into_iter().map(|row| (tenant.name.clone(), row)));
+            if last {
+                break;
+            }
+        }
+        let endpoints = webhooks::list(&mut conn, tenant.tenant(), None, PAGE).await?;
+        if let Some(vault) = &vault
+            && endpoints.iter().any(|endpoint| endpoint.secrets(vault, Clock::system().now()).is_err())
+        {
+            let name = format!("webhook secrets of {}", tenant.name);
+            let mend = "Start the service with the master key that it had before, or make the endpoints again.";
+            findings.push(Finding::problem(name, "They were sealed with another master key.", mend));
+        }
+    }
+    let disabled = inspect::disabled_webhooks_for_operator(&mut conn).await?;
+    drop(conn);
+    findings.extend(disabled.iter().map(disabled_finding));
+    match vault {
+        Some(vault) => findings.extend(tried(config, vault, rows).await?),
+        None if rows.iter().any(|(_, row)| row.credentials.is_some()) => {
+            let mend = "Give back the key that the service had before: what was sealed with it opens with no other.";
+            findings.push(Finding::problem("credentials", "There are some, and no master key to open them.", mend));
+        }
+        None => {}
+    }
+    Ok(findings)
+}
+
+async fn tried(config: &Arc<Config>, vault: Vault, rows: Vec<(String, ConnectionRow)>) -> anyhow::Result<Vec<Finding>> {
+    let providers = Registry::new(config, Models::new(&config.data_dir))?;
+    let setup = Setup::new(config.clone(), vault, providers, Simulator::new());
+    let setup = &setup;
+    let tries = rows.into_iter().map(|(tenant, row)| async move { connection(setup, &tenant, &row).await });
+    Ok(stream::iter(tries).buffered(AT_ONCE).collect().await)
+}
+
+async fn connection(setup: &Setup, tenant: &str, row: &ConnectionRow) -> Finding {
+    let name = format!("connection {} of {tenant}", row.name);
+    let provider = Provider::named(&row.provider);
+    if provider.is_none_or(|provider| !provider.usable) {
+        let detail = format!("This version cannot use {} yet.", row.provider);
+        return Finding::warning(name, detail, "Nothing; calls with it fail as config_error until a later version.");
+    }
+    let carries = provider.is_some_and(|provider| provider.offers(Kind::Carrier));
+    let checks = setup.check(row, carries).await;
+    let told = |ok: bool| {
+        let told: Vec<_> =
+            checks.iter().filter(|check| check.ok == ok).map(|check: &Check| check.detail.as_str()).collect();
+        told.join(" ")
+    };
+    if checks.iter().all(|check| check.ok) {
+        return Finding::ok(name, told(true));
+    }
+    let id = ConnectionId::from_uuid(row.id);
+    let mend = format!("Do what it says, or correct it with PATCH /v1/connections/{id}.");
+    if row.provider == "local" {
+        // It may be there without being used, and the models are spoken of above.
+        return Finding::warning(name, told(false), mend);
+    }
+    Finding::problem(name, told(false), mend)
+}
+
+fn disabled_finding(endpoint: &Disabled) -> Finding {
+    let host = endpoint.url.parse::<Url>().ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+    let reason = endpoint.disabled_reason.as_deref().unwrap_or("somebody disabled it").trim_end_matches('.');
+    Finding::warning(
+        format!("webhook {} of {}", endpoint.id, endpoint.tenant),
+        format!("The endpoint at {host} gets no deliveries: {reason}."),
+        format!("When it is well again: PATCH /v1/webhooks/{} with {{\"enabled\": true}}.", endpoint.id),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::doctor::Status;
+
+    #[test]
+    fn schemas_and_clocks_are_judged() {
+        for (version, status) in [(3, Status::Ok), (1, Status::Warning), (0, Status::Warning), (4, Status::Problem)] {
+            assert_eq!(schema_finding(Schema { version, newest: 3 }).status, status, "schema {version}");
+        }
+        for (ms, status) in [(20, Status::Ok), (1_500, Status::Warning), (60_000, Status::Problem)] {
+            assert_eq!(clock_finding(Duration::from_millis(ms)).status, status, "{ms} ms apart");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `POST /v1/calls/{id}/dtmf`.
+
+use axum::extract::State;
+use serde::Deserialize;
+use switchhook_core::agent::FieldError;
+use switchhook_core::id::CallId;
+use switchhook_media::dtmf::is_key;
+use utoipa::ToSchema;
+
+use super::CallResource;
+use super::command::{self, Answer, Asks};
+use crate::http::HttpState;
+use crate::http::answer::WithWarnings;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::extract::{JsonBytes, PathId};
+use crate::store::calls::commands::Command;
+
+const MAX_DIGITS: usize = 64;
+
+/// Keys to press.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct SendDtmf {
+    /// `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[0-9*#A-Dw]+$", example = "1w2#")]
+    digits: String,
+}
+
+impl Asks for SendDtmf {
+    fn command(self) -> Result<Command, FieldError> {
+        let wrong = |message: &str| Err(FieldError::new("digits", message));
+        match self.digits {
+            digits if digits.is_empty() => wrong("must not be empty"),
+            digits if digits.chars().any(|key| key != 'w' && !is_key(key)) => {
+                wrong("may have 0 to 9, *, #, A to D and w (a pause of half a second) only")
+            }
+            digits if digits.len() > MAX_DIGITS => wrong("must be at most 64 characters"),
+            digits => Ok(Command::Dtmf { digits }),
+        }
+    }
+}
+
+/// Presses keys in the running conversation, as callers of a telephone menu do.
+///
+/// What the agent is saying waits while the tones are on the line.
+#[utoipa::path(
+    post, path = "/calls/{id}/dtmf", tag = "Calls", request_body = SendDtmf,
+    params(("id" = uuid::Uuid, Path, description = "The call")),
+    responses(
+        (status = 200, description = "The call; the keys will be pressed", body = WithWarnings<CallResource>),
+        (status = 409, description = "The call is not in progress", body = ErrorBody),
+        NotFound,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+pub(super) async fn dtmf(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<CallId>,
+    body: Result<JsonBytes, ApiError>,
+) -> Answer {
+    command::give::<SendDtmf>(state, tenant, id, body).await
+}

@@ -1,0 +1,66 @@
+//! `POST /v1/calls/{id}/say`.
+
+use axum::extract::State;
+use serde::Deserialize;
+use switchhook_core::agent::FieldError;
+use switchhook_core::id::CallId;
+use utoipa::ToSchema;
+
+use super::CallResource;
+use super::command::{self, Answer, Asks};
+use crate::http::HttpState;
+use crate::http::answer::WithWarnings;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::extract::{JsonBytes, PathId};
+use crate::store::calls::commands::Command;
+
+const MAX_TEXT: usize = 2_000;
+
+/// Something to say.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Say {
+    /// The words, at least one.
+    #[schema(min_length = 1, max_length = 2000, example = "A colleague will join us in a minute.")]
+    text: String,
+    /// Say it at once, instead of what the agent is saying or thinking about. Without it the agent finishes its answer first.
+    /// Either way nobody talks over the caller.
+    #[serde(default)]
+    interrupt: bool,
+}
+
+impl Asks for Say {
+    fn command(self) -> Result<Command, FieldError> {
+        let text = self.text.trim();
+        let wrong = |message: &str| Err(FieldError::new("text", message));
+        match text {
+            text if !text.contains(char::is_alphanumeric) => wrong("must have words"),
+            text if text.chars().count() > MAX_TEXT => wrong("must be at most 2000 characters"),
+            text => Ok(Command::Say { text: text.to_owned(), interrupt: self.interrupt }),
+        }
+    }
+}
+
+/// Has the agent say something in the running conversation.
+///
+/// It is part of the conversation: the transcript shows it as far as it was heard, and the language model knows of it. An agent
+/// that is already saying goodbye says no more.
+#[utoipa::path(
+    post, path = "/calls/{id}/say", tag = "Calls", request_body = Say,
+    params(("id" = uuid::Uuid, Path, description = "The call")),
+    responses(
+        (status = 200, description = "The call; the agent will say it", body = WithWarnings<CallResource>),
+        (status = 409, description = "The call is not in progress", body = ErrorBody),
+        NotFound,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+pub(super) async fn say(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<CallId>,
+    body: Result<JsonBytes, ApiError>,
+) -> Answer {
+    command::give::<Say>(state, tenant, id, body).await
+}

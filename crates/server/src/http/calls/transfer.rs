@@ -1,0 +1,55 @@
+//! `POST /v1/calls/{id}/transfer`.
+
+use axum::extract::State;
+use serde::Deserialize;
+use switchhook_core::agent::FieldError;
+use switchhook_core::id::CallId;
+use switchhook_core::phone_number::PhoneNumber;
+use utoipa::ToSchema;
+
+use super::CallResource;
+use super::command::{self, Answer, Asks};
+use crate::http::HttpState;
+use crate::http::answer::WithWarnings;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::extract::{JsonBytes, PathId};
+use crate::store::calls::commands::Command;
+
+/// Whom to pass the caller on to.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Transfer {
+    /// A number in E.164 form, or a `sip:` URI.
+    #[schema(value_type = String, example = "+12025550142")]
+    to: PhoneNumber,
+}
+
+impl Asks for Transfer {
+    fn command(self) -> Result<Command, FieldError> {
+        Ok(Command::Transfer { to: self.to.reveal().to_owned() })
+    }
+}
+
+/// Passes the caller on to somebody else, without announcing them (a cold transfer).
+///
+/// The agent falls silent and the carrier is asked. When it agrees, the call ends as `completed` with `end_reason` `transferred`,
+/// and the line lives on without us. When it does not, the agent says so in a sentence and the conversation goes on.
+#[utoipa::path(
+    post, path = "/calls/{id}/transfer", tag = "Calls", request_body = Transfer,
+    params(("id" = uuid::Uuid, Path, description = "The call")),
+    responses(
+        (status = 200, description = "The call; its carrier will be asked", body = WithWarnings<CallResource>),
+        (status = 409, description = "The call is not in progress", body = ErrorBody),
+        NotFound,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+pub(super) async fn transfer(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<CallId>,
+    body: Result<JsonBytes, ApiError>,
+) -> Answer {
+    command::give::<Transfer>(state, tenant, id, body).await
+}

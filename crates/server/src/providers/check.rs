@@ -1,0 +1,171 @@
+//! Trying a connection for real: each thing that a provider can do is done once, small.
+//!
+//! What a provider offers is tried through its trait, so a new provider is tried without a line here.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use switchhook_core::conversation::{Message, Role};
+use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
+use switchhook_media::g711::Law;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use utoipa::ToSchema;
+
+use super::registry::Provider;
+use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
+use crate::carrier::simulator::recordings;
+
+/// How long everything may take.
+pub const DEADLINE: Duration = Duration::from_secs(15);
+/// As much of an answer as proves that there are answers. Some servers refuse to write fewer tokens.
+const TOKENS: u32 = 16;
+/// What is recognised: a short line of the simulated caller.
+const LINE: &str = "hello";
+/// What is spoken.
+const WORD: &str = "Hello.";
+
+/// One thing that was tried.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Check {
+    /// `settings`, `carrier`, `language_model`, `speech_to_text` or `text_to_speech`.
+    #[schema(example = "language_model")]
+    pub name: &'static str,
+    /// Whether it worked.
+    pub ok: bool,
+    /// What came of it, in a sentence.
+    #[schema(example = "It answered.")]
+    pub detail: String,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+impl Check {
+    /// Something that is wrong without having been tried.
+    #[must_use]
+    pub fn failed(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { name, ok: false, detail: detail.into(), duration_ms: 0 }
+    }
+
+    /// Does `work` within [`DEADLINE`]; it says in a sentence what it found, or what is wrong.
+    pub async fn of(name: &'static str, work: impl Future<Output = Result<String, String>>) -> Self {
+        Self::within(DEADLINE, name, work).await
+    }
+
+    async fn within(
+        deadline: Duration,
+        name: &'static str,
+        work: impl Future<Output = Result<String, String>>,
+    ) -> Self {
+        let began = Instant::now();
+        let late = || Err(format!("There was no answer within {} seconds.", deadline.as_secs()));
+        let result = tokio::time::timeout(deadline, work).await.unwrap_or_else(|_| late());
+        let ok = result.is_ok();
+        let detail = result.unwrap_or_else(|words| words);
+        let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Self { name, ok, detail, duration_ms }
+    }
+}
+
+/// Tries everything that `provider` offers, all at the same time.
+pub async fn provider(provider: &Provider) -> Vec<Check> {
+    let language_model = async {
+        match provider.clone().llm() {
+            Ok(llm) => Some(Check::of("language_model", think(&*llm)).await),
+            Err(_) => None,
+        }
+    };
+    let speech_to_text = async {
+        match provider.clone().stt() {
+            Ok(stt) => Some(Check::of("speech_to_text", hear(&*stt)).await),
+            Err(_) => None,
+        }
+    };
+    let text_to_speech = async {
+        match provider.clone().tts() {
+            Ok(tts) => Some(Check::of("text_to_speech", speak(&*tts)).await),
+            Err(_) => None,
+        }
+    };
+    let (first, second, third) = tokio::join!(language_model, speech_to_text, text_to_speech);
+    [first, second, third].into_iter().flatten().collect()
+}
+
+fn sentence(error: &ProviderError) -> String {
+    format!("{}.", error.to_string().trim_end_matches('.'))
+}
+
+/// The first piece of an answer is enough: dropping the request cancels the rest.
+async fn think(llm: &dyn Llm) -> Result<String, String> {
+    let request = LlmRequest {
+        model: None,
+        messages: vec![Message::new(Role::System, "You answer with one word."), Message::new(Role::User, "Say yes.")],
+        tools: Vec::new(),
+        temperature: None,
+        max_tokens: Some(TOKENS),
+    };
+    let (events, mut answer) = mpsc::channel(8);
+    let mut asking = std::pin::pin!(llm.answer(request, events));
+    let answered = || Ok("It answered.".to_owned());
+    tokio::select! {
+        biased;
+        Some(_) = answer.recv() => answered(),
+        result = &mut asking => match result {
+            Ok(_) => answered(),
+            Err(error) => Err(sentence(&error)),
+        },
+    }
+}
+
+async fn speak(tts: &dyn Tts) -> Result<String, String> {
+    let request =
+        TtsRequest { text: WORD.to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+    let (audio, mut pieces) = mpsc::channel::<TtsAudio>(8);
+    let listening = async {
+        let mut samples = 0;
+        while let Some(piece) = pieces.recv().await {
+            samples += piece.samples.len();
+        }
+        samples
+    };
+    match tokio::join!(tts.speak(request, audio), listening) {
+        (Ok(_), 0) => Err("It spoke without any sound.".to_owned()),
+        (Ok(_), samples) => Ok(format!("It spoke a word in {} ms of sound.", samples / 8)),
+        (Err(error), _) => Err(sentence(&error)),
+    }
+}
+
+async fn hear(stt: &dyn Stt) -> Result<String, String> {
+    let (events, mut heard) = mpsc::channel(64);
+    let options = SttOptions { language: "en-US".to_owned(), ..SttOptions::default() };
+    let mut session = stt.open(options, events).await.map_err(|error| sentence(&error))?;
+    let line = recordings::line(LINE).expect("a shipped recording");
+    session.speech_started();
+    for bytes in line.bytes().chunks_exact(FRAME_SAMPLES) {
+        let frame = Law::Mu.decode_frame(bytes).unwrap_or(Frame::silence());
+        session.audio(&CallerAudio(frame));
+    }
+    session.speech_stopped(0);
+    loop {
+        match heard.recv().await {
+            Some(SttEvent::Final { text, .. }) if text.trim().is_empty() => {
+                return Err("It heard no words in a recorded one.".to_owned());
+            }
+            Some(SttEvent::Final { .. }) => return Ok("It understood a recorded word.".to_owned()),
+            Some(SttEvent::Failed { words, .. }) => return Err(format!("{}.", words.trim_end_matches('.'))),
+            Some(SttEvent::Partial { .. } | SttEvent::TurnJudged) => {}
+            None => return Err("It stopped without having said anything.".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_does_not_answer_is_a_failed_check_and_not_a_hang() {
+        let check = Check::within(Duration::from_millis(20), "carrier", std::future::pending()).await;
+        assert!(!check.ok && check.duration_ms >= 20 && check.detail.contains("no answer"), "{check:?}");
+    }
+}

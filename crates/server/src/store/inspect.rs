@@ -1,0 +1,75 @@
+//! Looking at a database from outside, for an operator who wants to know whether it is well.
+
+use sqlx::FromRow;
+use switchhook_core::Timestamp;
+use uuid::Uuid;
+
+use super::{Conn, Dialect, on};
+
+/// How far a schema has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// The newest migration that was made; 0 when there is none.
+    pub version: i64,
+    /// The newest one that this program knows.
+    pub newest: i64,
+}
+
+/// Where the schema stands.
+///
+/// # Errors
+/// When the database fails.
+pub async fn schema(conn: &mut Conn) -> Result<Schema, sqlx::Error> {
+    const SQL: &str = "SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations";
+    const SQLITE: &str = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
+    const POSTGRES: &str = "SELECT COUNT(*) FROM pg_tables WHERE tablename = '_sqlx_migrations' \
+        AND schemaname = ANY (current_schemas(FALSE))";
+    let (there, newest) = match conn.dialect() {
+        Dialect::Sqlite => (SQLITE, newest(&sqlx::migrate!("migrations/sqlite"))),
+        Dialect::Postgres => (POSTGRES, newest(&sqlx::migrate!("migrations/postgres"))),
+    };
+    let there: i64 = on!(conn, |c| sqlx::query_scalar(there).fetch_one(c).await)?;
+    let version = if there == 0 { 0 } else { on!(conn, |c| sqlx::query_scalar(SQL).fetch_one(c).await)? };
+    Ok(Schema { version, newest })
+}
+
+fn newest(migrator: &sqlx::migrate::Migrator) -> i64 {
+    migrator.iter().map(|migration| migration.version).max().unwrap_or(0)
+}
+
+/// The database's own time; `None` where it has none but ours.
+///
+/// # Errors
+/// When the database fails.
+pub async fn clock(conn: &mut Conn) -> Result<Option<Timestamp>, sqlx::Error> {
+    const SQL: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
+    if conn.dialect() == Dialect::Sqlite {
+        return Ok(None);
+    }
+    let micros: i64 = on!(conn, |c| sqlx::query_scalar(SQL).fetch_one(c).await)?;
+    Ok(Some(Timestamp::from_micros(micros)))
+}
+
+/// A webhook endpoint that gets nothing.
+#[derive(FromRow)]
+pub struct Disabled {
+    /// Its id.
+    pub id: Uuid,
+    /// Its address; the path may hold secrets.
+    pub url: String,
+    /// Why, when the service did it.
+    pub disabled_reason: Option<String>,
+    /// The tenant's name.
+    pub tenant: String,
+}
+
+/// Every webhook endpoint of active tenants that is not enabled.
+///
+/// # Errors
+/// When the database fails.
+pub async fn disabled_webhooks_for_operator(conn: &mut Conn) -> Result<Vec<Disabled>, sqlx::Error> {
+    const SQL: &str = "SELECT webhooks.id, webhooks.url, webhooks.disabled_reason, tenants.name AS tenant FROM webhooks \
+        JOIN tenants ON tenants.id = webhooks.tenant_id WHERE webhooks.enabled = FALSE AND tenants.active = TRUE \
+        ORDER BY webhooks.id LIMIT 100";
+    on!(conn, |c| sqlx::query_as(SQL).fetch_all(c).await)
+}
