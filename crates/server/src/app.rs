@@ -75,13 +75,14 @@ impl Service {
         };
         if config.has_role(Role::Calls) {
             let providers = Registry::new(&config, models)?;
+            let simulator = simulator(&config)?;
             service.speech = Some(providers.local_speech());
             let context = Context {
                 store: store.clone(),
                 clock: clock.clone(),
                 config: config.clone(),
                 hints: hints.clone(),
-                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, Simulator::new())),
+                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, simulator)),
                 node: NodeId::new(clock.now(), clock::random()),
                 live: service.live.clone(),
                 runners: TaskTracker::new(),
@@ -156,6 +157,11 @@ impl Service {
         }
         self.store.close().await;
     }
+}
+
+fn simulator(config: &Config) -> anyhow::Result<Simulator> {
+    let Some(path) = &config.simulator_dial_log else { return Ok(Simulator::new()) };
+    Simulator::with_dial_log(path).with_context(|| format!("the dial log {} cannot be opened", path.display()))
 }
 
 async fn serve(listener: TcpListener, router: axum::Router, stop: CancellationToken) {
