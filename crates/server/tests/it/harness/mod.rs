@@ -1,6 +1,7 @@
 //! The whole service in a struct, and a client that speaks to it as customers do.
 
 pub(crate) mod database;
+pub(crate) mod postgres;
 pub(crate) mod process;
 
 use std::path::Path;
