@@ -97,6 +97,12 @@ impl Client {
         Self { http: reqwest::Client::builder().no_proxy().build().expect("a client"), base, key }
     }
 
+    /// Whose requests a balancer of connections gives to one node after another.
+    pub(crate) fn with_a_connection_for_each_request(base: String, key: String) -> Self {
+        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
+        Self { http, base, key }
+    }
+
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.key)
     }
