@@ -48,6 +48,10 @@ macro_rules! on {
 }
 pub(crate) use on;
 
+/// Connections to PostgreSQL of a [`Store`] that was opened, and of one that is kept [apart](Store::apart).
+const FOR_REQUESTS: u32 = 16;
+const FOR_WORKERS: u32 = 8;
+
 /// Has PostgreSQL undo a transaction that stands still for 5 s. A node that was stopped, or whose machine is gone, would
 /// otherwise keep its locks, and other nodes would wait for them: for a tenant's turn, or to renew their leases.
 const DEAD_HANDS: &str = "SET idle_in_transaction_session_timeout = 5000";
@@ -115,7 +119,7 @@ impl Store {
             let options: PgConnectOptions =
                 url.parse().context("the database URL is not a valid postgres:// address")?;
             let pool = PgPoolOptions::new()
-                .max_connections(32)
+                .max_connections(FOR_REQUESTS)
                 .acquire_timeout(Duration::from_secs(10))
                 .after_connect(|connection, _| Box::pin(async move { connection.execute(DEAD_HANDS).await.map(drop) }))
                 .connect_with(options)
@@ -125,6 +129,19 @@ impl Store {
         } else {
             anyhow::bail!("the database URL must start with sqlite:// or postgres://")
         }
+    }
+
+    /// The same database over connections of its own: work that must go on, such as renewing leases, is not to queue behind
+    /// requests. On SQLite everybody takes turns on one connection anyway, and the turns are short and in order.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self(match &self.0 {
+            Backend::Sqlite { .. } => self.0.clone(),
+            Backend::Postgres(pool) => {
+                let options = pool.options().clone().max_connections(FOR_WORKERS);
+                Backend::Postgres(options.connect_lazy_with((*pool.connect_options()).clone()))
+            }
+        })
     }
 
     async fn migrate(&self) -> anyhow::Result<()> {

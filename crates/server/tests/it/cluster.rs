@@ -113,6 +113,11 @@ impl Member {
     }
 }
 
+/// Changes of an agent that let silent callers stay on the line for as long as a test takes.
+fn patient() -> Value {
+    json!({ "silence": { "hangup_after_seconds": null } })
+}
+
 /// A receiver for every event, and the id of its endpoint.
 async fn witness(client: &Client) -> (Witness, String) {
     let witness = Witness::start(1).await;

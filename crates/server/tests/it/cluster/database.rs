@@ -40,7 +40,7 @@ async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_
     tell(&format!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
     assert_eq!((served.wrong, served.unanswered), (Vec::new(), 0));
     let history = cluster.judge(&client, &webhook, served.acknowledged, &witness).await;
-    assert!(history.calls.len() > 50, "there was a load");
+    assert!(history.calls.len() > 20, "there was a load");
     for member in &members {
         assert!(!member.node.log().contains("panicked"), "{}", member.node.log());
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use switchhook::store::{Store, tenants};
 
-use super::{Cluster, count, place, shown, tell, until, witness};
+use super::{Cluster, count, patient, place, shown, tell, until, witness};
 
 /// From the death of a node to the end of every call that it held.
 const TAKEN_OVER: Duration = Duration::from_secs(30);
@@ -16,7 +16,7 @@ const STOPPED: Duration = Duration::from_secs(20);
 async fn a_node_is_killed_with_fifty_live_calls_and_all_are_over_within_thirty_seconds() {
     let cluster = Cluster::new(&["--rate-limit", "100000", "--concurrent-calls", "60"]).await;
     let doomed = cluster.start();
-    let agent = doomed.client.scripted_agent(json!({})).await;
+    let agent = doomed.client.scripted_agent(patient()).await;
     let (witness, webhook) = witness(&doomed.client).await;
     let placed = place(&doomed.client, &agent.id, "+12025550109", 50).await;
     until("all are live", TAKEN_OVER, async || count(&doomed.client, "in_progress").await == 50).await;
@@ -37,7 +37,7 @@ async fn a_node_is_killed_with_fifty_live_calls_and_all_are_over_within_thirty_s
 async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_calls() {
     let cluster = Cluster::new(&["--rate-limit", "100000", "--concurrent-calls", "60"]).await;
     let stopped = cluster.start();
-    let agent = stopped.client.scripted_agent(json!({})).await;
+    let agent = stopped.client.scripted_agent(patient()).await;
     let (witness, webhook) = witness(&stopped.client).await;
     let mut placed = place(&stopped.client, &agent.id, "+12025550109", 8).await;
     until("they talk", TAKEN_OVER, async || count(&stopped.client, "in_progress").await == 8).await;
@@ -78,7 +78,7 @@ async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_
 async fn a_node_that_stands_still_inside_a_transaction_holds_nobody_up_for_long() {
     let cluster = Cluster::new(&["--rate-limit", "100000"]).await;
     let node = cluster.start();
-    let agent = node.client.scripted_agent(json!({})).await;
+    let agent = node.client.scripted_agent(patient()).await;
     // As a process that is stopped between two statements.
     let store = Store::open(&cluster.database).await.expect("the database is there");
     let mut tx = store.begin().await.expect("a transaction");

@@ -6,9 +6,13 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
+use switchhook_core::Timestamp;
 
-use super::{Cluster, Member, count, witness};
+use super::{Cluster, Member, count, patient, witness};
 use crate::harness::{Agent, Client, text};
+
+/// By when an accepted call is dialled, on a machine that is busy with a burst of requests.
+const SOON: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_200_racing_requests_as_many_are_admitted_as_the_limit_says_and_retry_after_is_true() {
@@ -37,12 +41,18 @@ async fn of_200_racing_requests_as_many_are_admitted_as_the_limit_says_and_retry
 async fn of_racing_calls_exactly_as_many_are_accepted_as_the_quotas_allow() {
     let cluster = Cluster::new(&["--rate-limit", "100000", "--concurrent-calls", "10"]).await;
     let members = cluster.three();
-    let agent = members[0].client.scripted_agent(json!({})).await;
+    let agent = members[0].client.scripted_agent(patient()).await;
     let body = json!({ "agent_id": agent.id, "to": "+12025550109" });
     let clients = members.each_ref().map(|member| member.client.clone());
 
     let (accepted, others) = race(&clients, 1_000, &body).await;
     assert_eq!((accepted.len(), others), (10, BTreeMap::from([("quota_exceeded".to_owned(), 990)])));
+    for call in &accepted {
+        let dialled = clients[0].wait_for(call, |call| !call["dialing_at"].is_null()).await;
+        let at = |field: &str| Timestamp::parse(&text(&dialled[field])).expect("a time");
+        let waited = at("dialing_at").since(at("created_at"));
+        assert!(waited < SOON, "the burst kept the call waiting: {waited:.1?}");
+    }
     for call in &accepted[..3] {
         clients[0].post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
         clients[0].wait_for_end(call).await;
@@ -53,7 +63,7 @@ async fn of_racing_calls_exactly_as_many_are_accepted_as_the_quotas_allow() {
 
     let (_, key) = cluster.tenant(&["--rate-limit", "100000", "--concurrent-calls", "1000", "--monthly-calls", "25"]);
     let clients = clients.map(|client| Client::new(client.base, key.clone()));
-    let Agent { id } = clients[0].scripted_agent(json!({})).await;
+    let Agent { id } = clients[0].scripted_agent(patient()).await;
     let (accepted, others) = race(&clients, 150, &json!({ "agent_id": id, "to": "+12025550111" })).await;
     assert_eq!((accepted.len(), others), (25, BTreeMap::from([("quota_exceeded".to_owned(), 125)])));
     let (_, usage) = clients[2].get("/v1/tenant").await;
@@ -65,7 +75,7 @@ async fn a_hundred_racing_identical_requests_make_one_call() {
     let cluster = Cluster::new(&["--rate-limit", "100000"]).await;
     let members = cluster.three();
     let client = &members[0].client;
-    let agent = client.scripted_agent(json!({})).await;
+    let agent = client.scripted_agent(patient()).await;
     let (witness, webhook) = witness(client).await;
     let place = async |member: &Member, to: &str| {
         let body = json!({ "agent_id": agent.id, "to": to });

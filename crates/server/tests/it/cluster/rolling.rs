@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::balancer::Balancer;
-use super::{Cluster, count, place, until, witness};
+use super::{Cluster, count, patient, place, until, witness};
 use crate::crash::load::{Load, Nodes};
 
 const SOON: Duration = Duration::from_secs(15);
@@ -14,7 +14,7 @@ const SOON: Duration = Duration::from_secs(15);
 async fn a_rolling_restart_drops_no_call_and_refuses_no_request() {
     let cluster = Cluster::new(&["--rate-limit", "1000000", "--concurrent-calls", "150"]).await;
     let first = cluster.start();
-    let agent = first.client.scripted_agent(json!({})).await;
+    let agent = first.client.scripted_agent(patient()).await;
     let (witness, webhook) = witness(&first.client).await;
     // They are on the first node, because there is no other yet.
     let mut placed = place(&first.client, &agent.id, "+12025550109", 5).await;
