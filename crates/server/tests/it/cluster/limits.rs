@@ -1,6 +1,7 @@
 //! The rate limit, the quotas and idempotency are decided in the database, so they are exact over all nodes.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -8,7 +9,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 
-use super::{Cluster, Member, count, patient, witness};
+use super::{Cluster, Member, count, patient, tell, witness};
 use crate::harness::{Agent, Client, text};
 
 /// By when an accepted call is dialled, on a machine that is busy with a burst of requests.
@@ -101,6 +102,7 @@ async fn a_hundred_racing_identical_requests_make_one_call() {
 /// Sends the same request so often, all at the same time, and each again until it is decided: the accepted calls, and how
 /// often each code was answered instead.
 async fn race(clients: &[Client; 3], requests: usize, body: &Value) -> (Vec<String>, BTreeMap<String, usize>) {
+    let again = AtomicUsize::new(0);
     let decide = async |client: &Client| loop {
         let answer = client.request(Method::POST, "/v1/calls").json(body).send().await.expect("an answer");
         let (status, wait) = (answer.status().as_u16(), retry_after(&answer));
@@ -108,11 +110,12 @@ async fn race(clients: &[Client; 3], requests: usize, body: &Value) -> (Vec<Stri
         match status {
             201 => return Ok(text(&shown["id"])),
             // So many at once may be too many for the database's connections, and nothing has happened then.
-            503 if wait.is_some() => {}
+            503 if wait.is_some() => drop(again.fetch_add(1, Ordering::Relaxed)),
             _ => return Err((status, wait, text(&shown["code"]))),
         }
     };
     let decided = join_all((0..requests).map(|n| decide(&clients[n % 3]))).await;
+    tell(&format!("{requests} racing requests were sent {} times more after a 503", again.into_inner()));
     let (mut accepted, mut refused) = (Vec::new(), BTreeMap::new());
     for one in decided {
         match one {
