@@ -4,8 +4,8 @@
 #   ci/with-postgres.sh cargo nextest run -p switchhook
 #
 # The server lives in a temporary folder and listens on a Unix socket there, so that neither a port nor another server can be
-# in its way. Its address is in SWITCHHOOK_TEST_POSTGRES. It keeps nothing: it does not wait for the disk, and it is stopped and
-# deleted when the command ends. The exit code is the command's.
+# in its way. Its address is in SWITCHHOOK_TEST_POSTGRES. It does not wait for the disk, unless --durable is the first argument:
+# then it is set up as it comes, for measuring. It is stopped and deleted when the command ends. The exit code is the command's.
 set -euo pipefail
 
 die() {
@@ -13,7 +13,12 @@ die() {
     exit 1
 }
 
-[ $# -gt 0 ] || die "usage: ci/with-postgres.sh COMMAND [ARGUMENT…]"
+careless="-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+if [ "${1:-}" = --durable ]; then
+    careless=
+    shift
+fi
+[ $# -gt 0 ] || die "usage: ci/with-postgres.sh [--durable] COMMAND [ARGUMENT…]"
 
 # The newest installation in Debian's place, else whatever is on the PATH.
 bin=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1) || true
@@ -59,7 +64,7 @@ quietly() {
 }
 quietly "$bin/initdb" -D "$folder/data" -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync
 quietly "$bin/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w -t 60 \
-    -o "-k $folder -c listen_addresses= -c max_connections=400 -c fsync=off -c synchronous_commit=off -c full_page_writes=off" \
+    -o "-k $folder -c listen_addresses= -c max_connections=400 $careless" \
     start
 
 export SWITCHHOOK_TEST_POSTGRES="postgres://postgres@localhost/postgres?host=$folder"

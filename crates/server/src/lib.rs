@@ -8,6 +8,7 @@ pub mod carrier;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod gather;
 pub mod hints;
 pub mod http;
 pub mod lifecycle;

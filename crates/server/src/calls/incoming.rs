@@ -1,14 +1,14 @@
 //! Calls that arrive: written down with their first event, owned by the node they arrived at, and answered.
 
-use switchhook_core::call::{Call, CallEffect, Direction, Timing};
+use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 
 use super::runner::{self, Takeover};
 use super::{Context, LEASE};
+use crate::store::agents;
 use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::numbers::NumberRow;
-use crate::store::{agents, events};
 
 /// Who calls whom.
 pub struct Arrival {
@@ -35,11 +35,6 @@ pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Option<CallR
     let mut tx = context.store.begin().await?;
     let tenant = TenantId::from_uuid(arrival.number.tenant_id);
     let Some(agent) = agents::get(&mut tx, tenant, arrival.agent).await? else { return Ok(None) };
-    let (_, effects) = Call::inbound(now, arrival.carrier_call_id, Timing::default());
-    let change = effects
-        .into_iter()
-        .find_map(|effect| if let CallEffect::Commit(change) = effect { Some(change) } else { None });
-    let change = change.expect("a new call is a commit");
     let new = NewCall {
         id: arrival.call,
         tenant,
@@ -55,10 +50,9 @@ pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Option<CallR
         created_at: now,
         due_at: now,
     };
-    calls::insert(&mut tx, &new, &change).await?;
-    let mut row = calls::own_for_arrival(&mut tx, arrival.call, context.node, now + LEASE).await?;
-    events::record(&mut tx, now, tenant, &row.facts()?, EventKind::CallReceived).await?;
-    row.event_count += 1;
+    let row = new.row(Call::inbound(now, arrival.carrier_call_id, Timing::default()));
+    calls::create(&mut tx, tenant, &[row], EventKind::CallReceived).await?;
+    let row = calls::own_for_arrival(&mut tx, arrival.call, context.node, now + LEASE).await?;
     tx.commit().await?;
     context.hints.webhooks.notify_one();
     if let Some(entered) = context.live.enter(arrival.call) {

@@ -134,6 +134,8 @@ impl Runner {
             let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
             let input = tokio::select! {
                 biased;
+                // First: whatever else goes on, no call outlives its deadline.
+                () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
                 Some(order) = entered.orders.recv() => match order {
                     Order::HangUp => Some(CallInput::HangUpRequested),
                     Order::Drain => Some(CallInput::Drain),
@@ -147,9 +149,11 @@ impl Runner {
                     }
                     Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
                 },
-                failure = not_ready(&mut self.prepared) => Some(CallInput::TalkEnded(talking::failed(&failure))),
+                failure = not_ready(&mut self.prepared) => {
+                    self.prepared = None; // It has failed once and for all.
+                    Some(CallInput::TalkEnded(talking::failed(&failure)))
+                }
                 Some(outcome) = self.outcomes.1.recv() => Some(self.came_of(outcome).await?),
-                () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
             };
             if let Some(input) = input {
                 self.handle(input).await?;

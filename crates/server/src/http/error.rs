@@ -1,5 +1,7 @@
 //! One shape for every error (R10 of the contract): `detail` is always one plain sentence.
 
+use std::sync::Arc;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -189,14 +191,27 @@ impl ApiError {
 }
 
 /// A database that is away or busy is a 503, anything else unexpected of it a 500; the reason goes to the log.
-impl From<sqlx::Error> for ApiError {
-    fn from(error: sqlx::Error) -> Self {
-        tracing::error!(error = %error, "the database failed a request");
-        if crate::store::is_unavailable(&error) {
+impl From<&sqlx::Error> for ApiError {
+    fn from(error: &sqlx::Error) -> Self {
+        tracing::error!(%error, "the database failed a request");
+        if crate::store::is_unavailable(error) {
             let detail = "The database is not available at the moment. Try again.";
             return Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail).retry_after(1);
         }
         Self::internal()
+    }
+}
+
+impl From<sqlx::Error> for ApiError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+/// The error of a batch, which all in it share.
+impl From<Arc<sqlx::Error>> for ApiError {
+    fn from(error: Arc<sqlx::Error>) -> Self {
+        Self::from(&*error)
     }
 }
 

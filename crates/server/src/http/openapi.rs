@@ -1,7 +1,7 @@
 //! The OpenAPI document and a page that shows it.
 
-use axum::Json;
 use axum::Router;
+use axum::body::Bytes;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -47,9 +47,11 @@ pub fn openapi() -> OpenApi {
 }
 
 pub(super) fn routes() -> Router<HttpState> {
-    let document = openapi();
+    // As bytes that all connections share: a handler is cloned for each of them.
+    let document = Bytes::from(openapi().to_json().expect("the document is plain data"));
+    let json = [(CONTENT_TYPE, "application/json")];
     Router::new()
-        .route("/openapi.json", get(async move || Json(document.clone())))
+        .route("/openapi.json", get(async move || (json, document.clone())))
         .route("/docs", get(page))
         .route("/docs/docs.js", get(async || ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)))
         .route("/docs/docs.css", get(async || ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)))

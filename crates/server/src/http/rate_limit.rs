@@ -22,7 +22,8 @@ pub(super) async fn enforce(
     next: Next,
 ) -> Result<Response, ApiError> {
     let limit = tenant.limits.rate_per_minute;
-    let decision = rate::admit(&state.store, tenant.id, limit, state.clock.now()).await?;
+    let wish = rate::Request { limit, at: state.clock.now() };
+    let decision = state.admissions.submit(tenant.id, wish).await?;
     let mut response = match decision {
         Decision::Admitted { .. } => next.run(request).await,
         Decision::Refused { retry_after_seconds } => refusal(limit, retry_after_seconds).into_response(),

@@ -7,12 +7,14 @@ use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::auth::LastUsed;
+use super::calls::Accept;
 use super::metrics;
 use crate::calls::Context;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::gather::Gather;
 use crate::hints::Hints;
-use crate::store::Store;
+use crate::store::{Store, rate};
 use crate::vault::Vault;
 
 /// Everything that a handler may need. Clones share it.
@@ -35,6 +37,12 @@ pub struct HttpState {
     pub last_used: LastUsed,
     /// Whether the service is stopping.
     pub draining: Draining,
+    /// Decides about the request rate.
+    #[from_ref(skip)]
+    pub(super) admissions: Gather<rate::Admit>,
+    /// Creates calls.
+    #[from_ref(skip)]
+    pub(super) acceptances: Gather<Accept>,
     pub(super) metrics: PrometheusHandle,
 }
 
@@ -49,6 +57,8 @@ impl HttpState {
     #[must_use]
     pub fn new(store: Store, clock: Clock, config: Arc<Config>, vault: Vault, hints: Hints) -> Self {
         Self {
+            admissions: Gather::new(rate::Admit(store.clone())),
+            acceptances: Gather::new(Accept::new(store.clone(), clock.clone(), config.clone())),
             store,
             clock,
             config,

@@ -82,13 +82,18 @@ async fn show(State(state): State<HttpState>, tenant: Tenant) -> Result<Json<Ten
     let now = state.clock.now();
     let mut conn = state.store.read().await?;
     let row = tenants::get(&mut conn, tenant.id).await?.ok_or_else(ApiError::unauthorized)?;
-    let (in_use, used) = calls::count_for_quota(&mut conn, tenant.id, quota::month_start(now)).await?;
+    let all = quota::Usage { concurrent_calls: u32::MAX, monthly_calls: u32::MAX };
+    let usage = calls::count_for_quota(&mut conn, tenant.id, quota::month_start(now), all).await?;
     let limits = row.limits(&state.config);
     Ok(Json(TenantResource {
         id: row.id,
         name: row.name,
-        concurrent_calls: ConcurrentCalls { limit: limits.concurrent_calls, in_use },
-        monthly_calls: MonthlyCalls { limit: limits.monthly_calls, used, resets_at: quota::next_month_start(now) },
+        concurrent_calls: ConcurrentCalls { limit: limits.concurrent_calls, in_use: usage.concurrent_calls },
+        monthly_calls: MonthlyCalls {
+            limit: limits.monthly_calls,
+            used: usage.monthly_calls,
+            resets_at: quota::next_month_start(now),
+        },
         rate_limit: RateLimit { limit: limits.rate_per_minute, window_seconds: WINDOW.as_secs() },
         created_at: Timestamp::from_micros(row.created_at),
     }))

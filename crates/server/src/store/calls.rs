@@ -9,9 +9,11 @@ use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, Limits};
 use switchhook_core::call::{Change, Direction, EndReason, EndedBy, Ending, ErrorCode, Snapshot, Status};
 use switchhook_core::event::CallFacts;
-use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
+use switchhook_core::id::{CallId, TenantId};
+use switchhook_core::quota::Usage;
 use uuid::Uuid;
 
+use super::events::{self, Happened};
 use super::{Conn, Dialect, Tx, on};
 
 /// A row of `calls`.
@@ -91,36 +93,6 @@ pub struct Overrides {
     /// The limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-}
-
-/// A call to be written for the first time.
-pub struct NewCall {
-    /// Its id.
-    pub id: CallId,
-    /// Whose it is.
-    pub tenant: TenantId,
-    /// Who placed it.
-    pub direction: Direction,
-    /// Who talks.
-    pub agent: AgentId,
-    /// Which version of it.
-    pub agent_version: i64,
-    /// The tenant's number, when it is a known one.
-    pub number: Option<NumberId>,
-    /// The carrier connection.
-    pub connection: ConnectionId,
-    /// Its provider.
-    pub provider: String,
-    /// Who calls.
-    pub from: String,
-    /// Who is called.
-    pub to: String,
-    /// The rest.
-    pub request: CallRequest,
-    /// Now.
-    pub created_at: Timestamp,
-    /// When to dial.
-    pub due_at: Timestamp,
 }
 
 /// What is known only once a conversation is over.
@@ -221,45 +193,15 @@ impl CallRow {
     }
 }
 
+mod create;
 mod facts;
 mod leases;
 
+pub use create::{NewCall, create};
 pub use leases::{
     Claim, claim_abandoned_for_recovery, claim_due_for_dialer, hand_back_for_node, hangup_requests_for_node,
     own_for_arrival, renew_leases_for_node, take_over,
 };
-
-/// Writes a new call. Its first event is recorded by the caller, in the same transaction.
-///
-/// # Errors
-/// When the database fails.
-pub async fn insert(tx: &mut Tx, call: &NewCall, change: &Change) -> Result<(), sqlx::Error> {
-    const SQL: &str = "INSERT INTO calls (id, tenant_id, status, direction, agent_id, agent_version, number_id, \
-        connection_id, provider, from_number, to_number, request, created_at, due_at, deadline, dialing_at, \
-        carrier_call_id, hangup_reported, duration_seconds, turns, event_count, lease_token) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, FALSE, 0, 0, 0, 0)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(call.id.uuid())
-        .bind(call.tenant.uuid())
-        .bind(change.status.as_str())
-        .bind(call.direction.as_str())
-        .bind(call.agent.uuid())
-        .bind(call.agent_version)
-        .bind(call.number.map(NumberId::uuid))
-        .bind(call.connection.uuid())
-        .bind(&call.provider)
-        .bind(&call.from)
-        .bind(&call.to)
-        .bind(Json(&call.request))
-        .bind(call.created_at.as_micros())
-        .bind(call.due_at.as_micros())
-        .bind(change.deadline.map(Timestamp::as_micros))
-        .bind(change.dialing_at.map(Timestamp::as_micros))
-        .bind(&change.carrier_call_id)
-        .execute(c)
-        .await
-        .map(drop))
-}
 
 /// One call of a tenant.
 ///
@@ -376,20 +318,30 @@ pub async fn list(
     })
 }
 
-/// How many calls of the tenant are queued, dialling or in progress, and how many it has placed since `month`.
+/// What a tenant uses: its calls that are queued, dialling or in progress, and those that it has placed since `month`. Neither
+/// is counted beyond `at_most`: to know that a limit is reached, not all rows need be read.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn count_for_quota(conn: &mut Conn, tenant: TenantId, month: Timestamp) -> Result<(u32, u32), sqlx::Error> {
-    const LIVE: &str =
-        "SELECT COUNT(*) FROM calls WHERE tenant_id = $1 AND status IN ('queued', 'dialing', 'in_progress')";
-    const MONTH: &str =
-        "SELECT COUNT(*) FROM calls WHERE tenant_id = $1 AND direction = 'outbound' AND created_at >= $2";
-    let live: i64 = on!(conn, |c| sqlx::query_scalar(LIVE).bind(tenant.uuid()).fetch_one(c).await)?;
-    let month: i64 =
-        on!(conn, |c| sqlx::query_scalar(MONTH).bind(tenant.uuid()).bind(month.as_micros()).fetch_one(c).await)?;
+pub async fn count_for_quota(
+    conn: &mut Conn,
+    tenant: TenantId,
+    month: Timestamp,
+    at_most: Usage,
+) -> Result<Usage, sqlx::Error> {
+    const SQL: &str = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM calls \
+            WHERE tenant_id = $1 AND status IN ('queued', 'dialing', 'in_progress') LIMIT $3) AS live), \
+        (SELECT COUNT(*) FROM (SELECT 1 FROM calls \
+            WHERE tenant_id = $1 AND direction = 'outbound' AND created_at >= $2 LIMIT $4) AS placed)";
+    let (live, placed): (i64, i64) = on!(conn, |c| sqlx::query_as(SQL)
+        .bind(tenant.uuid())
+        .bind(month.as_micros())
+        .bind(i64::from(at_most.concurrent_calls))
+        .bind(i64::from(at_most.monthly_calls))
+        .fetch_one(c)
+        .await)?;
     let count = |rows: i64| u32::try_from(rows).unwrap_or(u32::MAX);
-    Ok((count(live), count(month)))
+    Ok(Usage { concurrent_calls: count(live), monthly_calls: count(placed) })
 }
 
 /// Notes that somebody asked for the end of a call; its runner looks for this.
@@ -412,12 +364,36 @@ pub async fn transcript(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)
 }
 
-/// Writes a change under the lease of `row`, as it was last read or written. `None` means that the lease is lost, or that
-/// this change was written before: see [`applied_for_runner`].
+/// Writes a change and its events under the lease of `row`, as it was last read or written. `None` means that the lease is
+/// lost, or that this change was written before: see [`applied_for_runner`].
 ///
 /// # Errors
 /// When the database fails.
 pub async fn apply_for_runner(
+    tx: &mut Tx,
+    row: &CallRow,
+    change: &Change,
+    wrap_up: Option<&WrapUp>,
+    now: Timestamp,
+) -> Result<Option<CallRow>, sqlx::Error> {
+    let Some(written) = update(tx, row, change, wrap_up).await? else { return Ok(None) };
+    let facts = written.facts()?;
+    let before = row.status()?;
+    let happened: Vec<_> = (row.event_count + 1..)
+        .zip(&change.events)
+        .map(|(sequence, kind)| {
+            // What is told before the end happened before it.
+            let status = if change.status.is_terminal() && !kind.is_terminal() { before } else { change.status };
+            Happened { at: now, facts: CallFacts { status, ..facts.clone() }, kind: *kind, sequence }
+        })
+        .collect();
+    if !happened.is_empty() {
+        events::write(tx, row.tenant(), &happened).await?;
+    }
+    Ok(Some(written))
+}
+
+async fn update(
     tx: &mut Tx,
     row: &CallRow,
     change: &Change,
@@ -433,7 +409,7 @@ pub async fn apply_for_runner(
         sip_code = COALESCE($17, sip_code), hangup_reported = (hangup_reported OR $18), \
         turns = COALESCE($19, turns), summary = COALESCE($20, summary), outcome = COALESCE($21, outcome), \
         latency = COALESCE($22, latency), usage = COALESCE($23, usage), recording = COALESCE($24, recording), \
-        answered_by = COALESCE($25, answered_by), hung_up_by = COALESCE($26, hung_up_by) \
+        answered_by = COALESCE($25, answered_by), hung_up_by = COALESCE($26, hung_up_by), event_count = event_count + $28 \
         WHERE id = $1 AND lease_token = $2 AND event_count = $27 AND status IN ('queued', 'dialing', 'in_progress') RETURNING *";
     let error = change.ending.as_ref().and_then(Ending::error);
     let hangup = change.hangup.as_ref();
@@ -465,6 +441,7 @@ pub async fn apply_for_runner(
         .bind(wrap_up.and_then(|w| w.answered_by))
         .bind(hangup.and_then(|hangup| hangup.hung_up_by).map(EndedBy::as_str))
         .bind(row.event_count)
+        .bind(i64::try_from(change.events.len()).unwrap_or(0))
         .fetch_optional(c)
         .await)
 }

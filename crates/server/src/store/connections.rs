@@ -134,6 +134,15 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
+/// The provider of one connection.
+///
+/// # Errors
+/// When the database fails.
+pub async fn provider(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<Option<String>, sqlx::Error> {
+    const SQL: &str = "SELECT provider FROM connections WHERE tenant_id = $1 AND id = $2";
+    on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+}
+
 /// A page of a tenant's connections, newest first, and one row more when there are more.
 ///
 /// # Errors

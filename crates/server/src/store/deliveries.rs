@@ -1,5 +1,6 @@
-//! Deliveries: what customers see of them. What the worker does with them under a lease is in [`queue`].
+//! Deliveries: what customers see of them. What the worker does with them under a lease is in [`queue`] and [`outcome`].
 
+pub mod outcome;
 pub mod queue;
 
 use sqlx::{FromRow, QueryBuilder};
@@ -7,7 +8,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use uuid::Uuid;
 
-use super::{Conn, Tx, on};
+use super::{Conn, Tx, chunks, on};
 
 /// The words of `deliveries.state`.
 pub const STATES: [&str; 5] = ["pending", "sending", "succeeded", "failed", "canceled"];
@@ -56,25 +57,28 @@ pub struct NewDelivery<'a> {
     pub now: Timestamp,
 }
 
-/// Puts a delivery into the queue.
+/// Puts deliveries into the queue.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn insert(tx: &mut Tx, new: &NewDelivery<'_>) -> Result<(), sqlx::Error> {
-    const SQL: &str = "INSERT INTO deliveries (id, tenant_id, webhook_id, call_id, sequence, event, body, state, \
-        attempts, next_attempt_at, lease_token, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', 0, $8, 0, $8)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(new.id.uuid())
-        .bind(new.tenant.uuid())
-        .bind(new.webhook.uuid())
-        .bind(new.of.map(|(call, _)| call.uuid()))
-        .bind(new.of.and_then(|(_, sequence)| sequence))
-        .bind(new.event)
-        .bind(&new.body)
-        .bind(new.now.as_micros())
-        .execute(c)
-        .await
-        .map(drop))
+pub async fn insert(tx: &mut Tx, new: &[NewDelivery<'_>]) -> Result<(), sqlx::Error> {
+    for chunk in chunks(new) {
+        on!(tx, |c| {
+            let mut query = QueryBuilder::new(
+                "INSERT INTO deliveries (id, tenant_id, webhook_id, call_id, sequence, event, body, state, attempts, \
+                 next_attempt_at, lease_token, created_at) ",
+            );
+            query.push_values(chunk, |mut values, new| {
+                values.push_bind(new.id.uuid()).push_bind(new.tenant.uuid()).push_bind(new.webhook.uuid());
+                values.push_bind(new.of.map(|(call, _)| call.uuid()));
+                values.push_bind(new.of.and_then(|(_, sequence)| sequence));
+                values.push_bind(new.event).push_bind(&new.body).push("'pending'").push("0");
+                values.push_bind(new.now.as_micros()).push("0").push_bind(new.now.as_micros());
+            });
+            query.build().execute(c).await.map(drop)
+        })?;
+    }
+    Ok(())
 }
 
 /// Which deliveries to list.

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::FromRow;
 use sqlx::types::Json;
+use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use switchhook_core::event::{CallFacts, DeliveryBody, EventData, EventKind};
 use switchhook_core::id::{CallId, DeliveryId, EventId, TenantId, WebhookId};
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::deliveries::{self, NewDelivery};
-use super::{Conn, Tx, on};
+use super::{Conn, Tx, chunks, on};
 use crate::clock;
 
 /// An event of a call, as the API shows it.
@@ -39,67 +39,64 @@ impl EventRow {
     }
 }
 
-/// Records an event of the call that `facts` tells of, and a delivery to each enabled endpoint that wants it. Part of the
-/// transaction that changed the call: either all of it happened, or nothing.
+/// Something that happened to a call.
+pub struct Happened {
+    /// When.
+    pub at: Timestamp,
+    /// The call as it is then.
+    pub facts: CallFacts,
+    /// What.
+    pub kind: EventKind,
+    /// Its number in the call.
+    pub sequence: i64,
+}
+
+/// Writes events of one tenant's calls, and a delivery of each to every enabled endpoint that wants it. Part of the transaction
+/// that changed the calls: either all of it happened, or nothing.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn record(
-    tx: &mut Tx,
-    now: Timestamp,
-    tenant: TenantId,
-    facts: &CallFacts,
-    kind: EventKind,
-) -> Result<(), sqlx::Error> {
-    let sequence = next_sequence(tx, facts.call_id).await?;
-    let data = EventData::new(kind, facts, u32::try_from(sequence).unwrap_or(u32::MAX));
-    insert(tx, now, tenant, facts.call_id, sequence, kind, &data).await?;
-    for webhook in wanting(tx, tenant, kind).await? {
-        let id = DeliveryId::new(now, clock::random());
-        let body = DeliveryBody { id, event: kind.as_str(), created: now, data: &data }.to_bytes();
-        let of = Some((facts.call_id, Some(sequence)));
-        let delivery = NewDelivery { id, tenant, webhook, of, event: kind.as_str(), body, now };
-        deliveries::insert(tx, &delivery).await?;
+pub async fn write(tx: &mut Tx, tenant: TenantId, happened: &[Happened]) -> Result<(), sqlx::Error> {
+    let endpoints = endpoints(tx, tenant).await?;
+    let (mut events, mut new) = (Vec::new(), Vec::new());
+    for one in happened {
+        let call = one.facts.call_id;
+        let data = EventData::new(one.kind, &one.facts, u32::try_from(one.sequence).unwrap_or(u32::MAX));
+        for (webhook, _) in endpoints.iter().filter(|(_, filter)| filter.matches(one.kind)) {
+            let id = DeliveryId::new(one.at, clock::random());
+            let body = DeliveryBody { id, event: one.kind.as_str(), created: one.at, data: &data }.to_bytes();
+            let of = Some((call, Some(one.sequence)));
+            new.push(NewDelivery { id, tenant, webhook: *webhook, of, event: one.kind.as_str(), body, now: one.at });
+        }
+        events.push((one, data));
     }
-    Ok(())
+    for chunk in chunks(&events) {
+        insert(tx, tenant, chunk).await?;
+    }
+    deliveries::insert(tx, &new).await
 }
 
-async fn next_sequence(tx: &mut Tx, call: CallId) -> Result<i64, sqlx::Error> {
-    const SQL: &str = "UPDATE calls SET event_count = event_count + 1 WHERE id = $1 RETURNING event_count";
-    on!(tx, |c| sqlx::query_scalar(SQL).bind(call.uuid()).fetch_one(c).await)
+async fn insert(tx: &mut Tx, tenant: TenantId, events: &[(&Happened, EventData)]) -> Result<(), sqlx::Error> {
+    on!(tx, |c| {
+        let mut query =
+            QueryBuilder::new("INSERT INTO events (id, tenant_id, call_id, sequence, event, data, created_at) ");
+        query.push_values(events, |mut values, (one, data)| {
+            values.push_bind(EventId::new(one.at, clock::random()).uuid()).push_bind(tenant.uuid());
+            values.push_bind(one.facts.call_id.uuid()).push_bind(one.sequence).push_bind(one.kind.as_str());
+            values.push_bind(Json(data)).push_bind(one.at.as_micros());
+        });
+        query.build().execute(c).await.map(drop)
+    })
 }
 
-async fn insert(
-    tx: &mut Tx,
-    now: Timestamp,
-    tenant: TenantId,
-    call: CallId,
-    sequence: i64,
-    kind: EventKind,
-    data: &EventData,
-) -> Result<(), sqlx::Error> {
-    const SQL: &str = "INSERT INTO events (id, tenant_id, call_id, sequence, event, data, created_at) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(EventId::new(now, clock::random()).uuid())
-        .bind(tenant.uuid())
-        .bind(call.uuid())
-        .bind(sequence)
-        .bind(kind.as_str())
-        .bind(Json(data))
-        .bind(now.as_micros())
-        .execute(c)
-        .await
-        .map(drop))
-}
-
-/// The enabled endpoints of a tenant that want events of this kind.
-async fn wanting(tx: &mut Tx, tenant: TenantId, kind: EventKind) -> Result<Vec<WebhookId>, sqlx::Error> {
+/// The enabled endpoints of a tenant, and which events they want.
+async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Vec<(WebhookId, EventFilter)>, sqlx::Error> {
     const SQL: &str = "SELECT id, events FROM webhooks WHERE tenant_id = $1 AND enabled = TRUE ORDER BY id";
-    let endpoints: Vec<(Uuid, Json<Vec<String>>)> =
-        on!(tx, |c| sqlx::query_as(SQL).bind(tenant.uuid()).fetch_all(c).await)?;
-    let wants = |names: &[String]| EventFilter::parse(names).is_ok_and(|filter| filter.matches(kind));
-    Ok(endpoints.into_iter().filter(|(_, names)| wants(names)).map(|(id, _)| WebhookId::from_uuid(id)).collect())
+    let rows: Vec<(Uuid, Json<Vec<String>>)> = on!(tx, |c| sqlx::query_as(SQL).bind(tenant.uuid()).fetch_all(c).await)?;
+    let known = |(id, names): (Uuid, Json<Vec<String>>)| {
+        EventFilter::parse(&names.0).ok().map(|filter| (WebhookId::from_uuid(id), filter))
+    };
+    Ok(rows.into_iter().filter_map(known).collect())
 }
 
 #[derive(FromRow)]

@@ -1,13 +1,14 @@
 //! Answers kept so that a repeated request repeats its answer and nothing else.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::FromRow;
+use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::idempotency::IdempotencyKey;
 
-use super::{Conn, Tx, on};
+use super::{Conn, Tx, chunks, on};
 
 /// How long an answer is kept.
 pub const KEPT: Duration = Duration::from_secs(72 * 3600);
@@ -17,6 +18,8 @@ const BATCH: i64 = 500;
 /// A kept answer.
 #[derive(FromRow)]
 pub struct Stored {
+    /// The key that the client chose.
+    pub key: String,
     /// Of the request that was answered.
     pub fingerprint: Vec<u8>,
     /// The HTTP status.
@@ -27,40 +30,49 @@ pub struct Stored {
     pub body: Vec<u8>,
 }
 
-/// The answer kept under a tenant's key.
+/// The answers kept under those of a tenant's keys that have one.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn get(conn: &mut Conn, tenant: TenantId, key: &IdempotencyKey) -> Result<Option<Stored>, sqlx::Error> {
-    const SQL: &str =
-        "SELECT fingerprint, status, location, body FROM idempotency_keys WHERE tenant_id = $1 AND key = $2";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(key.as_str()).fetch_optional(c).await)
+pub async fn get_all(conn: &mut Conn, tenant: TenantId, keys: &[&IdempotencyKey]) -> Result<Vec<Stored>, sqlx::Error> {
+    let mut all = Vec::new();
+    for chunk in chunks(keys) {
+        let found: Vec<Stored> = on!(conn, |c| {
+            let mut query = QueryBuilder::new(
+                "SELECT key, fingerprint, status, location, body FROM idempotency_keys WHERE tenant_id = ",
+            );
+            query.push_bind(tenant.uuid()).push(" AND key IN (");
+            let mut list = query.separated(", ");
+            for key in chunk {
+                list.push_bind(key.as_str());
+            }
+            query.push(")");
+            query.build_query_as().fetch_all(c).await
+        })?;
+        all.extend(found);
+    }
+    Ok(all)
 }
 
-/// Keeps an answer. The caller has locked the tenant and found none.
+/// Keeps answers. The caller has locked the tenant and found none under their keys.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn put(
-    tx: &mut Tx,
-    tenant: TenantId,
-    key: &IdempotencyKey,
-    stored: &Stored,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    const SQL: &str = "INSERT INTO idempotency_keys (tenant_id, key, fingerprint, status, location, body, created_at) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(tenant.uuid())
-        .bind(key.as_str())
-        .bind(&stored.fingerprint)
-        .bind(stored.status)
-        .bind(&stored.location)
-        .bind(&stored.body)
-        .bind(now.as_micros())
-        .execute(c)
-        .await
-        .map(drop))
+pub async fn put(tx: &mut Tx, tenant: TenantId, answers: &[Arc<Stored>], now: Timestamp) -> Result<(), sqlx::Error> {
+    for chunk in chunks(answers) {
+        on!(tx, |c| {
+            let mut query = QueryBuilder::new(
+                "INSERT INTO idempotency_keys (tenant_id, key, fingerprint, status, location, body, created_at) ",
+            );
+            query.push_values(chunk, |mut values, stored| {
+                values.push_bind(tenant.uuid()).push_bind(&stored.key).push_bind(&stored.fingerprint);
+                values.push_bind(stored.status).push_bind(&stored.location).push_bind(&stored.body);
+                values.push_bind(now.as_micros());
+            });
+            query.build().execute(c).await.map(drop)
+        })?;
+    }
+    Ok(())
 }
 
 /// Deletes a batch of answers that have been kept long enough; how many there were.

@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! let mut tx = store.begin().await?;
-//! calls::insert(&mut tx, &call).await?;
-//! events::record(&mut tx, …).await?;
+//! calls::lock(&mut tx, tenant, id).await?;
+//! calls::request_hangup(&mut tx, tenant, id, now).await?;
 //! tx.commit().await?;
 //! ```
 //!
@@ -240,6 +240,17 @@ impl std::ops::DerefMut for Tx {
     fn deref_mut(&mut self) -> &mut Conn {
         &mut self.0
     }
+}
+
+/// Rows for statements that write many: of 64, 16, 4 or 1, so that the same few statements serve every number of rows and
+/// stay prepared.
+pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let size = [64, 16, 4, 1].into_iter().find(|size| *size <= rows.len())?;
+        let (chunk, rest) = rows.split_at(size);
+        rows = rest;
+        Some(chunk)
+    })
 }
 
 /// Asks the database whether it is there.

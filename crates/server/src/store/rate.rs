@@ -2,83 +2,171 @@
 //!
 //! Each admitted request is a row, numbered upwards per tenant without gaps, so the window needs no counter: the
 //! `limit`-th latest request is the row numbered `latest - limit + 1`, and how many lie in the window is the distance
-//! from its first row to its last. Whoever admits holds the tenant's lock (on SQLite: is the only writer), so two
-//! requests never take the same place. Rows that have left the window are deleted by the next admission; nothing that is
+//! from its first row to its last. Whoever admits takes the numbers after the latest; of two nodes that take the same, one
+//! finds them taken and looks again. Rows that have left the window are deleted by the next admission; nothing that is
 //! deleted can matter again, also when the limit is changed.
 //!
 //! Times are those of the nodes' clocks, made to never run backwards within a tenant. Nodes whose clocks differ by `d`
 //! agree on the window to within `d`; keep them synchronised.
 
-use sqlx::FromRow;
+use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::rate::{self, Admissions, Decision, WINDOW};
 
-use super::{Dialect, Store, Tx, on, tenants};
+use super::{Dialect, Store, Tx, chunks, on};
+use crate::gather::Job;
+
+/// Decides about requests of one tenant at a time, those that came meanwhile together.
+pub struct Admit(pub Store);
+
+/// A request that wants to be admitted.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// How many may be admitted in any 60 seconds.
+    pub limit: u32,
+    /// When it came.
+    pub at: Timestamp,
+}
+
+impl Job for Admit {
+    type Key = TenantId;
+    type Item = Request;
+    type Answer = Decision;
+
+    async fn run(&self, tenant: &TenantId, requests: &[Request]) -> Result<Vec<Decision>, sqlx::Error> {
+        loop {
+            if let Some(decisions) = admit(&self.0, *tenant, requests).await? {
+                return Ok(decisions);
+            }
+        }
+    }
+}
+
+/// What the rows of a tenant say before anything is decided.
+#[derive(Default)]
+struct Known {
+    /// The number and time of the latest admitted request.
+    latest: Option<(i64, Timestamp)>,
+    /// The number of the first one in the window.
+    first_in_window: Option<i64>,
+    /// The times of those that may be `limit` before one that is decided now, oldest first.
+    old: Vec<(i64, Timestamp)>,
+}
 
 #[derive(FromRow)]
 struct Latest {
     number: i64,
     admitted_at: i64,
     first_in_window: Option<i64>,
-    limit_th_latest: Option<i64>,
 }
 
-/// Decides about one request of `tenant` at `now`, and records it when it is admitted.
-///
-/// # Errors
-/// When the database fails; then nothing is recorded.
-pub async fn admit(store: &Store, tenant: TenantId, limit: u32, now: Timestamp) -> Result<Decision, sqlx::Error> {
+/// Decides about requests in their order, and records those that are admitted. Nothing when another node took the places.
+async fn admit(store: &Store, tenant: TenantId, requests: &[Request]) -> Result<Option<Vec<Decision>>, sqlx::Error> {
+    // A limit that was changed a moment ago counts for all of them. The earliest decides what has left the window.
+    let (Some(limit), Some(now)) = (requests.last().map(|last| last.limit), requests.iter().map(|one| one.at).min())
+    else {
+        return Ok(Some(Vec::new()));
+    };
     let mut tx = store.begin().await?;
     if tx.dialect() == Dialect::Postgres {
         // Losing the last moments of a window when PostgreSQL itself crashes is worth a wait for the disk less.
         on!(tx, |c| sqlx::query("SET LOCAL synchronous_commit = off").execute(c).await.map(drop))?;
-        tenants::lock(&mut tx, tenant).await?;
     }
-    let mut latest = latest(&mut tx, tenant, limit, now).await?;
-    if latest.as_ref().is_some_and(|latest| Timestamp::from_micros(latest.admitted_at) > now + WINDOW) {
-        // The clock was set back. Nobody should be locked out until it has caught up.
-        forget_below(&mut tx, tenant, i64::MAX).await?;
-        latest = None;
+    let known = known(&mut tx, tenant, limit, requests.len(), now).await?;
+    let (decisions, admitted) = decide(&known, limit, requests);
+    if admitted.is_empty() {
+        return Ok(Some(decisions));
     }
-    let now = latest.as_ref().map_or(now, |latest| now.max(Timestamp::from_micros(latest.admitted_at)));
-    let decision = rate::decide(admissions(latest.as_ref()), limit, now);
-    if let Decision::Admitted { .. } = decision {
-        let number = latest.as_ref().map_or(1, |latest| latest.number + 1);
-        forget_below(&mut tx, tenant, latest.and_then(|latest| latest.first_in_window).unwrap_or(number)).await?;
-        insert(&mut tx, tenant, number, now).await?;
-        tx.commit().await?;
+    let next = known.latest.map_or(1, |(number, _)| number + 1);
+    forget_below(&mut tx, tenant, known.first_in_window.unwrap_or(next)).await?;
+    if !insert(&mut tx, tenant, next, &admitted).await? {
+        return Ok(None);
     }
-    Ok(decision)
+    tx.commit().await?;
+    Ok(Some(decisions))
 }
 
-fn admissions(latest: Option<&Latest>) -> Admissions {
-    let Some(latest) = latest else { return Admissions { in_window: 0, limit_th_latest: None } };
-    let in_window = latest.first_in_window.map_or(0, |first| latest.number - first + 1);
-    Admissions {
-        in_window: u32::try_from(in_window).unwrap_or(u32::MAX),
-        limit_th_latest: latest.limit_th_latest.map(Timestamp::from_micros),
-    }
+/// The decisions, and the times at which requests were admitted.
+fn decide(known: &Known, limit: u32, requests: &[Request]) -> (Vec<Decision>, Vec<Timestamp>) {
+    let in_window = known.latest.zip(known.first_in_window).map_or(0, |((latest, _), first)| latest - first + 1);
+    let in_window = usize::try_from(in_window).unwrap_or(0);
+    let mut admitted: Vec<Timestamp> = Vec::new();
+    let decisions = requests.iter().map(|request| {
+        let latest = admitted.last().copied().or(known.latest.map(|(_, at)| at));
+        let now = latest.map_or(request.at, |latest| latest.max(request.at));
+        let admissions = Admissions {
+            in_window: u32::try_from(in_window + admitted.len()).unwrap_or(u32::MAX),
+            limit_th_latest: limit_th_latest(known, &admitted, limit),
+        };
+        let decision = rate::decide(admissions, limit, now);
+        if let Decision::Admitted { .. } = decision {
+            admitted.push(now);
+        }
+        decision
+    });
+    (decisions.collect(), admitted)
 }
 
-async fn latest(tx: &mut Tx, tenant: TenantId, limit: u32, now: Timestamp) -> Result<Option<Latest>, sqlx::Error> {
-    const SQL: &str = "SELECT latest.number, latest.admitted_at, \
+fn limit_th_latest(known: &Known, admitted: &[Timestamp], limit: u32) -> Option<Timestamp> {
+    if let Some(index) = admitted.len().checked_sub(usize::try_from(limit).unwrap_or(usize::MAX)) {
+        return admitted.get(index).copied();
+    }
+    let (latest, _) = known.latest?;
+    let number = latest + i64::try_from(admitted.len()).unwrap_or(0) - i64::from(limit) + 1;
+    known.old.binary_search_by_key(&number, |(number, _)| *number).ok().map(|index| known.old[index].1)
+}
+
+async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Timestamp) -> Result<Known, sqlx::Error> {
+    const LATEST: &str = "SELECT latest.number, latest.admitted_at, \
         (SELECT number FROM admitted_requests WHERE tenant_id = $1 AND admitted_at > $2 ORDER BY number LIMIT 1) \
-            AS first_in_window, \
-        (SELECT admitted_at FROM admitted_requests WHERE tenant_id = $1 AND number = latest.number - $3 + 1) \
-            AS limit_th_latest \
+            AS first_in_window \
         FROM admitted_requests latest WHERE tenant_id = $1 ORDER BY number DESC LIMIT 1";
-    on!(tx, |c| sqlx::query_as(SQL)
+    const OLD: &str = "SELECT number, admitted_at FROM admitted_requests \
+        WHERE tenant_id = $1 AND number >= $2 AND number < $3 ORDER BY number";
+    let latest: Option<Latest> = on!(tx, |c| sqlx::query_as(LATEST)
         .bind(tenant.uuid())
         .bind((now - WINDOW).as_micros())
-        .bind(i64::from(limit))
         .fetch_optional(c)
-        .await)
+        .await)?;
+    let Some(latest) = latest else { return Ok(Known::default()) };
+    if Timestamp::from_micros(latest.admitted_at) > now + WINDOW {
+        // The clock was set back. Nobody should be locked out until it has caught up.
+        forget_below(tx, tenant, i64::MAX).await?;
+        return Ok(Known::default());
+    }
+    let first = latest.number - i64::from(limit) + 1;
+    let old: Vec<(i64, i64)> = on!(tx, |c| sqlx::query_as(OLD)
+        .bind(tenant.uuid())
+        .bind(first)
+        .bind(first + i64::try_from(most).unwrap_or(i64::MAX / 2))
+        .fetch_all(c)
+        .await)?;
+    Ok(Known {
+        latest: Some((latest.number, Timestamp::from_micros(latest.admitted_at))),
+        first_in_window: latest.first_in_window,
+        old: old.into_iter().map(|(number, at)| (number, Timestamp::from_micros(at))).collect(),
+    })
 }
 
-async fn insert(tx: &mut Tx, tenant: TenantId, number: i64, at: Timestamp) -> Result<(), sqlx::Error> {
-    const SQL: &str = "INSERT INTO admitted_requests (tenant_id, number, admitted_at) VALUES ($1, $2, $3)";
-    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(number).bind(at.as_micros()).execute(c).await.map(drop))
+/// Writes admitted requests under numbers from `first` on. `false` when somebody else has one of these.
+async fn insert(tx: &mut Tx, tenant: TenantId, first: i64, admitted: &[Timestamp]) -> Result<bool, sqlx::Error> {
+    let mut number = first;
+    for chunk in chunks(admitted) {
+        let written = on!(tx, |c| {
+            let mut query = QueryBuilder::new("INSERT INTO admitted_requests (tenant_id, number, admitted_at) ");
+            query.push_values(chunk.iter().zip(number..), |mut row, (at, number)| {
+                row.push_bind(tenant.uuid()).push_bind(number).push_bind(at.as_micros());
+            });
+            query.push(" ON CONFLICT DO NOTHING");
+            query.build().execute(c).await.map(|done| done.rows_affected())
+        })?;
+        if written < chunk.len() as u64 {
+            return Ok(false);
+        }
+        number += i64::try_from(chunk.len()).unwrap_or(0);
+    }
+    Ok(true)
 }
 
 async fn forget_below(tx: &mut Tx, tenant: TenantId, number: i64) -> Result<(), sqlx::Error> {

@@ -25,6 +25,8 @@ pub struct WebhookRow {
     pub url: String,
     pub events: Json<EventFilter>,
     pub enabled: bool,
+    pub disabled_reason: Option<String>,
+    pub proven: bool,
     pub secret: Vec<u8>,
     pub previous_secret: Option<Vec<u8>>,
     pub previous_until: Option<i64>,
@@ -50,6 +52,8 @@ impl WebhookRow {
             url,
             events: Json::default(),
             enabled: true,
+            disabled_reason: None,
+            proven: false,
             secret: Vec::new(),
             previous_secret: None,
             previous_until: None,
@@ -66,6 +70,15 @@ impl WebhookRow {
         let sealed = self.sealed(vault, secret);
         self.previous_secret = Some(std::mem::replace(&mut self.secret, sealed));
         self.previous_until = Some((now + OVERLAP).as_micros());
+    }
+
+    /// Sends events there, or no longer. What was wrong before is forgotten.
+    pub fn enable(&mut self, enabled: bool) {
+        if self.enabled != enabled {
+            self.enabled = enabled;
+            self.disabled_reason = None;
+            self.failing_since = None;
+        }
     }
 
     /// What deliveries are signed with at `now`, the newest first.
@@ -121,7 +134,8 @@ pub async fn insert(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
 /// When the database fails.
 pub async fn update(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE webhooks SET url = $3, events = $4, enabled = $5, secret = $6, previous_secret = $7, \
-        previous_until = $8, updated_at = $9 WHERE tenant_id = $1 AND id = $2";
+        previous_until = $8, updated_at = $9, disabled_reason = $10, \
+        failing_since = CASE WHEN enabled = $5 THEN failing_since ELSE NULL END WHERE tenant_id = $1 AND id = $2";
     on!(tx, |c| sqlx::query(SQL)
         .bind(row.tenant_id)
         .bind(row.id)
@@ -132,6 +146,7 @@ pub async fn update(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
         .bind(&row.previous_secret)
         .bind(row.previous_until)
         .bind(row.updated_at)
+        .bind(&row.disabled_reason)
         .execute(c)
         .await
         .map(drop))

@@ -16,15 +16,21 @@ use tokio_util::sync::CancellationToken;
 use super::{DELIVERY, EVENT, SIGNATURE};
 use crate::clock::{self, Clock};
 use crate::config::Config;
+use crate::gather::Gather;
 use crate::hints::Hints;
 use crate::outbound::{Answer, Client, SendError};
 use crate::store::Store;
-use crate::store::deliveries::queue::{self, Batch, Claimed, Lease, Outcome, Then};
+use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
+use crate::store::deliveries::queue::{self, Batch, Claimed, Lease, Room};
 use crate::store::webhooks::WebhookRow;
 use crate::vault::Vault;
 
-/// Attempts under way in this process. An endpoint holds at most ten, so slow ones do not fill this easily.
-const IN_FLIGHT: usize = 1024;
+/// Attempts under way in this process.
+const IN_FLIGHT: i64 = 2048;
+/// As many of these may be for endpoints that have never taken a delivery, and for those whose last attempt failed: however many
+/// receivers are dead, there is room for those that answer.
+const UNPROVEN: i64 = IN_FLIGHT / 4 * 3;
+const FAILING: i64 = IN_FLIGHT / 2;
 /// The longest time between two looks at the queue; other nodes put deliveries into it too.
 const LOOK: Duration = Duration::from_millis(500);
 /// How often attempts of dead nodes are looked for.
@@ -51,6 +57,7 @@ struct Parts {
     vault: Vault,
     hints: Hints,
     client: Client,
+    outcomes: Gather<Record>,
 }
 
 /// Where to send, and what to sign with.
@@ -69,7 +76,8 @@ impl Worker {
         let client = Client::new(&config, &config.webhook_allow, config.webhook_timeout)?;
         metrics::describe_counter!(ATTEMPTS, "Attempts to deliver a webhook, by result");
         metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long attempts to deliver a webhook take");
-        Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, client })))
+        let outcomes = Gather::new(Record(store.clone()));
+        Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, client, outcomes })))
     }
 
     /// Delivers until `stop`; then, for a few seconds at most, what is due at that time: the last events of calls that were
@@ -108,13 +116,14 @@ impl Worker {
 
     /// Claims what is due and begins to send it. How many attempts that are.
     async fn begin(&self, sending: &mut JoinSet<()>, now: Timestamp) -> Result<usize, sqlx::Error> {
-        let free = i64::try_from(IN_FLIGHT.saturating_sub(sending.len())).unwrap_or(0);
-        if free == 0 {
+        let busy = i64::try_from(sending.len()).unwrap_or(i64::MAX);
+        let room = Room { well: IN_FLIGHT - busy, unproven: UNPROVEN - busy, failing: FAILING - busy };
+        if room.well <= 0 {
             return Ok(0);
         }
         let until = now + self.0.config.webhook_timeout + MARGIN;
         let mut begun = 0;
-        for Batch { endpoint, attempts } in queue::claim_due_for_worker(&self.0.store, now, until, free).await? {
+        for Batch { endpoint, attempts } in queue::claim_due_for_worker(&self.0.store, now, until, room).await? {
             let target = Arc::new(self.0.target(endpoint, now));
             begun += attempts.len();
             for claimed in attempts {
@@ -154,7 +163,7 @@ async fn attempt(parts: Arc<Parts>, target: Arc<Target>, claimed: Claimed) {
     let result = if outcome.then == Then::Succeeded { "succeeded" } else { "failed" };
     metrics::counter!(ATTEMPTS, "result" => result).increment(1);
     metrics::histogram!(DURATION).record(start.elapsed().as_secs_f64());
-    parts.record(&claimed.lease, &outcome).await;
+    parts.record(Finished { lease: claimed.lease, outcome, at: parts.clock.now() }).await;
 }
 
 /// An attempt that came to nothing before anything was sent, or that was answered or not.
@@ -202,15 +211,16 @@ impl Parts {
         next.map_or(Then::Failed, Then::RetryAt)
     }
 
-    async fn record(&self, lease: &Lease, outcome: &Outcome) {
+    async fn record(&self, finished: Finished) {
+        let delivery = finished.lease.id;
         for pause in RECORD_AGAIN.map(Some).into_iter().chain([None]) {
-            match queue::finish_for_worker(&self.store, lease, self.clock.now(), outcome).await {
+            match self.outcomes.submit((), finished.clone()).await {
                 Ok(true) => return,
                 Ok(false) => {
-                    tracing::debug!(delivery = %lease.id, "the outcome came too late: the lease was lost");
+                    tracing::debug!(%delivery, "the outcome came too late: the lease was lost");
                     return;
                 }
-                Err(error) => tracing::warn!(delivery = %lease.id, %error, "an outcome could not be recorded"),
+                Err(error) => tracing::warn!(%delivery, %error, "an outcome could not be recorded"),
             }
             if let Some(pause) = pause {
                 sleep(pause).await;
@@ -221,16 +231,17 @@ impl Parts {
     /// Attempts whose node died count as failed; nobody knows whether the receiver saw them.
     async fn take_over_abandoned(&self) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
-        let abandoned = queue::abandoned_for_recovery(&mut self.store.read().await?, now).await?;
-        for lease in &abandoned {
+        let abandoned = outcome::abandoned_for_recovery(&mut self.store.read().await?, now).await?;
+        let decided = abandoned.iter().map(|lease| {
             let outcome = Outcome {
                 error: Some("the service stopped before an answer was recorded".to_owned()),
                 then: self.after_failure(*lease, None),
                 ..Outcome::default()
             };
-            queue::finish_for_worker(&self.store, lease, now, &outcome).await?;
-        }
-        queue::cancel_disabled_for_recovery(&self.store).await?;
+            self.record(Finished { lease: *lease, outcome, at: now })
+        });
+        futures_util::future::join_all(decided).await;
+        outcome::cancel_disabled_for_recovery(&self.store).await?;
         if !abandoned.is_empty() {
             self.hints.webhooks.notify_one();
         }

@@ -210,6 +210,23 @@ async fn a_number_that_is_called_is_answered_by_its_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_arrives_for_an_agent_that_cannot_speak_ends_and_says_why() {
+    let (service, _) = TestService::ready().await;
+    let client = &service.client;
+    // Local speech, whose models are not installed here.
+    let agent = client.create("/v1/agents", json!({ "name": "Mute", "instructions": "Talk." })).await;
+    let (_, numbers) = client.get("/v1/numbers").await;
+    let number = format!("/v1/numbers/{}", text(&numbers["data"][0]["id"]));
+    let patch = client.request(Method::PATCH, &number).json(&json!({ "inbound_agent_id": agent["id"] }));
+    assert_eq!(patch.send().await.expect("an answer").status(), StatusCode::OK);
+    let ring = json!({ "to": "+12025550199", "from": "+12025550100" });
+    let call = text(&client.create("/v1/simulator/inbound", ring).await["id"]);
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("config_error")), "{ended}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_voicemail_is_hung_up_on_or_hears_the_message_after_its_beep() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;

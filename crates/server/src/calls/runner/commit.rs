@@ -7,7 +7,6 @@ use tokio::time::Instant;
 
 use super::{Runner, Stopped};
 use crate::store::calls::{self, CallRow, TranscriptEntry};
-use crate::store::events;
 
 /// How long a failing commit is tried again; less than a lease, so that nobody else can own the call by then.
 const PATIENCE: Duration = Duration::from_secs(9);
@@ -48,19 +47,12 @@ impl Runner {
     async fn try_commit(&self, change: &Change) -> Result<Option<CallRow>, sqlx::Error> {
         let wrap_up = self.wrap_up.as_deref().filter(|_| change.status.is_terminal());
         let mut tx = self.context.store.begin().await?;
-        let Some(mut row) = calls::apply_for_runner(&mut tx, &self.row, change, wrap_up).await? else {
+        let now = self.context.clock.now();
+        let Some(row) = calls::apply_for_runner(&mut tx, &self.row, change, wrap_up, now).await? else {
             drop(tx);
             let mut conn = self.context.store.read().await?;
             return calls::applied_for_runner(&mut conn, &self.row, change).await;
         };
-        let mut facts = row.facts()?;
-        for kind in &change.events {
-            // What is told before the end happened before it.
-            let ended = change.status.is_terminal() && !kind.is_terminal();
-            facts.status = if ended { self.row.status()? } else { change.status };
-            events::record(&mut tx, self.context.clock.now(), row.tenant(), &facts, *kind).await?;
-            row.event_count += 1;
-        }
         tx.commit().await?;
         Ok(Some(row))
     }

@@ -1,4 +1,5 @@
-//! `POST /v1/calls`: everything that follows from accepting a call is one transaction.
+//! `POST /v1/calls`: what is asked for is found and checked here; what follows from accepting it is one transaction, in
+//! [`accept`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,25 +12,23 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError};
-use switchhook_core::call::{Call, CallEffect, Change, Direction, Timing};
-use switchhook_core::event::EventKind;
-use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
+use switchhook_core::id::{AgentId, ConnectionId, NumberId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
-use switchhook_core::quota;
+use switchhook_core::quota::{self, QuotaExceeded};
 use utoipa::ToSchema;
 
 use super::CallResource;
-use crate::clock;
+use super::accept::{self, Accepted, Plan, Wish};
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::connections::catalogue::{Kind, PROVIDERS};
 use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::{self, Body, JsonBytes};
-use crate::store::calls::{self, CallRequest, NewCall, Overrides};
-use crate::store::tenants::{self, TenantRow};
-use crate::store::{Conn, Tx, agents, connections, events, idempotency, numbers};
+use crate::store::calls::{CallRequest, Overrides};
+use crate::store::idempotency::{self, Stored};
+use crate::store::{Conn, agents, connections, numbers};
 
 /// How far ahead a call may be scheduled.
 const FURTHEST: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -122,53 +121,60 @@ pub(super) async fn create(
     let Body { value: canonical, .. } = extract::parse::<Value>(&raw)?;
     let fingerprint = Fingerprint::of("POST", "/v1/calls", &canonical);
 
+    let key = key.map(|key| (key, fingerprint));
     let now = state.clock.now();
-    let patience = if key.is_some() { IN_FLIGHT } else { Duration::MAX };
-    let turn = tokio::time::timeout(patience, its_turn(&state, tenant.id)).await;
-    let (mut tx, tenant_row) = turn.map_err(|_| in_flight())??;
-    if let Some(key) = &key
-        && let Some(stored) = idempotency::get(&mut tx, tenant.id, key).await?
-    {
-        return replay(&stored, &fingerprint);
-    }
-    let plan = plan(&mut tx, &tenant, &request, now).await?;
-    let limits = tenant_row.limits(&state.config);
-    let (live, placed) = calls::count_for_quota(&mut tx, tenant.id, quota::month_start(now)).await?;
-    let usage = quota::Usage { concurrent_calls: live, monthly_calls: placed };
-    quota::admit(&usage, &limits, now)
-        .map_err(|refused| ApiError::too_many("quota_exceeded", refused.to_string(), refused.retry_after_seconds()))?;
-
-    let (new, change) = new_call(&tenant, request.to.reveal(), plan, now);
-    calls::insert(&mut tx, &new, &change).await?;
-    let row = calls::get(&mut tx, tenant.id, new.id).await?.ok_or_else(ApiError::internal)?;
+    let plan = match plan(&state, &tenant, &request, now).await {
+        Ok(plan) => plan,
+        // What a replayed request names may be gone by now.
+        Err(invalid) => return replay(&state, tenant, key, invalid).await,
+    };
     if request.dry_run {
-        drop(tx); // Nothing of it happened.
-        return Ok((StatusCode::OK, Json(WithWarnings { resource: CallResource::from(row), warnings })).into_response());
+        return dry_run(&state, tenant, plan, warnings).await;
     }
-    events::record(&mut tx, now, tenant.id, &row.facts()?, EventKind::CallQueued).await?;
-    let location = format!("/v1/calls/{}", new.id);
-    let body = serde_json::to_vec(&WithWarnings { resource: CallResource::from(row), warnings })
-        .map_err(anyhow::Error::from)?;
-    if let Some(key) = &key {
-        let stored = idempotency::Stored {
-            fingerprint: fingerprint.as_bytes().to_vec(),
-            status: 201,
-            location: location.clone(),
-            body: body.clone(),
-        };
-        idempotency::put(&mut tx, tenant.id, key, &stored, now).await?;
+    let patience = if key.is_some() { IN_FLIGHT } else { Duration::MAX };
+    let wish = Wish { plan, warnings, key };
+    let accepted = tokio::time::timeout(patience, state.acceptances.submit(tenant.id, wish)).await;
+    match accepted.map_err(|_| in_flight())?? {
+        Accepted::Answered { stored, replayed } => {
+            state.hints.calls.notify_one();
+            state.hints.webhooks.notify_one();
+            Ok(answer(&stored, replayed))
+        }
+        Accepted::KeyReused => Err(key_reused()),
+        Accepted::Refused(refused) => Err(over_quota(refused)),
+        Accepted::NoTenant => Err(ApiError::unauthorized()),
     }
-    tx.commit().await?;
-    state.hints.calls.notify_one();
-    state.hints.webhooks.notify_one();
-    Ok(answer(StatusCode::CREATED, &location, body, false))
 }
 
-/// Waits until no other request of this tenant creates a call, so that a replay and the quotas are exact.
-async fn its_turn(state: &HttpState, tenant: TenantId) -> Result<(Tx, TenantRow), ApiError> {
-    let mut tx = state.store.begin().await?;
-    let row = tenants::lock(&mut tx, tenant).await?.ok_or_else(ApiError::unauthorized)?;
-    Ok((tx, row))
+/// The answer to an earlier request with this key, if there is one, else `invalid`.
+async fn replay(
+    state: &HttpState,
+    tenant: Tenant,
+    key: Option<(IdempotencyKey, Fingerprint)>,
+    invalid: ApiError,
+) -> Result<Response, ApiError> {
+    let Some((key, fingerprint)) = key else { return Err(invalid) };
+    let stored = idempotency::get_all(&mut state.store.read().await?, tenant.id, &[&key]).await?;
+    let same = stored.into_iter().find(|stored| stored.fingerprint == fingerprint.as_bytes());
+    same.map(|stored| answer(&stored, true)).ok_or(invalid)
+}
+
+/// What would become of the request, and nothing done.
+async fn dry_run(state: &HttpState, tenant: Tenant, plan: Plan, warnings: Vec<String>) -> Result<Response, ApiError> {
+    let now = state.clock.now();
+    let usage = accept::usage(&mut state.store.read().await?, tenant.id, &tenant.limits, now).await?;
+    quota::admit(&usage, &tenant.limits, now).map_err(over_quota)?;
+    let resource = CallResource::from(plan.row(tenant.id, now));
+    Ok((StatusCode::OK, Json(WithWarnings { resource, warnings })).into_response())
+}
+
+fn over_quota(refused: QuotaExceeded) -> ApiError {
+    ApiError::too_many("quota_exceeded", refused.to_string(), refused.retry_after_seconds())
+}
+
+fn key_reused() -> ApiError {
+    let detail = "This Idempotency-Key was used with a different request. Use a new key for a new call.";
+    ApiError::conflict("idempotency_key_reused", detail)
 }
 
 fn in_flight() -> ApiError {
@@ -176,18 +182,11 @@ fn in_flight() -> ApiError {
     ApiError::conflict("request_in_progress", detail).retry_after(1)
 }
 
-fn replay(stored: &idempotency::Stored, fingerprint: &Fingerprint) -> Result<Response, ApiError> {
-    if stored.fingerprint != fingerprint.as_bytes() {
-        let detail = "This Idempotency-Key was used with a different request. Use a new key for a new call.";
-        return Err(ApiError::conflict("idempotency_key_reused", detail));
-    }
+fn answer(stored: &Stored, replayed: bool) -> Response {
     let status = u16::try_from(stored.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
-    Ok(answer(status.unwrap_or(StatusCode::CREATED), &stored.location, stored.body.clone(), true))
-}
-
-fn answer(status: StatusCode, location: &str, body: Vec<u8>, replayed: bool) -> Response {
-    let mut response = (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
-    if let Ok(location) = HeaderValue::from_str(location) {
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    let mut response = (status.unwrap_or(StatusCode::CREATED), json, stored.body.clone()).into_response();
+    if let Ok(location) = HeaderValue::from_str(&stored.location) {
         response.headers_mut().insert(header::LOCATION, location);
     }
     if replayed {
@@ -201,38 +200,32 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiErr
     IdempotencyKey::from_header_values(values).map_err(|error| ApiError::invalid(error.to_string()))
 }
 
-/// What the request comes to once everything it names has been found.
-struct Plan {
-    agent: AgentId,
-    agent_version: i64,
-    number: Option<NumberId>,
-    from: String,
-    connection: ConnectionId,
-    provider: String,
-    request: CallRequest,
-    due_at: Timestamp,
-}
-
-async fn plan(tx: &mut Tx, tenant: &Tenant, request: &CreateCall, now: Timestamp) -> Result<Plan, ApiError> {
-    let unknown_agent = || ApiError::invalid_field("agent_id", "there is no such agent");
-    let agent = agents::get(tx, tenant.id, request.agent_id).await?.ok_or_else(unknown_agent)?;
-    let config = agents::version(tx, tenant.id, request.agent_id, agent.version).await?.ok_or_else(unknown_agent)?;
-    let number = caller_number(tx, tenant, request).await?;
+/// Finds what the request names. Outside the transaction: what goes away in between was there when the request was made.
+async fn plan(state: &HttpState, tenant: &Tenant, request: &CreateCall, now: Timestamp) -> Result<Plan, ApiError> {
+    let mut conn = state.store.read().await?;
+    let agent = agents::get(&mut conn, tenant.id, request.agent_id).await?;
+    let agent = agent.ok_or_else(|| ApiError::invalid_field("agent_id", "there is no such agent"))?;
+    let number = caller_number(&mut conn, tenant, request).await?;
     let connection = ConnectionId::from_uuid(number.connection_id);
-    let provider = connections::get(tx, tenant.id, connection).await?.ok_or_else(ApiError::internal)?.provider;
-    let (call_request, errors) = call_request(request, &config);
+    let provider = connections::provider(&mut conn, tenant.id, connection).await?.ok_or_else(ApiError::internal)?;
+    drop(conn);
+    let (call_request, errors) = call_request(request, &agent.config.0);
     if !errors.is_empty() {
         return Err(ApiError::invalid_fields(errors));
+    }
+    if request.schedule_at.is_some_and(|at| at > now + FURTHEST) {
+        return Err(ApiError::invalid_field("schedule_at", "must be at most 90 days from now"));
     }
     Ok(Plan {
         agent: request.agent_id,
         agent_version: agent.version,
-        number: Some(NumberId::from_uuid(number.id)),
+        number: NumberId::from_uuid(number.id),
         from: number.number,
+        to: request.to.reveal().to_owned(),
         connection,
         provider,
         request: call_request,
-        due_at: due_at(request.schedule_at, now)?,
+        schedule_at: request.schedule_at,
     })
 }
 
@@ -268,16 +261,6 @@ async fn caller_number(conn: &mut Conn, tenant: &Tenant, request: &CreateCall) -
 /// The carriers over which this version can dial.
 fn usable_carriers() -> Vec<&'static str> {
     PROVIDERS.iter().filter(|one| one.usable && one.offers(Kind::Carrier)).map(|one| one.name).collect()
-}
-
-fn due_at(schedule_at: Option<Timestamp>, now: Timestamp) -> Result<Timestamp, ApiError> {
-    match schedule_at {
-        Some(at) if at > now + FURTHEST => {
-            Err(ApiError::invalid_field("schedule_at", "must be at most 90 days from now"))
-        }
-        Some(at) => Ok(at.max(now)),
-        None => Ok(now),
-    }
 }
 
 fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<FieldError>) {
@@ -359,28 +342,4 @@ fn variables(request: &CreateCall, agent: &AgentConfig, errors: &mut Vec<FieldEr
         errors.push(FieldError::new("variables", format!("may have at most {MOST_KEYS} keys")));
     }
     variables
-}
-
-fn new_call(tenant: &Tenant, to: &str, plan: Plan, now: Timestamp) -> (NewCall, Change) {
-    let (_, effects) = Call::outbound(now, plan.due_at, Timing::default());
-    let change = effects
-        .into_iter()
-        .find_map(|effect| if let CallEffect::Commit(change) = effect { Some(change) } else { None })
-        .expect("a new call is a commit");
-    let new = NewCall {
-        id: CallId::new(now, clock::random()),
-        tenant: tenant.id,
-        direction: Direction::Outbound,
-        agent: plan.agent,
-        agent_version: plan.agent_version,
-        number: plan.number,
-        connection: plan.connection,
-        provider: plan.provider,
-        from: plan.from,
-        to: to.to_owned(),
-        request: plan.request,
-        created_at: now,
-        due_at: plan.due_at,
-    };
-    (new, change)
 }

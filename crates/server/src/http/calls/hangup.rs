@@ -10,7 +10,7 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, NotFound};
 use crate::http::extract::PathId;
-use crate::store::{calls, events};
+use crate::store::calls;
 
 /// Ends a call.
 ///
@@ -40,10 +40,8 @@ pub(super) async fn hangup(
         let mut call = Call::restore(row.snapshot()?, Timing::default());
         for effect in call.handle(now, CallInput::HangUpRequested) {
             if let CallEffect::Commit(change) = effect {
-                row = calls::apply_for_runner(&mut tx, &row, &change, None).await?.ok_or_else(ApiError::internal)?;
-                for kind in change.events {
-                    events::record(&mut tx, now, tenant.id, &row.facts()?, kind).await?;
-                }
+                let written = calls::apply_for_runner(&mut tx, &row, &change, None, now).await?;
+                row = written.ok_or_else(ApiError::internal)?;
             }
         }
     } else {

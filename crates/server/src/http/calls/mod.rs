@@ -1,5 +1,6 @@
 //! `/v1/calls`: place, list, look at and end calls.
 
+mod accept;
 mod create;
 mod events;
 mod hangup;
@@ -9,6 +10,7 @@ mod resource;
 mod show;
 mod simulate;
 
+pub use accept::Accept;
 pub use resource::CallResource;
 
 use utoipa_axum::router::OpenApiRouter;

@@ -294,7 +294,7 @@ async fn put(
     let body = DeliveryBody { id, event: new.event, created: new.happened, data: &new.data }.to_bytes();
     let of = new.call.map(|call| (CallId::from_uuid(call), None));
     let sending = NewDelivery { id, tenant: tenant.id, webhook, of, event: new.event, body, now };
-    deliveries::insert(tx, &sending).await?;
+    deliveries::insert(tx, &[sending]).await?;
     Ok(delivery(tx, tenant, webhook, id).await?.into())
 }
 

@@ -79,6 +79,8 @@ pub struct WebhookResource {
     events: Vec<EventKind>,
     /// Whether events are sent.
     enabled: bool,
+    /// Why the service disabled it: it has only failed for 5 days. `null` when it is enabled or was disabled by you.
+    disabled_reason: Option<String>,
     /// The first failed attempt since the last successful one; `null` while all is well.
     #[schema(value_type = Option<String>, format = DateTime)]
     failing_since: Option<Timestamp>,
@@ -97,6 +99,7 @@ impl From<WebhookRow> for WebhookResource {
             url: row.url,
             events: row.events.kinds().to_vec(),
             enabled: row.enabled,
+            disabled_reason: row.disabled_reason,
             failing_since: row.failing_since.map(Timestamp::from_micros),
             created_at: Timestamp::from_micros(row.created_at),
             updated_at: Timestamp::from_micros(row.updated_at),
@@ -139,7 +142,7 @@ async fn create(
     let secret = SigningSecret::generate(clock::random());
     let mut row = WebhookRow::new(id, tenant.id, request.url, &state.vault, &secret, now);
     row.events.0 = events;
-    row.enabled = request.enabled.unwrap_or(true);
+    row.enable(request.enabled.unwrap_or(true));
     let mut tx = state.store.begin().await?;
     webhooks::insert(&mut tx, &row).await?;
     tx.commit().await?;
@@ -228,7 +231,7 @@ async fn update(
     let mut row = webhooks::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
     row.url = request.url;
     row.events.0 = events;
-    row.enabled = request.enabled.unwrap_or(true);
+    row.enable(request.enabled.unwrap_or(true));
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
     webhooks::update(&mut tx, &row).await?;
     if !row.enabled {

@@ -12,9 +12,11 @@ use tower::ServiceExt as _;
 use super::*;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::gather::Gather;
 use crate::hints::Hints;
 use crate::http::router;
-use crate::store::deliveries::queue::{Outcome, Then, claim_due_for_worker, finish_for_worker};
+use crate::store::deliveries::outcome::{Finished, Outcome, Record, Then};
+use crate::store::deliveries::queue::{Room, claim_due_for_worker};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
 use crate::store::{Store, api_keys};
@@ -126,10 +128,13 @@ async fn what_cannot_be_delivered_to_is_refused_by_field() {
 }
 
 async fn attempt_everything(store: &Store, then: Then) {
-    for batch in claim_due_for_worker(store, now(), now(), 100).await.expect("a claim") {
+    let record = Gather::new(Record(store.clone()));
+    let room = Room { well: 100, unproven: 100, failing: 100 };
+    for batch in claim_due_for_worker(store, now(), now(), room).await.expect("a claim") {
         for claimed in batch.attempts {
             let outcome = Outcome { status: Some(200), then, ..Outcome::default() };
-            assert!(finish_for_worker(store, &claimed.lease, now(), &outcome).await.expect("recorded"));
+            let finished = Finished { lease: claimed.lease, outcome, at: now() };
+            assert!(record.submit((), finished).await.expect("recorded"));
         }
     }
 }

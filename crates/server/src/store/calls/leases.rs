@@ -36,7 +36,8 @@ pub async fn claim_due_for_dialer(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<
 
 /// Whether the call's connection may have one more call at the same time: those that it has, and those that are due before
 /// this one, are fewer than its `max_concurrent`.
-const HAS_ROOM: &str = "NOT EXISTS (SELECT 1 FROM connections WHERE connections.id = calls.connection_id AND max_concurrent <= ( \
+const HAS_ROOM: &str = "NOT EXISTS (SELECT 1 FROM connections WHERE connections.id = calls.connection_id \
+    AND max_concurrent IS NOT NULL AND max_concurrent <= ( \
     SELECT COUNT(*) FROM calls AS other WHERE other.connection_id = connections.id AND (other.status IN ('dialing', 'in_progress') \
         OR (other.status = 'queued' AND (other.due_at, other.id) < (calls.due_at, calls.id)))))";
 

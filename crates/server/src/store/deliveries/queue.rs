@@ -1,20 +1,20 @@
-//! The queue as the worker sees it: claims under a lease, and outcomes under the claim's fencing token.
+//! The queue as the worker sees it: claims under a lease. What comes of them is in [`outcome`](super::outcome).
 //!
 //! An attempt is counted and logged in the transaction that claims it, so it is never made twice: when its node dies,
 //! the attempt counts, however far it came.
 
-use std::time::Duration;
-
-use sqlx::FromRow;
+use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use uuid::Uuid;
 
-use super::{Conn, Tx, on};
+use super::{Conn, Tx, chunks, on};
 use crate::store::webhooks::WebhookRow;
 use crate::store::{Dialect, Store};
 
 /// The most attempts under way to one endpoint, over all nodes.
 pub const IN_FLIGHT_PER_ENDPOINT: i64 = 10;
+/// The most while its last attempt failed: it is asked whether it is back, not flooded.
+pub const IN_FLIGHT_WHILE_FAILING: i64 = 2;
 /// Endpoints served by one claim, so that the claim stays short.
 const ENDPOINTS_PER_CLAIM: i64 = 64;
 
@@ -51,33 +51,6 @@ pub struct Batch {
     pub attempts: Vec<Claimed>,
 }
 
-/// What came of an attempt.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// How long it took; `None` when nobody knows.
-    pub duration: Option<Duration>,
-    /// The status of the answer.
-    pub status: Option<u16>,
-    /// Why it failed.
-    pub error: Option<String>,
-    /// The beginning of the answer's body.
-    pub response_excerpt: Option<String>,
-    /// What becomes of the delivery.
-    pub then: Then,
-}
-
-/// What becomes of a delivery after an attempt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Then {
-    /// It arrived.
-    Succeeded,
-    /// It is tried again.
-    RetryAt(Timestamp),
-    /// It was the last attempt.
-    #[default]
-    Failed,
-}
-
 /// When the next waiting delivery is due, if any waits.
 ///
 /// # Errors
@@ -88,11 +61,39 @@ pub async fn next_due_for_worker(conn: &mut Conn) -> Result<Option<Timestamp>, s
     Ok(due.flatten().map(Timestamp::from_micros))
 }
 
-/// Claims up to `limit` due deliveries until `until`, and counts their attempts.
+/// How many more attempts may begin, by how their endpoint has behaved. What a dead endpoint leaves unused is there for one
+/// that answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// For endpoints whose last attempt succeeded.
+    pub well: i64,
+    /// For endpoints of which nothing is known yet.
+    pub unproven: i64,
+    /// For endpoints whose last attempt failed.
+    pub failing: i64,
+}
+
+impl Room {
+    fn of(&self, endpoint: &WebhookRow) -> i64 {
+        match (endpoint.failing_since, endpoint.proven) {
+            (Some(_), _) => self.failing,
+            (None, false) => self.unproven,
+            (None, true) => self.well,
+        }
+    }
+
+    fn take(&mut self, attempts: i64) {
+        for room in [&mut self.well, &mut self.unproven, &mut self.failing] {
+            *room -= attempts;
+        }
+    }
+}
+
+/// Claims due deliveries until `until`, as many as there is room for, and counts their attempts.
 ///
-/// No endpoint gets more than [`IN_FLIGHT_PER_ENDPOINT`] at a time; those with the fewest under way come first. Within
-/// an endpoint first attempts come before repeated ones, and the first attempts of one call are made one after another
-/// in the order of its events.
+/// No endpoint gets more than [`IN_FLIGHT_PER_ENDPOINT`] at a time, one that fails no more than [`IN_FLIGHT_WHILE_FAILING`];
+/// those with the fewest under way come first. Within an endpoint first attempts come before repeated ones, and the first
+/// attempts of one call are made one after another in the order of its events.
 ///
 /// # Errors
 /// When the database fails.
@@ -100,31 +101,27 @@ pub async fn claim_due_for_worker(
     store: &Store,
     now: Timestamp,
     until: Timestamp,
-    limit: i64,
+    mut room: Room,
 ) -> Result<Vec<Batch>, sqlx::Error> {
     let mut conn = store.read().await?;
-    let due = endpoints_with_work(&mut conn, now, limit.min(ENDPOINTS_PER_CLAIM)).await?;
+    let due = endpoints_with_work(&mut conn, now, &room).await?;
     drop(conn);
     if due.is_empty() {
         return Ok(Vec::new());
     }
     let mut tx = store.begin().await?;
-    let (mut batches, mut left) = (Vec::new(), limit);
-    for id in due {
-        let Some(endpoint) = lock_endpoint(&mut tx, id).await? else { continue };
-        let free = (IN_FLIGHT_PER_ENDPOINT - in_flight(&mut tx, id).await?).min(left);
-        let mut attempts = claim(&mut tx, FIRST, id, now, until, free).await?;
-        let free = free - count(&attempts);
-        attempts.extend(claim(&mut tx, AGAIN, id, now, until, free).await?);
-        log_starts(&mut tx, &attempts, now).await?;
-        left -= count(&attempts);
+    let mut batches = Vec::new();
+    for endpoint in lock_endpoints(&mut tx, &due).await? {
+        let busy = in_flight(&mut tx, endpoint.id).await?;
+        let most = if endpoint.failing_since.is_some() { IN_FLIGHT_WHILE_FAILING } else { IN_FLIGHT_PER_ENDPOINT };
+        let attempts = claim(&mut tx, endpoint.id, now, until, (most - busy).min(room.of(&endpoint))).await?;
+        room.take(count(&attempts));
         if !attempts.is_empty() {
             batches.push(Batch { endpoint, attempts });
         }
-        if left <= 0 {
-            break;
-        }
     }
+    let attempts: Vec<_> = batches.iter().flat_map(|batch| &batch.attempts).map(|claimed| claimed.lease).collect();
+    log_starts(&mut tx, &attempts, now).await?;
     tx.commit().await?;
     Ok(batches)
 }
@@ -133,31 +130,50 @@ fn count<T>(items: &[T]) -> i64 {
     i64::try_from(items.len()).unwrap_or(i64::MAX)
 }
 
-async fn endpoints_with_work(conn: &mut Conn, now: Timestamp, limit: i64) -> Result<Vec<Uuid>, sqlx::Error> {
+/// Those for which there is room, healthy ones first.
+async fn endpoints_with_work(conn: &mut Conn, now: Timestamp, room: &Room) -> Result<Vec<Uuid>, sqlx::Error> {
     const SQL: &str = "SELECT id FROM ( \
-            SELECT w.id, (SELECT COUNT(*) FROM deliveries s WHERE s.webhook_id = w.id AND s.state = 'sending') AS busy \
+            SELECT w.id, w.failing_since, w.proven, \
+                (SELECT COUNT(*) FROM deliveries s WHERE s.webhook_id = w.id AND s.state = 'sending') AS busy \
             FROM webhooks w WHERE w.enabled = TRUE AND ( \
-                EXISTS (SELECT 1 FROM deliveries f WHERE f.webhook_id = w.id AND f.state = 'pending' \
+                (w.failing_since IS NOT NULL AND $3) OR (w.failing_since IS NULL AND ((w.proven AND $4) OR (NOT w.proven AND $5)))) \
+            AND (EXISTS (SELECT 1 FROM deliveries f WHERE f.webhook_id = w.id AND f.state = 'pending' \
                     AND f.attempts = 0 AND f.next_attempt_at <= $1) \
                 OR EXISTS (SELECT 1 FROM deliveries a WHERE a.webhook_id = w.id AND a.state = 'pending' \
                     AND a.attempts > 0 AND a.next_attempt_at <= $1))) AS work \
-        WHERE busy < $2 ORDER BY busy, id LIMIT $3";
+        WHERE busy < CASE WHEN failing_since IS NULL THEN $2 ELSE $6 END \
+        ORDER BY CASE WHEN failing_since IS NULL THEN 0 ELSE 1 END, busy, id LIMIT $7";
     on!(conn, |c| sqlx::query_scalar(SQL)
         .bind(now.as_micros())
         .bind(IN_FLIGHT_PER_ENDPOINT)
-        .bind(limit)
+        .bind(room.failing > 0)
+        .bind(room.well > 0)
+        .bind(room.unproven > 0)
+        .bind(IN_FLIGHT_WHILE_FAILING)
+        .bind(ENDPOINTS_PER_CLAIM)
         .fetch_all(c)
         .await)
 }
 
-/// The endpoint, if it is enabled and no other node is claiming for it just now.
-async fn lock_endpoint(tx: &mut Tx, id: Uuid) -> Result<Option<WebhookRow>, sqlx::Error> {
+/// Those of the endpoints that are enabled and for which no other node is claiming just now, in the order given.
+async fn lock_endpoints(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<WebhookRow>, sqlx::Error> {
     // On SQLite a transaction is alone anyway.
-    let sql = match tx.dialect() {
-        Dialect::Sqlite => "SELECT * FROM webhooks WHERE id = $1 AND enabled = TRUE",
-        Dialect::Postgres => "SELECT * FROM webhooks WHERE id = $1 AND enabled = TRUE FOR NO KEY UPDATE SKIP LOCKED",
-    };
-    on!(tx, |c| sqlx::query_as(sql).bind(id).fetch_optional(c).await)
+    let lock = if tx.dialect() == Dialect::Postgres { " FOR NO KEY UPDATE SKIP LOCKED" } else { "" };
+    let mut rows: Vec<WebhookRow> = Vec::new();
+    for chunk in chunks(ids) {
+        let some: Vec<WebhookRow> = on!(tx, |c| {
+            let mut query = QueryBuilder::new("SELECT * FROM webhooks WHERE enabled = TRUE AND id IN (");
+            let mut list = query.separated(", ");
+            for id in chunk {
+                list.push_bind(*id);
+            }
+            query.push(")").push(lock);
+            query.build_query_as().fetch_all(c).await
+        })?;
+        rows.extend(some);
+    }
+    rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
+    Ok(rows)
 }
 
 async fn in_flight(tx: &mut Tx, webhook: Uuid) -> Result<i64, sqlx::Error> {
@@ -165,28 +181,26 @@ async fn in_flight(tx: &mut Tx, webhook: Uuid) -> Result<i64, sqlx::Error> {
     on!(tx, |c| sqlx::query_scalar(SQL).bind(webhook).fetch_one(c).await)
 }
 
-/// First attempts; one waits while the first attempt of an earlier event of its call is still to be made or under way.
-const FIRST: &str = "UPDATE deliveries SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL, \
+/// First attempts before others; a first attempt waits while that of an earlier event of its call is still to be made or under
+/// way.
+const CLAIM: &str = "UPDATE deliveries SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL, \
     lease_token = lease_token + 1, lease_until = $3 WHERE state = 'pending' AND id IN ( \
-        SELECT d.id FROM deliveries d \
-        WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.attempts = 0 AND d.next_attempt_at <= $2 \
-        AND NOT EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook_id = d.webhook_id AND p.call_id = d.call_id \
-            AND p.sequence < d.sequence AND p.state IN ('pending', 'sending') \
-            AND (p.attempts = 0 OR (p.attempts = 1 AND p.state = 'sending'))) \
-        ORDER BY d.next_attempt_at, d.id LIMIT $4) \
-    RETURNING id, webhook_id, attempts, lease_token, event, body";
-
-/// Attempts after the first.
-const AGAIN: &str = "UPDATE deliveries SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL, \
-    lease_token = lease_token + 1, lease_until = $3 WHERE state = 'pending' AND id IN ( \
-        SELECT d.id FROM deliveries d \
-        WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.attempts > 0 AND d.next_attempt_at <= $2 \
-        ORDER BY d.next_attempt_at, d.id LIMIT $4) \
+        SELECT id FROM ( \
+            SELECT id, 0 AS turn, next_attempt_at FROM (SELECT d.id, d.next_attempt_at FROM deliveries d \
+                WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.attempts = 0 AND d.next_attempt_at <= $2 \
+                AND NOT EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook_id = d.webhook_id AND p.call_id = d.call_id \
+                    AND p.sequence < d.sequence AND p.state IN ('pending', 'sending') \
+                    AND (p.attempts = 0 OR (p.attempts = 1 AND p.state = 'sending'))) \
+                ORDER BY d.next_attempt_at, d.id LIMIT $4) AS first \
+            UNION ALL \
+            SELECT id, 1 AS turn, next_attempt_at FROM (SELECT d.id, d.next_attempt_at FROM deliveries d \
+                WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.attempts > 0 AND d.next_attempt_at <= $2 \
+                ORDER BY d.next_attempt_at, d.id LIMIT $4) AS again) AS due \
+        ORDER BY turn, next_attempt_at, id LIMIT $4) \
     RETURNING id, webhook_id, attempts, lease_token, event, body";
 
 async fn claim(
     tx: &mut Tx,
-    sql: &'static str,
     webhook: Uuid,
     now: Timestamp,
     until: Timestamp,
@@ -195,7 +209,7 @@ async fn claim(
     if limit <= 0 {
         return Ok(Vec::new());
     }
-    on!(tx, |c| sqlx::query_as(sql)
+    on!(tx, |c| sqlx::query_as(CLAIM)
         .bind(webhook)
         .bind(now.as_micros())
         .bind(until.as_micros())
@@ -204,118 +218,15 @@ async fn claim(
         .await)
 }
 
-async fn log_starts(tx: &mut Tx, attempts: &[Claimed], now: Timestamp) -> Result<(), sqlx::Error> {
-    const SQL: &str = "INSERT INTO delivery_attempts (delivery_id, number, started_at) VALUES ($1, $2, $3)";
-    for Claimed { lease, .. } in attempts {
-        on!(tx, |c| sqlx::query(SQL)
-            .bind(lease.id)
-            .bind(lease.attempts)
-            .bind(now.as_micros())
-            .execute(c)
-            .await
-            .map(drop))?;
-    }
-    Ok(())
-}
-
-/// Records what came of an attempt. `false` when the lease was lost: somebody else has decided, and nothing changed.
-///
-/// # Errors
-/// When the database fails.
-pub async fn finish_for_worker(
-    store: &Store,
-    lease: &Lease,
-    now: Timestamp,
-    outcome: &Outcome,
-) -> Result<bool, sqlx::Error> {
-    let mut tx = store.begin().await?;
-    // The endpoint first: whoever deletes it locks in the same order.
-    let enabled = note_health(&mut tx, lease, now, outcome.then == Then::Succeeded).await?;
-    let held = close(&mut tx, lease, outcome.then, enabled).await?;
-    if held {
-        log_end(&mut tx, lease, outcome).await?;
-        tx.commit().await?;
-    }
-    Ok(held)
-}
-
-/// Keeps `failing_since`, and says whether the endpoint is enabled.
-async fn note_health(tx: &mut Tx, lease: &Lease, now: Timestamp, well: bool) -> Result<bool, sqlx::Error> {
-    const WELL: &str = "UPDATE webhooks SET failing_since = NULL WHERE id = $1 AND failing_since IS NOT NULL";
-    const FAILING: &str = "UPDATE webhooks SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL";
-    const ENABLED: &str = "SELECT enabled FROM webhooks WHERE id = $1";
-    if well {
-        on!(tx, |c| sqlx::query(WELL).bind(lease.webhook_id).execute(c).await.map(drop))?;
-    } else {
-        on!(tx, |c| sqlx::query(FAILING).bind(lease.webhook_id).bind(now.as_micros()).execute(c).await.map(drop))?;
-    }
-    let enabled: Option<bool> =
-        on!(tx, |c| sqlx::query_scalar(ENABLED).bind(lease.webhook_id).fetch_optional(c).await)?;
-    Ok(enabled == Some(true))
-}
-
-async fn close(tx: &mut Tx, lease: &Lease, then: Then, enabled: bool) -> Result<bool, sqlx::Error> {
-    const SQL: &str = "UPDATE deliveries SET state = $3, next_attempt_at = $4, lease_until = NULL \
-        WHERE id = $1 AND lease_token = $2 AND state = 'sending'";
-    let (state, next) = match then {
-        Then::Succeeded => ("succeeded", None),
-        Then::Failed => ("failed", None),
-        Then::RetryAt(_) if !enabled => ("canceled", None),
-        Then::RetryAt(at) => ("pending", Some(at.as_micros())),
-    };
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(lease.id)
-        .bind(lease.lease_token)
-        .bind(state)
-        .bind(next)
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected() > 0))
-}
-
-async fn log_end(tx: &mut Tx, lease: &Lease, outcome: &Outcome) -> Result<(), sqlx::Error> {
-    const SQL: &str = "UPDATE delivery_attempts SET duration_ms = $3, status = $4, error = $5, response_excerpt = $6 \
-        WHERE delivery_id = $1 AND number = $2";
-    let millis = outcome.duration.map(|duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX));
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(lease.id)
-        .bind(lease.attempts)
-        .bind(millis)
-        .bind(outcome.status.map(i64::from))
-        .bind(&outcome.error)
-        .bind(&outcome.response_excerpt)
-        .execute(c)
-        .await
-        .map(drop))
-}
-
-/// Attempts whose node did not record an outcome in time, for example because it died.
-///
-/// # Errors
-/// When the database fails.
-pub async fn abandoned_for_recovery(conn: &mut Conn, now: Timestamp) -> Result<Vec<Lease>, sqlx::Error> {
-    const SQL: &str = "SELECT id, webhook_id, attempts, lease_token FROM deliveries \
-        WHERE state = 'sending' AND lease_until < $1 LIMIT 1000";
-    on!(conn, |c| sqlx::query_as(SQL).bind(now.as_micros()).fetch_all(c).await)
-}
-
-/// Cancels what came to wait for an endpoint while that was being disabled.
-///
-/// # Errors
-/// When the database fails.
-pub async fn cancel_disabled_for_recovery(store: &Store) -> Result<(), sqlx::Error> {
-    const WAITING: &str = "SELECT EXISTS (SELECT 1 FROM webhooks w WHERE w.enabled = FALSE AND EXISTS ( \
-        SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state IN ('pending', 'sending') \
-        AND d.state = 'pending'))";
-    const CANCEL: &str = "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
-        WHERE state = 'pending' AND webhook_id IN (SELECT id FROM webhooks WHERE enabled = FALSE)";
-    let mut conn = store.read().await?;
-    let waiting: bool = on!(conn, |c| sqlx::query_scalar(WAITING).fetch_one(c).await)?;
-    drop(conn);
-    if waiting {
-        let mut tx = store.begin().await?;
-        on!(tx, |c| sqlx::query(CANCEL).execute(c).await.map(drop))?;
-        tx.commit().await?;
+async fn log_starts(tx: &mut Tx, attempts: &[Lease], now: Timestamp) -> Result<(), sqlx::Error> {
+    for chunk in chunks(attempts) {
+        on!(tx, |c| {
+            let mut query = QueryBuilder::new("INSERT INTO delivery_attempts (delivery_id, number, started_at) ");
+            query.push_values(chunk, |mut values, lease| {
+                values.push_bind(lease.id).push_bind(lease.attempts).push_bind(now.as_micros());
+            });
+            query.build().execute(c).await.map(drop)
+        })?;
     }
     Ok(())
 }

@@ -2,13 +2,23 @@
 
 use std::time::Duration;
 
+use switchhook_core::Timestamp;
+use switchhook_core::id::TenantId;
 use switchhook_core::rate::Decision;
 
-use crate::store::rate::admit;
+use crate::gather::Gather;
+use crate::store::Store;
+use crate::store::rate::{Admit, Request};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
 
 const ADMITTED: fn(&Decision) -> bool = |decision| matches!(decision, Decision::Admitted { .. });
+
+/// As a node decides that has nothing else to decide; so every call is another node.
+async fn admit(store: &Store, tenant: TenantId, limit: u32, at: Timestamp) -> Result<Decision, String> {
+    let node = Gather::new(Admit(store.clone()));
+    node.submit(tenant, Request { limit, at }).await.map_err(|error| error.to_string())
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_a_hundred_at_once_exactly_as_many_are_admitted_as_may_be() {
@@ -62,5 +72,33 @@ async fn a_clock_that_is_set_back_locks_nobody_out() {
         // But nodes whose clocks differ by little share one window.
         let behind = admit(&store, tenant, 1, now() - Duration::from_secs(5)).await.expect("a decision");
         assert!(!ADMITTED(&behind), "{engine}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn those_that_are_decided_together_are_counted_one_by_one() {
+    for TestStore { store, engine, .. } in stores().await {
+        let tenant = tenant(&store, OwnLimits::default()).await;
+        let nodes = [(); 3].map(|()| Gather::new(Admit(store.clone())));
+        for (minute, admitted_before) in [(0, 0), (1, 0), (1, 50)] {
+            let requests: Vec<_> = (0..300)
+                .map(|index: usize| {
+                    let (node, at) = (nodes[index % 3].clone(), now() + Duration::from_secs(60 * minute));
+                    tokio::spawn(
+                        async move { node.submit(tenant, Request { limit: 50, at }).await.expect("a decision") },
+                    )
+                })
+                .collect();
+            let (mut left, mut waits) = (Vec::new(), Vec::new());
+            for request in requests {
+                match request.await.expect("no panic") {
+                    Decision::Admitted { remaining } => left.push(remaining),
+                    Decision::Refused { retry_after_seconds } => waits.push(retry_after_seconds),
+                }
+            }
+            left.sort_unstable();
+            assert_eq!(left, (0..50 - admitted_before).collect::<Vec<_>>(), "{engine}: each sees those before it");
+            assert!(waits.iter().all(|seconds| *seconds == 60), "{engine}: {waits:?}");
+        }
     }
 }

@@ -61,7 +61,7 @@ impl Stage {
         let (tenant, webhook) = (self.tenant, self.webhook);
         let new = NewDelivery { id, tenant, webhook, of: None, event: WEBHOOK_TEST, body, now };
         let mut tx = self.test.store.begin().await.expect("a transaction");
-        deliveries::insert(&mut tx, &new).await.expect("queued");
+        deliveries::insert(&mut tx, &[new]).await.expect("queued");
         tx.commit().await.expect("committed");
         self.hints.webhooks.notify_one();
         id

@@ -1,6 +1,7 @@
 //! Which deliveries are claimed, and whose outcomes count.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use switchhook_core::webhook::SigningSecret;
@@ -8,6 +9,10 @@ use switchhook_core::webhook::SigningSecret;
 use super::*;
 use crate::clock;
 use crate::config::Config;
+use crate::gather::Gather;
+use crate::store::deliveries::outcome::{
+    Finished, Outcome, PATIENCE, Record, Then, abandoned_for_recovery, cancel_disabled_for_recovery,
+};
 use crate::store::deliveries::{self, NewDelivery};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
@@ -40,7 +45,7 @@ async fn queue(
     let of = Some((call, Some(sequence)));
     let new = NewDelivery { id, tenant, webhook, of, event: "call.dialing", body: b"{}".to_vec(), now: at };
     let mut tx = store.begin().await.expect("a transaction");
-    deliveries::insert(&mut tx, &new).await.expect("queued");
+    deliveries::insert(&mut tx, &[new]).await.expect("queued");
     tx.commit().await.expect("committed");
     id.uuid()
 }
@@ -50,7 +55,11 @@ fn call() -> CallId {
 }
 
 async fn claim_at(store: &Store, at: Timestamp, limit: i64) -> Vec<Claimed> {
-    let batches = claim_due_for_worker(store, at, at + MINUTE, limit).await.expect("a claim");
+    claim_with(store, at, Room { well: limit, unproven: limit, failing: limit }).await
+}
+
+async fn claim_with(store: &Store, at: Timestamp, room: Room) -> Vec<Claimed> {
+    let batches = claim_due_for_worker(store, at, at + MINUTE, room).await.expect("a claim");
     batches.into_iter().flat_map(|batch| batch.attempts).collect()
 }
 
@@ -59,8 +68,11 @@ fn ids(claimed: &[Claimed]) -> Vec<Uuid> {
 }
 
 async fn finish(store: &Store, claimed: &Claimed, then: Then) -> bool {
-    let outcome = Outcome { status: Some(500), then, ..Outcome::default() };
-    finish_for_worker(store, &claimed.lease, now(), &outcome).await.expect("recorded")
+    finish_at(store, claimed.lease, now(), Outcome { status: Some(500), then, ..Outcome::default() }).await
+}
+
+async fn finish_at(store: &Store, lease: Lease, at: Timestamp, outcome: Outcome) -> bool {
+    Gather::new(Record(store.clone())).submit((), Finished { lease, outcome, at }).await.expect("recorded")
 }
 
 #[tokio::test]
@@ -79,7 +91,9 @@ async fn events_of_one_call_are_first_sent_one_after_another_and_retries_come_la
         assert!(claim_at(store, now(), 100).await.is_empty(), "the second waits while the first is under way");
 
         let of_one = claimed.iter().find(|claimed| claimed.lease.id == first).expect("claimed");
+        let of_other = claimed.iter().find(|claimed| claimed.lease.id == elsewhere).expect("claimed");
         assert!(finish(store, of_one, Then::RetryAt(now())).await);
+        assert!(finish(store, of_other, Then::Succeeded).await);
         let claimed = claim_at(store, now(), 1).await;
         assert_eq!(ids(&claimed), [second], "a first attempt goes before a repeated one, and waits for no other");
         let claimed = claim_at(store, now(), 100).await;
@@ -101,8 +115,8 @@ async fn an_endpoint_has_ten_under_way_and_keeps_nobody_else_from_being_served()
         let claimed = claim_at(store, now(), 100).await;
         assert_eq!(claimed.len(), 10, "{}", test.engine);
         assert_eq!(ids(&claim_at(store, now() + MINUTE, 100).await), [later], "the other endpoint, when it is due");
-        assert!(finish(store, &claimed[0], Then::Succeeded).await);
-        assert!(finish(store, &claimed[1], Then::Failed).await);
+        assert!(finish(store, &claimed[0], Then::Failed).await);
+        assert!(finish(store, &claimed[1], Then::Succeeded).await);
         assert_eq!(claim_at(store, now(), 100).await.len(), 2, "{}", test.engine);
     }
 }
@@ -146,7 +160,7 @@ async fn an_outcome_counts_once_and_only_under_its_lease() {
         let abandoned = abandoned_for_recovery(&mut conn, later).await.expect("a read");
         assert_eq!(abandoned, [claimed.lease], "{}", test.engine);
         let taken_over = Outcome { then: Then::RetryAt(now()), error: Some("died".into()), ..Outcome::default() };
-        assert!(finish_for_worker(store, &abandoned[0], later, &taken_over).await.expect("recorded"));
+        assert!(finish_at(store, abandoned[0], later, taken_over).await);
         assert!(!finish(store, &claimed, Then::Succeeded).await, "the node that was given up comes back too late");
 
         let again = claim_at(store, now(), 1).await.remove(0);
@@ -187,5 +201,74 @@ async fn nothing_waits_for_an_endpoint_that_is_disabled() {
             assert_eq!((row.state.as_str(), row.next_attempt_at), ("canceled", None), "{}", test.engine);
         }
         assert_eq!(next_due_for_worker(&mut conn).await.expect("a read"), None);
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_fails_leaves_room_for_others() {
+    for test in stores().await {
+        let store = &test.store;
+        let tenant = tenant(store, OwnLimits::default()).await;
+        let (dead, new, well) =
+            (endpoint(&test, tenant).await, endpoint(&test, tenant).await, endpoint(&test, tenant).await);
+        for (endpoint, then) in [(dead, Then::Failed), (well, Then::Succeeded)] {
+            queue(store, tenant, endpoint, call(), 1, now()).await;
+            assert!(finish(store, &claim_at(store, now(), 1).await[0], then).await);
+        }
+        for endpoint in [dead, new, well] {
+            for _ in 0..20 {
+                queue(store, tenant, endpoint, call(), 1, now()).await;
+            }
+        }
+        let whose = |claimed: &[Claimed]| {
+            let of = |id: WebhookId| claimed.iter().filter(|claimed| claimed.lease.webhook_id == id.uuid()).count();
+            [of(dead), of(new), of(well)]
+        };
+        let only_well = claim_with(store, now(), Room { well: 4, unproven: 0, failing: -3 }).await;
+        assert_eq!(whose(&only_well), [0, 0, 4], "{}", test.engine);
+        let some = claim_with(store, now(), Room { well: 30, unproven: 20, failing: 10 }).await;
+        assert_eq!(
+            whose(&some),
+            [0, 10, 6],
+            "{}: what the others take is taken from the failing one's room",
+            test.engine
+        );
+        let rest = claim_at(store, now(), 100).await;
+        assert_eq!(whose(&rest), [2, 0, 0], "{}: one that fails is asked, not flooded", test.engine);
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_only_fails_for_five_days_is_disabled_and_one_success_starts_anew() {
+    for test in stores().await {
+        let store = &test.store;
+        let tenant = tenant(store, OwnLimits::default()).await;
+        let (dead, shaky) = (endpoint(&test, tenant).await, endpoint(&test, tenant).await);
+        let attempt = async |endpoint: WebhookId, at: Timestamp, then: Then| {
+            queue(store, tenant, endpoint, call(), 1, at).await;
+            let claimed = claim_at(store, at, 100).await;
+            let claimed = claimed.iter().find(|claimed| claimed.lease.webhook_id == endpoint.uuid()).expect("claimed");
+            assert!(finish_at(store, claimed.lease, at, Outcome { then, ..Outcome::default() }).await);
+        };
+        let row = async |endpoint| {
+            let mut conn = store.read().await.expect("a connection");
+            webhooks::get(&mut conn, tenant, endpoint).await.expect("a read").expect("the endpoint")
+        };
+        attempt(dead, now(), Then::Failed).await;
+        attempt(shaky, now(), Then::Failed).await;
+        attempt(shaky, now() + MINUTE, Then::Succeeded).await;
+        attempt(shaky, now() + MINUTE * 2, Then::Failed).await;
+        attempt(dead, now() + PATIENCE - MINUTE, Then::Failed).await;
+        assert!(row(dead).await.enabled, "{}", test.engine);
+
+        let waiting = DeliveryId::from_uuid(queue(store, tenant, dead, call(), 1, now() + PATIENCE + MINUTE).await);
+        attempt(dead, now() + PATIENCE, Then::RetryAt(now() + PATIENCE)).await;
+        attempt(shaky, now() + PATIENCE, Then::Failed).await;
+        let (dead_row, shaky_row) = (row(dead).await, row(shaky).await);
+        assert!(!dead_row.enabled && dead_row.disabled_reason.is_some(), "{}", test.engine);
+        assert!(shaky_row.enabled, "{}: it worked in between", test.engine);
+        let mut conn = store.read().await.expect("a connection");
+        let waiting = deliveries::get(&mut conn, tenant, dead, waiting).await.expect("a read").expect("the delivery");
+        assert_eq!(waiting.state, "canceled", "{}", test.engine);
     }
 }

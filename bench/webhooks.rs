@@ -1,0 +1,133 @@
+//! How many webhook deliveries a node makes in a second: each claimed, signed, posted and recorded durably.
+//!
+//! First a node with the role `api` only accepts calls, whose `call.queued` events wait; then a node with the role `webhooks` only
+//! delivers them to receivers in this process that answer at once. Both processes, and PostgreSQL, share the machine.
+//!
+//! ```text
+//! cargo build --release && cargo run --release -p switchhook --example bench-webhooks
+//! ci/with-postgres.sh --durable cargo run --release -p switchhook --example bench-webhooks
+//! ```
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use indicatif::ProgressBar;
+use serde_json::json;
+use support::{Connection, Place, request};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+#[derive(Parser)]
+struct Args {
+    /// Calls, each with one event.
+    #[arg(long, default_value_t = 1_500)]
+    calls: usize,
+    /// Endpoints of the tenant that all want every event.
+    #[arg(long, default_value_t = 20)]
+    endpoints: usize,
+    /// Print one JSON object instead of sentences.
+    #[arg(long)]
+    json: bool,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let place = Place::new()?;
+    let disk = support::durable_writes_per_second(place.path())?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}/hook", listener.local_addr()?);
+    let received = Arc::new(AtomicU64::new(0));
+    tokio::spawn(receive(listener, received.clone()));
+
+    let api = place.serve("api")?;
+    let key = place.tenant("bench")?;
+    let mut connection = Connection::open(&api.address).await?;
+    let agent = connection.scripted_agent(&key).await?;
+    for _ in 0..args.endpoints {
+        connection.json("POST", "/v1/webhooks", &key, &json!({ "url": url })).await?;
+    }
+    accept(&api.address, &key, &agent, args.calls).await?;
+    drop(api);
+
+    let wanted = (args.calls * args.endpoints) as u64;
+    let bar = ProgressBar::new(wanted);
+    let node = place.serve("webhooks")?;
+    let deadline = Instant::now() + Duration::from_secs(300);
+    // The first tenth warms up: connections, prepared statements.
+    let (mut start, mut cpu, mut warm) = (Instant::now(), 0.0, 0);
+    while received.load(Ordering::Relaxed) < wanted && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let now = received.load(Ordering::Relaxed);
+        if warm == 0 && now > wanted / 10 {
+            (start, cpu, warm) = (Instant::now(), node.cpu_seconds(), now);
+        }
+        bar.set_position(now);
+    }
+    bar.finish_and_clear();
+    let delivered = received.load(Ordering::Relaxed);
+    anyhow::ensure!(delivered >= wanted, "only {delivered} of {wanted} were delivered");
+    let measured = (delivered - warm) as f64;
+    let per_second = measured / start.elapsed().as_secs_f64();
+    let cpu = (node.cpu_seconds() - cpu) * 1e6 / measured;
+    let database = place.database_name();
+    if args.json {
+        let result = json!({
+            "database": database, "endpoints": args.endpoints, "deliveries": wanted, "deliveries_per_second": per_second,
+            "node_cpu_microseconds_per_delivery": cpu, "durable_writes_per_second": disk, "resident_mb": node.resident_mb(),
+        });
+        println!("{result:#}");
+    } else {
+        println!("{database}, {} endpoints, {wanted} deliveries", args.endpoints);
+        println!("Delivered:       {per_second:.0} a second");
+        println!("The node's CPU:  {cpu:.0} µs a delivery; {:.0} MB resident", node.resident_mb());
+        println!("Limits here:     {disk:.0} durable writes a second");
+    }
+    Ok(())
+}
+
+/// Places calls over a few connections.
+async fn accept(address: &str, key: &str, agent: &str, calls: usize) -> anyhow::Result<()> {
+    let body = json!({ "agent_id": agent, "to": "+12025550111" }).to_string();
+    let request = request("POST", "/v1/calls", key, "", &body);
+    let some = (0..16).map(|index| {
+        let request = &request;
+        async move {
+            let mut connection = Connection::open(address).await?;
+            for _ in (index..calls).step_by(16) {
+                let status = connection.send(request).await?;
+                anyhow::ensure!(status == 201, "{}", String::from_utf8_lossy(connection.body()));
+            }
+            Ok(())
+        }
+    });
+    futures_util::future::try_join_all(some).await.map(drop)
+}
+
+/// Counts requests and answers 200 as soon as each has come.
+async fn receive(listener: TcpListener, received: Arc<AtomicU64>) {
+    while let Ok((mut stream, _)) = listener.accept().await {
+        let received = received.clone();
+        tokio::spawn(async move {
+            let mut buffer = Vec::with_capacity(8_192);
+            loop {
+                buffer.clear();
+                while !support::is_complete(&buffer) {
+                    if stream.read_buf(&mut buffer).await.unwrap_or(0) == 0 {
+                        return;
+                    }
+                }
+                received.fetch_add(1, Ordering::Relaxed);
+                if stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+}

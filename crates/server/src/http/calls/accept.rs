@@ -1,0 +1,189 @@
+//! Calls are accepted in batches: under the tenant's lock, so that replays and quotas are exact, and with one commit for all that
+//! came while the last one was on its way to the disk.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Error;
+use switchhook_core::Timestamp;
+use switchhook_core::call::{Call, Direction, Timing};
+use switchhook_core::event::EventKind;
+use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
+use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
+use switchhook_core::quota::{self, Limits, QuotaExceeded, Usage};
+
+use super::CallResource;
+use crate::clock::{self, Clock};
+use crate::config::Config;
+use crate::gather::Job;
+use crate::http::answer::WithWarnings;
+use crate::store::calls::{self, CallRequest, CallRow, NewCall};
+use crate::store::idempotency::{self, Stored};
+use crate::store::{Store, Tx, tenants};
+
+/// A call that a request asks for, once everything it names has been found.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub(super) agent: AgentId,
+    pub(super) agent_version: i64,
+    pub(super) number: NumberId,
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) connection: ConnectionId,
+    pub(super) provider: String,
+    pub(super) request: CallRequest,
+    /// When to dial, if not at once.
+    pub(super) schedule_at: Option<Timestamp>,
+}
+
+impl Plan {
+    /// The call's first row, if it is placed at `now`.
+    pub(super) fn row(self, tenant: TenantId, now: Timestamp) -> CallRow {
+        let due_at = self.schedule_at.map_or(now, |at| at.max(now));
+        let new = NewCall {
+            id: CallId::new(now, clock::random()),
+            tenant,
+            direction: Direction::Outbound,
+            agent: self.agent,
+            agent_version: self.agent_version,
+            number: Some(self.number),
+            connection: self.connection,
+            provider: self.provider,
+            from: self.from,
+            to: self.to,
+            request: self.request,
+            created_at: now,
+            due_at,
+        };
+        new.row(Call::outbound(now, due_at, Timing::default()))
+    }
+}
+
+/// A request to place a call.
+pub struct Wish {
+    pub(super) plan: Plan,
+    /// What the answer warns of.
+    pub(super) warnings: Vec<String>,
+    /// Under which the answer is kept.
+    pub(super) key: Option<(IdempotencyKey, Fingerprint)>,
+}
+
+/// What came of it.
+pub enum Accepted {
+    /// A call was created by this request or by an earlier one with the same key.
+    Answered { stored: Arc<Stored>, replayed: bool },
+    /// The key was used with a different request.
+    KeyReused,
+    /// One more call would be one too many.
+    Refused(QuotaExceeded),
+    /// The tenant is gone.
+    NoTenant,
+}
+
+/// Creates calls of one tenant at a time.
+pub struct Accept {
+    store: Store,
+    clock: Clock,
+    config: Arc<Config>,
+}
+
+impl Accept {
+    pub(in crate::http) fn new(store: Store, clock: Clock, config: Arc<Config>) -> Self {
+        Self { store, clock, config }
+    }
+}
+
+impl Job for Accept {
+    type Key = TenantId;
+    type Item = Wish;
+    type Answer = Accepted;
+
+    async fn run(&self, tenant: &TenantId, wishes: &[Wish]) -> Result<Vec<Accepted>, sqlx::Error> {
+        let mut tx = self.store.begin().await?;
+        let Some(row) = tenants::lock(&mut tx, *tenant).await? else {
+            return Ok(wishes.iter().map(|_| Accepted::NoTenant).collect());
+        };
+        let mut batch = Batch {
+            tenant: *tenant,
+            now: self.clock.now(),
+            limits: row.limits(&self.config),
+            usage: Usage::default(),
+            stored: earlier(&mut tx, *tenant, wishes).await?,
+            rows: Vec::new(),
+            answers: Vec::new(),
+        };
+        batch.usage = usage(&mut tx, *tenant, &batch.limits, batch.now).await?;
+        let mut accepted = Vec::with_capacity(wishes.len());
+        for wish in wishes {
+            accepted.push(batch.decide(wish).map_err(|error| sqlx::Error::Encode(error.into()))?);
+        }
+        calls::create(&mut tx, *tenant, &batch.rows, EventKind::CallQueued).await?;
+        idempotency::put(&mut tx, *tenant, &batch.answers, batch.now).await?;
+        tx.commit().await?;
+        Ok(accepted)
+    }
+}
+
+/// The answers that are kept under the keys of these wishes.
+async fn earlier(tx: &mut Tx, tenant: TenantId, wishes: &[Wish]) -> Result<HashMap<String, Arc<Stored>>, sqlx::Error> {
+    let keys: Vec<_> = wishes.iter().filter_map(|wish| wish.key.as_ref()).map(|(key, _)| key).collect();
+    let stored = idempotency::get_all(tx, tenant, &keys).await?;
+    Ok(stored.into_iter().map(|stored| (stored.key.clone(), Arc::new(stored))).collect())
+}
+
+/// What the tenant uses, as far as its limits need to know.
+pub(super) async fn usage(
+    conn: &mut crate::store::Conn,
+    tenant: TenantId,
+    limits: &Limits,
+    now: Timestamp,
+) -> Result<Usage, sqlx::Error> {
+    let at_most =
+        Usage { concurrent_calls: limits.concurrent_calls, monthly_calls: limits.monthly_calls.unwrap_or_default() };
+    calls::count_for_quota(conn, tenant, quota::month_start(now), at_most).await
+}
+
+struct Batch {
+    tenant: TenantId,
+    now: Timestamp,
+    limits: Limits,
+    usage: Usage,
+    /// Under their keys, those of this batch too.
+    stored: HashMap<String, Arc<Stored>>,
+    rows: Vec<CallRow>,
+    answers: Vec<Arc<Stored>>,
+}
+
+impl Batch {
+    fn decide(&mut self, wish: &Wish) -> Result<Accepted, Error> {
+        if let Some((key, fingerprint)) = &wish.key
+            && let Some(stored) = self.stored.get(key.as_str())
+        {
+            let stored = stored.clone();
+            let same = stored.fingerprint == fingerprint.as_bytes();
+            return Ok(if same { Accepted::Answered { stored, replayed: true } } else { Accepted::KeyReused });
+        }
+        if let Err(refused) = quota::admit(&self.usage, &self.limits, self.now) {
+            return Ok(Accepted::Refused(refused));
+        }
+        self.usage.concurrent_calls = self.usage.concurrent_calls.saturating_add(1);
+        self.usage.monthly_calls = self.usage.monthly_calls.saturating_add(1);
+        let row = wish.plan.clone().row(self.tenant, self.now);
+        self.rows.push(row.clone());
+        let stored = Arc::new(answer(wish, row)?);
+        if wish.key.is_some() {
+            self.stored.insert(stored.key.clone(), stored.clone());
+            self.answers.push(stored.clone());
+        }
+        Ok(Accepted::Answered { stored, replayed: false })
+    }
+}
+
+fn answer(wish: &Wish, row: CallRow) -> Result<Stored, Error> {
+    let location = format!("/v1/calls/{}", row.id);
+    let resource = WithWarnings { resource: CallResource::from(row), warnings: wish.warnings.clone() };
+    let (key, fingerprint) = wish.key.as_ref().map_or((String::new(), Vec::new()), |(key, fingerprint)| {
+        (key.as_str().to_owned(), fingerprint.as_bytes().to_vec())
+    });
+    Ok(Stored { key, fingerprint, status: 201, location, body: serde_json::to_vec(&resource)? })
+}

@@ -1,0 +1,232 @@
+//! What comes of attempts, recorded under their fencing tokens, and what that says about their endpoints.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use sqlx::{FromRow, QueryBuilder};
+use switchhook_core::Timestamp;
+use uuid::Uuid;
+
+use super::queue::Lease;
+use super::{Conn, Tx, chunks, on};
+use crate::gather::Job;
+use crate::store::Store;
+
+/// An endpoint that has only failed for so long is disabled.
+pub const PATIENCE: Duration = Duration::from_secs(5 * 24 * 3600);
+/// Why, for its owner.
+const GIVEN_UP: &str = "Every attempt has failed for 5 days. Enable the endpoint again once it works.";
+
+/// What came of an attempt.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// How long it took; `None` when nobody knows.
+    pub duration: Option<Duration>,
+    /// The status of the answer.
+    pub status: Option<u16>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// The beginning of the answer's body.
+    pub response_excerpt: Option<String>,
+    /// What becomes of the delivery.
+    pub then: Then,
+}
+
+/// What becomes of a delivery after an attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Then {
+    /// It arrived.
+    Succeeded,
+    /// It is tried again.
+    RetryAt(Timestamp),
+    /// It was the last attempt.
+    #[default]
+    Failed,
+}
+
+/// An attempt that is over.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Under which it was made.
+    pub lease: Lease,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Records what came of attempts, those that ended meanwhile together. The answer is `false` when the lease was lost: somebody
+/// else has decided, and nothing changed.
+pub struct Record(pub Store);
+
+impl Job for Record {
+    type Key = ();
+    type Item = Finished;
+    type Answer = bool;
+
+    async fn run(&self, (): &(), finished: &[Finished]) -> Result<Vec<bool>, sqlx::Error> {
+        let mut tx = self.0.begin().await?;
+        // The endpoints first: whoever deletes one locks in the same order.
+        let enabled = note_health(&mut tx, finished).await?;
+        let mut held = BTreeSet::new();
+        for chunk in chunks(finished) {
+            held.extend(close(&mut tx, chunk, &enabled).await?);
+        }
+        // An old lease of a delivery can be among them beside its present one.
+        let is_held = |one: &&Finished| held.contains(&(one.lease.id, one.lease.lease_token));
+        for chunk in chunks(&finished.iter().filter(is_held).collect::<Vec<_>>()) {
+            log_ends(&mut tx, chunk).await?;
+        }
+        tx.commit().await?;
+        Ok(finished.iter().map(|one| is_held(&one)).collect())
+    }
+}
+
+#[derive(FromRow)]
+struct Health {
+    id: Uuid,
+    enabled: bool,
+    proven: bool,
+    failing_since: Option<i64>,
+}
+
+/// Keeps what is known of the endpoints, and disables those that have failed for too long. The enabled ones.
+async fn note_health(tx: &mut Tx, finished: &[Finished]) -> Result<BTreeSet<Uuid>, sqlx::Error> {
+    // In the order of ids, so that two nodes never wait for each other in a circle.
+    let mut last: BTreeMap<Uuid, &Finished> = BTreeMap::new();
+    for one in finished {
+        last.insert(one.lease.webhook_id, one);
+    }
+    let ids: Vec<_> = last.keys().copied().collect();
+    let mut enabled = BTreeSet::new();
+    for chunk in chunks(&ids) {
+        for health in health(tx, chunk).await? {
+            let Some(one) = last.get(&health.id) else { continue };
+            let well = one.outcome.then == Then::Succeeded;
+            let changed = if well { health.failing_since.is_some() || !health.proven } else { true };
+            let on = if changed { update_health(tx, &health, one.at, well).await? } else { health.enabled };
+            if on {
+                enabled.insert(health.id);
+            }
+        }
+    }
+    Ok(enabled)
+}
+
+async fn health(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Health>, sqlx::Error> {
+    on!(tx, |c| {
+        let mut query = QueryBuilder::new("SELECT id, enabled, proven, failing_since FROM webhooks WHERE id IN (");
+        let mut list = query.separated(", ");
+        for id in ids {
+            list.push_bind(*id);
+        }
+        query.push(") ORDER BY id");
+        query.build_query_as().fetch_all(c).await
+    })
+}
+
+/// Whether the endpoint is still enabled.
+async fn update_health(tx: &mut Tx, health: &Health, at: Timestamp, well: bool) -> Result<bool, sqlx::Error> {
+    const WELL: &str = "UPDATE webhooks SET failing_since = NULL, proven = TRUE WHERE id = $1";
+    const FAILING: &str = "UPDATE webhooks SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL";
+    const DISABLE: &str = "UPDATE webhooks SET enabled = FALSE, disabled_reason = $3, updated_at = $2 \
+        WHERE id = $1 AND enabled = TRUE AND failing_since <= $4";
+    const CANCEL: &str = "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
+        WHERE webhook_id = $1 AND state = 'pending'";
+    if well {
+        on!(tx, |c| sqlx::query(WELL).bind(health.id).execute(c).await.map(drop))?;
+        return Ok(health.enabled);
+    }
+    if health.failing_since.is_none() {
+        on!(tx, |c| sqlx::query(FAILING).bind(health.id).bind(at.as_micros()).execute(c).await.map(drop))?;
+        return Ok(health.enabled);
+    }
+    let patience = (at - PATIENCE).as_micros();
+    if !health.enabled || health.failing_since.is_none_or(|since| since > patience) {
+        return Ok(health.enabled);
+    }
+    on!(tx, |c| sqlx::query(DISABLE)
+        .bind(health.id)
+        .bind(at.as_micros())
+        .bind(GIVEN_UP)
+        .bind(patience)
+        .execute(c)
+        .await
+        .map(drop))?;
+    on!(tx, |c| sqlx::query(CANCEL).bind(health.id).execute(c).await.map(drop))?;
+    tracing::warn!(webhook = %health.id, "a webhook endpoint is disabled: every attempt has failed for 5 days");
+    Ok(false)
+}
+
+/// Closes attempts whose lease is held; those come back.
+async fn close(tx: &mut Tx, finished: &[Finished], enabled: &BTreeSet<Uuid>) -> Result<Vec<(Uuid, i64)>, sqlx::Error> {
+    let becomes = |one: &Finished| match one.outcome.then {
+        Then::Succeeded => ("succeeded", None),
+        Then::Failed => ("failed", None),
+        Then::RetryAt(_) if !enabled.contains(&one.lease.webhook_id) => ("canceled", None),
+        Then::RetryAt(at) => ("pending", Some(at.as_micros())),
+    };
+    // Both engines name the columns of VALUES column1, column2 and so on.
+    on!(tx, |c| {
+        let mut query = QueryBuilder::new(
+            "UPDATE deliveries SET state = new.column3, next_attempt_at = new.column4, lease_until = NULL FROM (",
+        );
+        query.push_values(finished, |mut values, one| {
+            let (state, next) = becomes(one);
+            values.push_bind(one.lease.id).push_bind(one.lease.lease_token).push_bind(state).push_bind(next);
+        });
+        query.push(
+            ") AS new WHERE deliveries.id = new.column1 AND deliveries.lease_token = new.column2 \
+             AND deliveries.state = 'sending' RETURNING deliveries.id, deliveries.lease_token",
+        );
+        query.build_query_as().fetch_all(c).await
+    })
+}
+
+async fn log_ends(tx: &mut Tx, finished: &[&Finished]) -> Result<(), sqlx::Error> {
+    on!(tx, |c| {
+        let mut query = QueryBuilder::new(
+            "UPDATE delivery_attempts SET duration_ms = new.column3, status = new.column4, error = new.column5, \
+             response_excerpt = new.column6 FROM (",
+        );
+        query.push_values(finished, |mut values, one| {
+            let millis = one.outcome.duration.map(|took| i64::try_from(took.as_millis()).unwrap_or(i64::MAX));
+            values.push_bind(one.lease.id).push_bind(one.lease.attempts).push_bind(millis);
+            values.push_bind(one.outcome.status.map(i64::from)).push_bind(&one.outcome.error);
+            values.push_bind(&one.outcome.response_excerpt);
+        });
+        query.push(") AS new WHERE delivery_id = new.column1 AND number = new.column2");
+        query.build().execute(c).await.map(drop)
+    })
+}
+
+/// Attempts whose node did not record an outcome in time, for example because it died.
+///
+/// # Errors
+/// When the database fails.
+pub async fn abandoned_for_recovery(conn: &mut Conn, now: Timestamp) -> Result<Vec<Lease>, sqlx::Error> {
+    const SQL: &str = "SELECT id, webhook_id, attempts, lease_token FROM deliveries \
+        WHERE state = 'sending' AND lease_until < $1 LIMIT 1000";
+    on!(conn, |c| sqlx::query_as(SQL).bind(now.as_micros()).fetch_all(c).await)
+}
+
+/// Cancels what came to wait for an endpoint while that was being disabled.
+///
+/// # Errors
+/// When the database fails.
+pub async fn cancel_disabled_for_recovery(store: &Store) -> Result<(), sqlx::Error> {
+    const WAITING: &str = "SELECT EXISTS (SELECT 1 FROM webhooks w WHERE w.enabled = FALSE AND EXISTS ( \
+        SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state IN ('pending', 'sending') \
+        AND d.state = 'pending'))";
+    const CANCEL: &str = "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
+        WHERE state = 'pending' AND webhook_id IN (SELECT id FROM webhooks WHERE enabled = FALSE)";
+    let mut conn = store.read().await?;
+    let waiting: bool = on!(conn, |c| sqlx::query_scalar(WAITING).fetch_one(c).await)?;
+    drop(conn);
+    if waiting {
+        let mut tx = store.begin().await?;
+        on!(tx, |c| sqlx::query(CANCEL).execute(c).await.map(drop))?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
