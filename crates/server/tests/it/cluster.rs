@@ -71,7 +71,8 @@ impl Cluster {
             .with("SWITCHHOOK_MASTER_KEY", MASTER_KEY)
             .with("SWITCHHOOK_SIMULATOR_DIAL_LOG", self.dial_log().display().to_string())
             .with("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "200ms,500ms,1s,1s,2s,2s,2s")
-            .with("SWITCHHOOK_WEBHOOK_TIMEOUT", "2s");
+            .with("SWITCHHOOK_WEBHOOK_TIMEOUT", "2s")
+            .with("SWITCHHOOK_MEDIA_TIMEOUT", "5m");
         let recordings = self.shared.path().join("recordings");
         std::os::unix::fs::symlink(recordings, node.data_dir().join("recordings")).expect("a new folder");
         node

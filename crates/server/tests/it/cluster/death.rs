@@ -41,6 +41,12 @@ async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_
     let (witness, webhook) = witness(&stopped.client).await;
     let mut placed = place(&stopped.client, &agent.id, "+12025550109", 8).await;
     until("they talk", TAKEN_OVER, async || count(&stopped.client, "in_progress").await == 8).await;
+    // On these lines nothing is heard, so nothing but the lease tells the node that they are lost.
+    let quiet = place(&stopped.client, &agent.id, "+12025550105", 4).await;
+    for one in &quiet {
+        stopped.client.wait_for(&one.call, |call| !call["answered_at"].is_null()).await;
+    }
+    placed.extend(quiet);
     let other = cluster.start();
     // These are about to move on when the node is stopped, and it will want to write that when it goes on.
     placed.extend(place(&stopped.client, &agent.id, "+12025550102", 8).await);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
+use switchhook::store::Store;
 use switchhook_core::Timestamp;
 
 use super::{Cluster, Member, count, patient, tell, witness};
@@ -97,6 +98,19 @@ async fn a_hundred_racing_identical_requests_make_one_call() {
     // One call, one of each event, one delivery of each, one dial.
     let history = cluster.judge(client, &webhook, vec![placed], &witness).await;
     assert_eq!((history.calls.len(), history.dials.len()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_hold_every_connection_keep_no_work_on_calls_waiting() {
+    let cluster = Cluster::new(&[]).await;
+    let store = Store::open(&cluster.database).await.expect("the database is there");
+    let mut held = Vec::new();
+    while let Ok(connection) = tokio::time::timeout(Duration::from_millis(500), store.read()).await {
+        held.push(connection.expect("the database is there"));
+    }
+    assert!(!held.is_empty(), "all that there are for requests");
+    let apart = tokio::time::timeout(Duration::from_secs(5), store.apart().read()).await;
+    apart.expect("at once").expect("the database is there");
 }
 
 /// Sends the same request so often, all at the same time, and each again until it is decided: the accepted calls, and how
