@@ -18,7 +18,15 @@ test *args:
 
 # The tests of the service on a PostgreSQL of their own.
 test-postgres *args:
-    ci/with-postgres.sh cargo nextest run -p switchhook -E 'binary(it) | test(/^(store|http|webhooks)::/)' {{ args }}
+    ci/with-postgres.sh cargo nextest run -p switchhook -E 'binary(it) - test(/^(cluster|crash::history)::/) | test(/^(store|http|webhooks)::/)' {{ args }}
+
+# The service under load, killed so many times, and the check of its history. On PostgreSQL: ci/with-postgres.sh just crash
+crash cycles="200":
+    SWITCHHOOK_CRASH_CYCLES={{ cycles }} cargo nextest run -p switchhook --test it --profile long --no-capture -E 'test(/^crash::cycles::/)'
+
+# The tests of several nodes on one PostgreSQL; one of them is stopped for so many seconds.
+cluster stop="60":
+    SWITCHHOOK_STOP_SECONDS={{ stop }} cargo nextest run -p switchhook --test it --profile long --no-capture -E 'test(/^cluster::/)'
 
 lint:
     cargo clippy --workspace --all-targets -- -D warnings

@@ -117,8 +117,10 @@ tool() {
         CARGO_PROFILE_RELEASE_DEBUG=false cargo install --locked --version "$2" "$1"
 }
 
+# The tests of several nodes start a PostgreSQL of their own, and have run before.
 on_postgres() {
-    ci/with-postgres.sh cargo nextest run -p switchhook --profile ci -E 'binary(it) | test(/^(store|http|webhooks)::/)'
+    ci/with-postgres.sh cargo nextest run -p switchhook --profile ci \
+        -E 'binary(it) - test(/^(cluster|crash::history)::/) | test(/^(store|http|webhooks)::/)'
 }
 
 # Its readers are those who work on the code, so private items are in it and may be linked to.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use switchhook_core::id::NodeId;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -35,10 +35,15 @@ const DISK: u32 = 60;
 /// How long what is left may take once the calls are over: requests under way, deliveries being sent.
 const LAST_WORK: Duration = Duration::from_secs(20);
 
+/// Connections that may wait to be accepted, as far as the system allows; beyond that a burst of clients is reset.
+const BACKLOG: u32 = 4096;
+
 /// A running service. Dropped without [`Service::stop`] it stops like a process that was killed.
 pub struct Service {
     address: SocketAddr,
     store: Store,
+    /// The same for the work on calls and on deliveries.
+    apart: [Store; 2],
     live: Live,
     speech: Option<Arc<LocalSpeech>>,
     draining: Draining,
@@ -60,14 +65,16 @@ impl Service {
     pub async fn start(config: Arc<Config>, models: Models, clock: Clock) -> anyhow::Result<Self> {
         let store = Store::open(&config.database_url()).await?;
         let vault = Vault::from_config(&config)?;
-        let listener = TcpListener::bind(config.listen)
-            .await
+        let listener = listen(config.listen)
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
         let hints = Hints::default();
         let mut state = HttpState::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone());
+        let apart = [store.apart(), store.apart()];
+        let [for_calls, for_deliveries] = apart.clone();
         let mut service = Self {
             address: listener.local_addr()?,
             store: store.clone(),
+            apart,
             live: Live::default(),
             speech: None,
             draining: state.draining.clone(),
@@ -79,13 +86,14 @@ impl Service {
         };
         if config.has_role(Role::Calls) {
             let providers = Registry::new(&config, models)?;
+            let simulator = simulator(&config)?;
             service.speech = Some(providers.local_speech());
             let context = Context {
-                store: store.clone(),
+                store: for_calls,
                 clock: clock.clone(),
                 config: config.clone(),
                 hints: hints.clone(),
-                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, Simulator::new())),
+                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, simulator)),
                 node: NodeId::new(clock.now(), clock::random()),
                 live: service.live.clone(),
                 runners: TaskTracker::new(),
@@ -95,7 +103,7 @@ impl Service {
             service.calls.spawn(run);
         }
         if config.has_role(Role::Webhooks) {
-            let worker = Worker::new(store.clone(), clock.clone(), config.clone(), vault, hints)?;
+            let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, hints)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }
         service.tasks.spawn(keep_house(store, clock, config.data_dir.clone(), service.stop.clone()));
@@ -158,8 +166,22 @@ impl Service {
         if tokio::time::timeout(LAST_WORK, self.tasks.wait()).await.is_err() {
             tracing::error!("some work did not stop; it will be taken up again at the next start");
         }
-        self.store.close().await;
+        for store in self.apart.iter().chain([&self.store]) {
+            store.close().await;
+        }
     }
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?; // As after a restart, while old connections linger.
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+fn simulator(config: &Config) -> anyhow::Result<Simulator> {
+    let Some(path) = &config.simulator_dial_log else { return Ok(Simulator::new()) };
+    Simulator::with_dial_log(path).with_context(|| format!("the dial log {} cannot be opened", path.display()))
 }
 
 async fn serve(listener: TcpListener, router: axum::Router, stop: CancellationToken) {

@@ -1,6 +1,7 @@
 //! Which rows need this node now? Asked on every hint and every second: queued calls that are due, calls whose node is
 //! dead, calls whose end somebody asked for. Every five seconds the leases are renewed, all with one statement.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use switchhook_core::id::CallId;
@@ -8,7 +9,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::runner::{self, Takeover};
-use super::{Context, HEARTBEAT, LEASE, Order};
+use super::{Context, HEARTBEAT, LEASE, LIVE_CALLS, Order};
 use crate::store::calls::{self, Claim};
 
 /// How often the rows are looked at without a hint.
@@ -23,6 +24,8 @@ const BATCH: i64 = 100;
 ///
 /// Queued calls that were claimed and not dialled are handed back.
 pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationToken) {
+    metrics::describe_gauge!(LIVE_CALLS, "Calls that run on this node now");
+    metrics::gauge!(LIVE_CALLS).set(0);
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut heartbeats = tokio::time::interval(HEARTBEAT);
@@ -74,11 +77,17 @@ async fn in_time(trouble: &str, work: impl Future<Output = Result<(), sqlx::Erro
     }
 }
 
-/// Renews every lease. When that has failed for as long as a lease lasts, somebody else may own the calls: they are let go.
+/// Renews every lease. A call that turns out to belong to somebody else, as after this process was stopped for a while, is let
+/// go. So are all of them when no renewal has succeeded for as long as a lease lasts: nobody can tell then whose they are.
 async fn keep_leases(context: &Context, owned_until: Instant) -> Instant {
     let started = Instant::now();
-    let renewed = tokio::time::timeout(HEARTBEAT, renew(context)).await;
-    if matches!(renewed, Ok(Ok(()))) {
+    let running = context.live.ids();
+    if let Ok(Ok(kept)) = tokio::time::timeout(HEARTBEAT, renew(context, &running)).await {
+        let kept: HashSet<CallId> = kept.into_iter().collect();
+        for lost in running.into_iter().filter(|call| !kept.contains(call)) {
+            // The runner of a call that has just ended is gone, or about to go.
+            context.live.tell(lost, Order::Abandon);
+        }
         return started + LEASE;
     }
     tracing::error!("the leases of live calls could not be renewed");
@@ -88,14 +97,14 @@ async fn keep_leases(context: &Context, owned_until: Instant) -> Instant {
     owned_until
 }
 
-async fn renew(context: &Context) -> Result<(), sqlx::Error> {
-    let running = context.live.ids();
+async fn renew(context: &Context, running: &[CallId]) -> Result<Vec<CallId>, sqlx::Error> {
     if running.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let mut tx = context.store.begin().await?;
-    calls::renew_leases_for_node(&mut tx, context.node, &running, context.clock.now() + LEASE).await?;
-    tx.commit().await
+    let kept = calls::renew_leases_for_node(&mut tx, context.node, running, context.clock.now() + LEASE).await?;
+    tx.commit().await?;
+    Ok(kept)
 }
 
 async fn claim(context: &Context) -> Result<(), sqlx::Error> {

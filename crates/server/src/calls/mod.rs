@@ -29,6 +29,9 @@ pub const LEASE: Duration = Duration::from_secs(15);
 /// How often it says so.
 pub const HEARTBEAT: Duration = Duration::from_secs(5);
 
+/// Calls that run on this node.
+const LIVE_CALLS: &str = "switchhook_live_calls";
+
 /// What every runner needs.
 #[derive(Clone)]
 pub struct Context {
@@ -79,6 +82,7 @@ impl Live {
         let fresh = self.with(|calls| match calls.entry(call) {
             std::collections::hash_map::Entry::Vacant(slot) => {
                 slot.insert(sender);
+                measure(calls.len());
                 true
             }
             std::collections::hash_map::Entry::Occupied(_) => false,
@@ -119,6 +123,11 @@ impl Live {
     }
 }
 
+/// Shows how many calls run here. Called with the map locked, so that the last to show it is right.
+fn measure(live: usize) {
+    metrics::gauge!(LIVE_CALLS).set(u32::try_from(live).unwrap_or(u32::MAX));
+}
+
 /// A call's place among the live ones, given up when this is dropped.
 struct Entered {
     live: Live,
@@ -128,6 +137,9 @@ struct Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.live.with(|calls| calls.remove(&self.call));
+        self.live.with(|calls| {
+            calls.remove(&self.call);
+            measure(calls.len());
+        });
     }
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use switchhook_core::call::{Call, CallEffect, CallInput};
 use switchhook_core::conversation::Failure;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
@@ -217,10 +218,11 @@ impl Runner {
 
     async fn handle(&mut self, input: CallInput) -> Result<(), Stopped> {
         let now = self.context.clock.now();
+        let decided = Instant::now();
         for effect in self.call.handle(now, input) {
             match effect {
                 CallEffect::Commit(change) => self.commit(&change).await?,
-                CallEffect::Dial => self.dial(),
+                CallEffect::Dial => self.dial(decided),
                 CallEffect::Answer => self.answer(),
                 CallEffect::LookUp => self.look_up(),
                 CallEffect::HangUp => self.hang_up(),

@@ -64,6 +64,7 @@ pub struct Config {
     pub media_timeout: Duration,
     pub roles: Vec<Role>,
     pub drain_timeout: Duration,
+    pub simulator_dial_log: Option<PathBuf>,
     pub log: String,
     pub log_format: Option<LogFormat>,
     /// Where settings were given that this version does not act on, to be told to the operator.
@@ -111,6 +112,7 @@ impl Config {
             media_timeout: layers.required_checked("media_timeout", values::positive_duration)?,
             roles: layers.required_checked("roles", values::roles)?,
             drain_timeout: layers.required_checked("drain_timeout", parse_duration)?,
+            simulator_dial_log: layers.checked("simulator_dial_log", |text| Ok(PathBuf::from(text)))?,
             log: layers.required_checked("log", values::log_filter)?,
             log_format: layers.checked("log_format", values::log_format)?,
             without_effect: RESERVED.iter().filter_map(|key| layers.source_if_set(key)).collect(),

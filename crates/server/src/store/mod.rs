@@ -37,7 +37,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{Executor as _, PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool};
 
 /// Runs one expression with `$c` bound to the connection of whichever engine is in use.
 macro_rules! on {
@@ -49,6 +49,14 @@ macro_rules! on {
     };
 }
 pub(crate) use on;
+
+/// Connections to PostgreSQL of a [`Store`] that was opened, and of one that is kept [apart](Store::apart).
+const FOR_REQUESTS: u32 = 16;
+const FOR_WORKERS: u32 = 8;
+
+/// Has PostgreSQL undo a transaction that stands still for 5 s. A node that was stopped, or whose machine is gone, would
+/// otherwise keep its locks, and other nodes would wait for them: for a tenant's turn, or to renew their leases.
+const DEAD_HANDS: &str = "SET idle_in_transaction_session_timeout = 5000";
 
 /// The database. Clones share their connections.
 #[derive(Clone, Debug)]
@@ -117,8 +125,9 @@ impl Store {
             let options: PgConnectOptions =
                 url.parse().context("the database URL is not a valid postgres:// address")?;
             let pool = PgPoolOptions::new()
-                .max_connections(32)
+                .max_connections(FOR_REQUESTS)
                 .acquire_timeout(Duration::from_secs(10))
+                .after_connect(|connection, _| Box::pin(async move { connection.execute(DEAD_HANDS).await.map(drop) }))
                 .connect_with(options)
                 .await
                 .context("PostgreSQL could not be reached")?;
@@ -126,6 +135,19 @@ impl Store {
         } else {
             anyhow::bail!("the database URL must start with sqlite:// or postgres://")
         }
+    }
+
+    /// The same database over connections of its own: work that must go on, such as renewing leases, is not to queue behind
+    /// requests. On SQLite everybody takes turns on one connection anyway, and the turns are short and in order.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self(match &self.0 {
+            Backend::Sqlite { .. } => self.0.clone(),
+            Backend::Postgres(pool) => {
+                let options = pool.options().clone().max_connections(FOR_WORKERS);
+                Backend::Postgres(options.connect_lazy_with((*pool.connect_options()).clone()))
+            }
+        })
     }
 
     async fn migrate(&self) -> anyhow::Result<()> {
@@ -248,8 +270,9 @@ pub async fn ping(conn: &mut Conn) -> Result<(), sqlx::Error> {
 /// Whether the database is away, starting, stopping or locked by somebody for too long.
 #[must_use]
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
-    // SQLite: SQLITE_BUSY and what extends it. PostgreSQL, appendix A: classes 08 and 57P, and too_many_connections.
-    const CODES: [&str; 9] = ["5", "261", "517", "773", "57P01", "57P02", "57P03", "53300", "08006"];
+    // SQLite: SQLITE_BUSY and what extends it. PostgreSQL, appendix A: classes 08 and 57P, too_many_connections, and
+    // idle_in_transaction_session_timeout: this process stood still for too long.
+    const CODES: [&str; 10] = ["5", "261", "517", "773", "57P01", "57P02", "57P03", "53300", "08006", "25P03"];
     match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
         sqlx::Error::Database(error) => error.code().is_some_and(|code| CODES.contains(&code.as_ref())),

@@ -4,6 +4,7 @@
 //! be created (`ci/with-postgres.sh` starts one).
 
 mod calls;
+mod cluster;
 mod command_line;
 mod control;
 mod crash;

@@ -7,7 +7,10 @@ use switchhook_core::call::{CallInput, ErrorCode};
 use switchhook_core::conversation::{Failure, FailureCode};
 use switchhook_core::phone_number::PhoneNumber;
 
+use tokio::time::Instant;
+
 use super::{Outcome, Runner, Stopped, talking};
+use crate::calls::{HEARTBEAT, LEASE};
 use crate::carrier::{Carrier, DialError, DialRequest, Dialed, LegRef, LegState};
 
 /// How long the carrier may take to answer a request.
@@ -20,8 +23,9 @@ impl Runner {
         LegRef { call: self.row.call_id(), carrier_call_id: self.row.carrier_call_id.clone() }
     }
 
-    /// Has the carrier ring. This outlives the runner: a line that comes about when nobody waits for it any more is ended.
-    pub(super) fn dial(&mut self) {
+    /// Has the carrier ring, as was `decided` then. This outlives the runner: a line that comes about when nobody waits for it
+    /// any more is ended.
+    pub(super) fn dial(&mut self, decided: Instant) {
         let (carrier, request) = match self.dial_request() {
             Ok(ready) => ready,
             Err((code, words)) => {
@@ -31,7 +35,9 @@ impl Runner {
         };
         let (call, outcomes) = (request.call, self.outcomes.0.clone());
         self.context.runners.spawn(async move {
-            let input = dial(&carrier, request).await;
+            // A process that was stopped since then may have lost the call, and who has it may have ended it.
+            let ours = decided.elapsed() < LEASE - HEARTBEAT;
+            let input = if ours { dial(&carrier, request).await } else { CallInput::DialUnknown };
             let carrier_call_id = match &input {
                 CallInput::DialAccepted { carrier_call_id } => Some(carrier_call_id.clone()),
                 _ => None,

@@ -14,6 +14,9 @@ mod sound;
 mod teller;
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -34,6 +37,8 @@ use super::{Carrier, CarrierError, DialError, DialRequest, Dialed, LegRef, LegSt
 pub struct Simulator {
     network: Network,
     settings: SimulatorSettings,
+    /// Gets a line for each dial.
+    dial_log: Option<Arc<File>>,
 }
 
 /// The legs that live.
@@ -64,10 +69,25 @@ impl Simulator {
         Self::default()
     }
 
+    /// The same, which adds a line to the file at `path` for each dial that it takes: the id of the call. The file outlives the
+    /// process, so it is a witness of who was rung.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn with_dial_log(path: &Path) -> std::io::Result<Self> {
+        let file = File::options().create(true).append(true).open(path)?;
+        Ok(Self { dial_log: Some(Arc::new(file)), ..Self::default() })
+    }
+
     /// The same network, as another connection sees it.
     #[must_use]
     pub fn with_settings(&self, settings: SimulatorSettings) -> Self {
-        Self { network: self.network.clone(), settings }
+        Self { settings, ..self.clone() }
+    }
+
+    fn log_dial(&self, call: CallId) -> std::io::Result<()> {
+        // One write for the whole line: it is there or it is not, whenever the process dies.
+        self.dial_log.as_deref().map_or(Ok(()), |mut file| file.write_all(format!("{call}\n").as_bytes()))
     }
 
     /// Somebody calls one of our numbers and waits to be answered. The caller's number picks what they do then. Gives the
@@ -137,6 +157,10 @@ impl Carrier for Simulator {
                 refused(ErrorCode::CarrierError, "The simulated carrier could not place the call.")
             }
             _ => {
+                if let Err(error) = self.log_dial(request.call) {
+                    tracing::error!(%error, "a dial could not be written to the dial log");
+                    return refused(ErrorCode::CarrierError, "The simulated carrier could not note the call.");
+                }
                 let carrier_call_id = carrier_call_id(request.call);
                 let leg = Leg::default();
                 self.network.with(|legs| legs.insert(request.call, leg.clone()));

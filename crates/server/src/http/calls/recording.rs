@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use switchhook_core::id::CallId;
 use tower::ServiceExt as _;
@@ -36,8 +37,10 @@ pub(super) async fn recording(
     let file = row.recording.ok_or_else(|| ApiError::not_found("recording"))?;
     let served = ServeFile::new(state.config.data_dir.join(file)).oneshot(request).await;
     let response = served.unwrap_or_else(|never| match never {});
-    if response.status() == axum::http::StatusCode::NOT_FOUND {
-        return Err(ApiError::not_found("recording"));
+    if response.status() == StatusCode::NOT_FOUND {
+        let detail = "The recording of this call is not on this node, or has been deleted. Recordings are files of the node that held \
+                      the call, unless the operator has put them on storage that all nodes share.";
+        return Err(ApiError::new(StatusCode::NOT_FOUND, "not_found", detail));
     }
     Ok(response.map(Body::new).into_response())
 }

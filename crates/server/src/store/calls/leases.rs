@@ -90,7 +90,8 @@ pub async fn take_over(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<i64,
     on!(tx, |c| sqlx::query_scalar(SQL).bind(id.uuid()).bind(tenant.uuid()).fetch_one(c).await)
 }
 
-/// Extends the leases of the calls that run on this node. What is only claimed by it and runs nowhere lapses.
+/// Extends the leases of the calls that run on this node, and says which those are: any other of `running` has ended, or
+/// belongs to somebody else by now. What is only claimed by the node and runs nowhere lapses.
 ///
 /// # Errors
 /// When the database fails.
@@ -99,8 +100,8 @@ pub async fn renew_leases_for_node(
     node: NodeId,
     running: &[CallId],
     until: Timestamp,
-) -> Result<(), sqlx::Error> {
-    on!(tx, |c| {
+) -> Result<Vec<CallId>, sqlx::Error> {
+    let kept: Vec<Uuid> = on!(tx, |c| {
         let mut query = QueryBuilder::new("UPDATE calls SET lease_until = ");
         query.push_bind(until.as_micros()).push(" WHERE lease_owner = ").push_bind(node.uuid());
         query.push(" AND status IN ('queued', 'dialing', 'in_progress') AND id IN (");
@@ -108,9 +109,10 @@ pub async fn renew_leases_for_node(
         for id in running {
             ids.push_bind(id.uuid());
         }
-        query.push(")");
-        query.build().execute(c).await.map(drop)
-    })
+        query.push(") RETURNING id");
+        query.build_query_scalar().fetch_all(c).await
+    })?;
+    Ok(kept.into_iter().map(CallId::from_uuid).collect())
 }
 
 /// Gives queued calls back that this node claimed and did not dial.

@@ -9,12 +9,15 @@ const SERVER: &str = "SWITCHHOOK_TEST_POSTGRES";
 
 /// The address of a new, empty PostgreSQL database; nothing when the test is to run on SQLite.
 pub(crate) async fn create() -> Option<String> {
-    let server = std::env::var(SERVER).ok()?;
-    let mut connection = PgConnection::connect(&server).await.expect("the PostgreSQL server for tests can be reached");
+    Some(create_on(&std::env::var(SERVER).ok()?).await)
+}
+
+/// The address of a new, empty database on the PostgreSQL server at this address.
+pub(crate) async fn create_on(server: &str) -> String {
+    let mut connection = PgConnection::connect(server).await.expect("the PostgreSQL server for tests can be reached");
     let name = format!("test_{:032x}", u128::from_be_bytes(clock::random()));
     connection.execute(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.expect("databases may be created");
-    let (address, options) =
-        server.split_once('?').map_or((server.as_str(), ""), |(address, options)| (address, options));
+    let (address, options) = server.split_once('?').map_or((server, ""), |(address, options)| (address, options));
     let (base, _database) = address.rsplit_once('/').expect("postgres://user@host/database");
-    Some(format!("{base}/{name}?{options}"))
+    format!("{base}/{name}?{options}")
 }

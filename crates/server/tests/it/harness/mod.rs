@@ -1,6 +1,7 @@
 //! The whole service in a struct, and a client that speaks to it as customers do.
 
 pub(crate) mod database;
+pub(crate) mod postgres;
 pub(crate) mod process;
 
 use std::path::Path;
@@ -126,6 +127,12 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn new(base: String, key: String) -> Self {
         Self { http: reqwest::Client::builder().no_proxy().build().expect("a client"), base, key }
+    }
+
+    /// Whose requests a balancer of connections gives to one node after another.
+    pub(crate) fn with_a_connection_for_each_request(base: String, key: String) -> Self {
+        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
+        Self { http, base, key }
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {

@@ -1,6 +1,8 @@
 //! The real binary in a process of its own, which can be killed.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -16,11 +18,36 @@ pub(crate) struct Process {
 pub(crate) struct Node {
     folder: TempDir,
     database: Option<String>,
+    settings: Vec<(&'static str, String)>,
 }
 
 impl Node {
     pub(crate) async fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a temporary folder"), database: super::database::create().await }
+        Self::on(super::database::create().await)
+    }
+
+    /// One with this PostgreSQL database, or with SQLite.
+    pub(crate) fn on(database: Option<String>) -> Self {
+        Self { folder: tempfile::tempdir().expect("a temporary folder"), database, settings: Vec::new() }
+    }
+
+    /// With this variable in the environment of its processes.
+    pub(crate) fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {
+        self.settings.push((variable, value.into()));
+        self
+    }
+
+    pub(crate) fn data_dir(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What its processes have logged.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.folder.path().join("log")
     }
 
     /// The data directory.
@@ -40,12 +67,14 @@ impl Node {
         if let Some(database) = &self.database {
             command.env("SWITCHHOOK_DATABASE_URL", database);
         }
+        command.envs(self.settings.iter().map(|(variable, value)| (variable, value)));
         command
     }
 
     /// Starts the service on a free port and waits until it says where it listens.
     pub(crate) fn serve(&self) -> Process {
-        Process::start(self.command())
+        let log = File::options().create(true).append(true).open(self.log_path()).expect("a file for the log");
+        Process::start(self.command(), log)
     }
 
     /// The same with these roles only.
@@ -64,11 +93,11 @@ pub(crate) fn json_of(command: &mut Command) -> Value {
 }
 
 impl Process {
-    fn start(mut command: Command) -> Self {
+    fn start(mut command: Command, log: File) -> Self {
         let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .expect("the binary starts");
         let stdout = child.stdout.take().expect("it is piped");
@@ -82,6 +111,19 @@ impl Process {
         // Nobody reads further, and a full pipe must not stop the service.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, base }
+    }
+
+    /// Sends a signal by its name: `TERM`, `STOP`, `CONT`.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {}", self.child.id())).status();
+        assert!(sent.expect("a shell").success(), "the process runs");
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) async fn ended(mut self) {
+        let ended = tokio::task::spawn_blocking(move || self.child.wait().expect("it is ours"));
+        let status = tokio::time::timeout(super::PATIENCE, ended).await.expect("it ends in time").expect("no panic");
+        assert!(status.success(), "{status}");
     }
 
     /// `kill -9`.

@@ -1,0 +1,168 @@
+//! Several nodes on one PostgreSQL database, each a process of its own, behind a round-robin.
+//!
+//! Every test starts a PostgreSQL server of its own, whatever the other tests run on: SQLite is for one node only, and some
+//! of these tests restart the database.
+
+mod anywhere;
+mod balancer;
+mod database;
+mod death;
+mod limits;
+mod rolling;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::crash::history::{Acknowledged, History};
+use crate::crash::look;
+use crate::crash::witness::Witness;
+use crate::harness::postgres::Server;
+use crate::harness::process::{Node, Process, json_of};
+use crate::harness::{Client, text};
+
+/// The same on every node: 32 bytes that are a secret nowhere.
+const MASTER_KEY: &str = "c3dpdGNoaG9vayBrZXkgZm9yIHRlc3RzIG9ubHkhISE=";
+/// How long everything may take to come to rest.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A database, what nodes share beside it, and a tenant.
+struct Cluster {
+    server: Server,
+    database: String,
+    /// Recordings, and the log of dials.
+    shared: TempDir,
+    tenant: String,
+    key: String,
+}
+
+/// One node.
+struct Member {
+    node: Node,
+    process: Process,
+    client: Client,
+}
+
+impl Cluster {
+    /// With a tenant of these limits.
+    async fn new(limits: &[&str]) -> Self {
+        switchhook::lifecycle::install_tls();
+        let server = tokio::task::block_in_place(Server::start);
+        let database = server.database().await;
+        let shared = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(shared.path().join("recordings")).expect("a folder");
+        let mut cluster = Self { server, database, shared, tenant: String::new(), key: String::new() };
+        (cluster.tenant, cluster.key) = cluster.tenant(limits);
+        cluster
+    }
+
+    /// The id and the key of a new tenant.
+    fn tenant(&self, limits: &[&str]) -> (String, String) {
+        let node = self.node();
+        let made = json_of(node.command().args(["tenant", "create", "acme", "--json"]).args(limits));
+        (text(&made["tenant"]["id"]), text(&made["api_key"]["key"]))
+    }
+
+    fn node(&self) -> Node {
+        let node = Node::on(Some(self.database.clone()))
+            .with("SWITCHHOOK_MASTER_KEY", MASTER_KEY)
+            .with("SWITCHHOOK_SIMULATOR_DIAL_LOG", self.dial_log().display().to_string())
+            .with("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "200ms,500ms,1s,1s,2s,2s,2s")
+            .with("SWITCHHOOK_WEBHOOK_TIMEOUT", "2s")
+            .with("SWITCHHOOK_MEDIA_TIMEOUT", "5m");
+        let recordings = self.shared.path().join("recordings");
+        std::os::unix::fs::symlink(recordings, node.data_dir().join("recordings")).expect("a new folder");
+        node
+    }
+
+    fn dial_log(&self) -> PathBuf {
+        self.shared.path().join("dials")
+    }
+
+    /// Starts a node.
+    fn start(&self) -> Member {
+        let node = self.node();
+        let process = tokio::task::block_in_place(|| node.serve());
+        let client = Client::new(process.base.clone(), self.key.clone());
+        Member { node, process, client }
+    }
+
+    fn three(&self) -> [Member; 3] {
+        [self.start(), self.start(), self.start()]
+    }
+
+    /// Waits for rest, and holds everything that happened to the tenant against the rules.
+    async fn judge(&self, by: &Client, webhook: &str, acknowledged: Vec<Acknowledged>, witness: &Witness) -> History {
+        look::until_at_rest(by, webhook, PATIENCE).await;
+        let log = self.dial_log();
+        let history = look::at_everything(by, webhook, acknowledged, witness.posts(), &[log.as_path()]).await;
+        assert_eq!(history.violations(), Vec::<String>::new());
+        history
+    }
+}
+
+impl Member {
+    /// How many calls run there.
+    async fn live_calls(&self) -> u64 {
+        let request = self.client.request(reqwest::Method::GET, "/metrics");
+        let shown = request.send().await.expect("an answer").text().await.expect("text");
+        let value = shown.lines().find_map(|line| line.strip_prefix("switchhook_live_calls "));
+        value.expect("the metric is there").parse().expect("a number")
+    }
+}
+
+/// Changes of an agent that let silent callers stay on the line for as long as a test takes.
+fn patient() -> Value {
+    json!({ "silence": { "hangup_after_seconds": null } })
+}
+
+/// A receiver for every event, and the id of its endpoint.
+async fn witness(client: &Client) -> (Witness, String) {
+    let witness = Witness::start(1).await;
+    let webhook = client.create("/v1/webhooks", json!({ "url": witness.url() })).await;
+    (witness, text(&webhook["id"]))
+}
+
+/// Places calls to `to`, each under a key of its own, and says which.
+async fn place(client: &Client, agent: &str, to: &str, count: usize) -> Vec<Acknowledged> {
+    let mut placed = Vec::new();
+    for number in 0..count {
+        let call = text(&client.create("/v1/calls", json!({ "agent_id": agent, "to": to })).await["id"]);
+        placed.push(Acknowledged { key: format!("{to}-{number}"), call });
+    }
+    placed
+}
+
+/// How many calls of the tenant have one of these statuses, up to 100.
+async fn count(client: &Client, statuses: &str) -> usize {
+    let (status, list) = client.get(&format!("/v1/calls?limit=100&status={statuses}")).await;
+    assert_eq!(status, 200, "{list}");
+    list["data"].as_array().expect("a list").len()
+}
+
+/// Looks until `done`, for at most `patience`; how long it took.
+async fn until(what: &str, patience: Duration, mut done: impl AsyncFnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !done().await {
+        assert!(start.elapsed() < patience, "{what} within {patience:?}");
+        // Between two looks at services that run in real time.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    start.elapsed()
+}
+
+/// A call and its events, as the API shows them.
+async fn shown(client: &Client, call: &str) -> (Value, Value) {
+    let (_, resource) = client.get(&format!("/v1/calls/{call}")).await;
+    let (_, events) = client.get(&format!("/v1/calls/{call}/events")).await;
+    (resource, events)
+}
+
+/// Tells whoever watches what was measured.
+fn tell(words: &str) {
+    // Nobody watching is fine.
+    let _ = writeln!(std::io::stderr(), "cluster: {words}");
+}

@@ -1,0 +1,47 @@
+//! The database is restarted under load.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::balancer::Balancer;
+use super::{Cluster, tell, until, witness};
+use crate::crash::load::{Load, Nodes};
+use crate::harness::postgres::Stop;
+
+/// From the moment the database takes connections again.
+const BACK: Duration = Duration::from_secs(5);
+/// How long the load runs before a restart.
+const LOAD: Duration = Duration::from_secs(2);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_is_lost() {
+    let cluster = Cluster::new(&["--rate-limit", "1000000", "--concurrent-calls", "150"]).await;
+    let members = cluster.three();
+    let balancer = Balancer::before(&members).await;
+    let client = balancer.client(&cluster.key);
+    let agent = client.scripted_agent(json!({})).await;
+    let (witness, webhook) = witness(&client).await;
+    let load = Load::start(5, &Nodes::of(vec![client.clone()]), &agent.id, 1);
+    for how in [Stop::Immediate, Stop::Fast] {
+        tokio::time::sleep(LOAD).await;
+        tokio::task::block_in_place(|| cluster.server.restart(how));
+        let took = until("every node serves again", BACK, async || {
+            let mut served = true;
+            for member in &members {
+                served &= member.client.get("/v1/tenant").await.0 == 200;
+            }
+            served
+        });
+        tell(&format!("back after {:.1?} ({how:?})", took.await));
+    }
+    tokio::time::sleep(LOAD).await;
+    let served = load.finish().await;
+    tell(&format!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
+    assert_eq!((served.wrong, served.unanswered), (Vec::new(), 0));
+    let history = cluster.judge(&client, &webhook, served.acknowledged, &witness).await;
+    assert!(history.calls.len() > 20, "there was a load");
+    for member in &members {
+        assert!(!member.node.log().contains("panicked"), "{}", member.node.log());
+    }
+}

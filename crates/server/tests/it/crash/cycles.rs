@@ -1,0 +1,91 @@
+//! The service under load, killed again and again, and what its history says.
+//!
+//! `just crash` does it for long.
+
+use std::fmt;
+use std::io::Write as _;
+use std::time::Duration;
+
+use serde_json::json;
+use switchhook::clock;
+
+use super::dice::Dice;
+use super::load::{Load, Nodes};
+use super::look;
+use super::witness::Witness;
+use crate::harness::process::{Node, json_of};
+use crate::harness::{Client, text};
+
+/// How often the service is killed, unless the environment says otherwise.
+const CYCLES: u64 = 6;
+const CUSTOMERS: u64 = 5;
+/// How long everything may take to come to rest after the last start. The calls of the last death are over within 30 s.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twice() {
+    switchhook::lifecycle::install_tls();
+    let cycles = from_environment("SWITCHHOOK_CRASH_CYCLES").unwrap_or(CYCLES);
+    let seed = from_environment("SWITCHHOOK_CRASH_SEED").unwrap_or_else(|| u64::from_ne_bytes(clock::random()));
+    say(format_args!("{cycles} cycles with SWITCHHOOK_CRASH_SEED={seed}"));
+    let mut dice = Dice::new(seed);
+
+    let folder = tempfile::tempdir().expect("a folder that outlives every process");
+    let dial_log = folder.path().join("dials");
+    let node = Node::new()
+        .await
+        .with("SWITCHHOOK_SIMULATOR_DIAL_LOG", dial_log.display().to_string())
+        .with("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "200ms,500ms,1s,1s,2s,2s,2s")
+        .with("SWITCHHOOK_WEBHOOK_TIMEOUT", "2s");
+    let limits = ["--rate-limit", "1000000", "--concurrent-calls", "150"];
+    let tenant = json_of(node.command().args(["tenant", "create", "acme", "--json"]).args(limits));
+    let key = text(&tenant["api_key"]["key"]);
+
+    let mut process = node.serve();
+    let mut client = Client::new(process.base.clone(), key.clone());
+    let agent = client.scripted_agent(json!({})).await;
+    let witness = Witness::start(seed).await;
+    let webhook = text(&client.create("/v1/webhooks", json!({ "url": witness.url() })).await["id"]);
+    let nodes = Nodes::of(vec![client.clone()]);
+    let load = Load::start(CUSTOMERS, &nodes, &agent.id, seed);
+    for cycle in 1..=cycles {
+        tokio::time::sleep(life(&mut dice)).await;
+        process.kill();
+        process = tokio::task::block_in_place(|| node.serve());
+        client = Client::new(process.base.clone(), key.clone());
+        nodes.are(vec![client.clone()]);
+        if cycle % 10 == 0 {
+            say(format_args!("killed {cycle} times; {} POSTs so far", witness.posts().len()));
+        }
+    }
+    let served = load.finish().await;
+    say(format_args!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
+    let rest = look::until_at_rest(&client, &webhook, PATIENCE).await;
+    let history =
+        look::at_everything(&client, &webhook, served.acknowledged, witness.posts(), &[dial_log.as_path()]).await;
+    process.kill();
+
+    say(format_args!("at rest after {rest:.1?}: {} dials, {} POSTs", history.dials.len(), history.posts.len()));
+    assert_eq!(served.wrong, Vec::<String>::new(), "seed {seed}");
+    assert!(history.calls.len() as u64 > cycles, "there was a load");
+    let violations = history.violations();
+    assert_eq!(violations, Vec::<String>::new(), "seed {seed}");
+    assert!(!node.log().contains("panicked"), "seed {seed}: {}", node.log());
+}
+
+/// Mostly moments; now and then long enough for what the last death left behind to be cleaned up.
+fn life(dice: &mut Dice) -> Duration {
+    let millis = if dice.below(6) == 0 { 4_000 + dice.below(4_000) } else { dice.below(2_500) };
+    Duration::from_millis(millis)
+}
+
+fn from_environment(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a whole number, not {text:?}")))
+}
+
+/// Tells whoever watches.
+fn say(words: fmt::Arguments<'_>) {
+    // Nobody watching is fine.
+    let _ = writeln!(std::io::stderr(), "crash: {words}");
+}

@@ -1,0 +1,171 @@
+//! Customers who place calls all the time, and ask again until they have an answer.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::dice::Dice;
+use super::history::Acknowledged;
+use crate::harness::{Client, text};
+
+/// Between two calls of one customer, in milliseconds: somewhere in this range.
+const PAUSE_MS: std::ops::Range<u64> = 40..160;
+/// Before a request that was not served is sent again.
+const AGAIN: Duration = Duration::from_millis(50);
+/// How long one request may take; a node that stands still answers never.
+const ONE_REQUEST: Duration = Duration::from_secs(15);
+
+/// The nodes that take requests now, in turn. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Nodes(Arc<Mutex<(Vec<Client>, usize)>>);
+
+impl Nodes {
+    pub(crate) fn of(clients: Vec<Client>) -> Self {
+        Self(Arc::new(Mutex::new((clients, 0))))
+    }
+
+    /// From now on these.
+    pub(crate) fn are(&self, clients: Vec<Client>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = clients;
+    }
+
+    /// The next one.
+    pub(crate) fn next(&self) -> Client {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1 += 1;
+        state.0[state.1 % state.0.len()].clone()
+    }
+}
+
+/// What came of a load.
+#[derive(Default)]
+pub(crate) struct Served {
+    pub(crate) acknowledged: Vec<Acknowledged>,
+    /// How often each status was answered.
+    pub(crate) answers: BTreeMap<u16, usize>,
+    /// How often there was no answer.
+    pub(crate) unanswered: usize,
+    /// Answers that must not be.
+    pub(crate) wrong: Vec<String>,
+}
+
+/// A running load.
+pub(crate) struct Load {
+    stop: CancellationToken,
+    customers: JoinSet<Served>,
+}
+
+impl Load {
+    pub(crate) fn start(customers: u64, nodes: &Nodes, agent: &str, seed: u64) -> Self {
+        let stop = CancellationToken::new();
+        let customer = |number| Customer {
+            number,
+            nodes: nodes.clone(),
+            agent: agent.to_owned(),
+            dice: Dice::new(seed ^ (number << 32)),
+            served: Served::default(),
+        };
+        let customers = (1..=customers).map(|number| customer(number).live(stop.clone())).collect();
+        Self { stop, customers }
+    }
+
+    /// Lets every customer come to an end with the call that they are placing.
+    pub(crate) async fn finish(mut self) -> Served {
+        self.stop.cancel();
+        let mut all = Served::default();
+        while let Some(served) = self.customers.join_next().await {
+            let served = served.expect("a customer does not panic");
+            all.acknowledged.extend(served.acknowledged);
+            all.wrong.extend(served.wrong);
+            all.unanswered += served.unanswered;
+            for (status, count) in served.answers {
+                *all.answers.entry(status).or_default() += count;
+            }
+        }
+        all
+    }
+}
+
+struct Customer {
+    number: u64,
+    nodes: Nodes,
+    agent: String,
+    dice: Dice,
+    served: Served,
+}
+
+impl Customer {
+    async fn live(mut self, stop: CancellationToken) -> Served {
+        let mut placed = 0;
+        while !stop.is_cancelled() {
+            placed += 1;
+            let key = format!("customer-{}-call-{placed}", self.number);
+            let to = self.somebody();
+            let body = json!({ "agent_id": self.agent, "to": to });
+            let shown = self.insist("/v1/calls", Some(&key), &body, StatusCode::CREATED).await;
+            let call = text(&shown["id"]);
+            self.served.acknowledged.push(Acknowledged { key, call: call.clone() });
+            if to == "+12025550109" {
+                self.insist(&format!("/v1/calls/{call}/hangup"), None, &json!({}), StatusCode::OK).await;
+            }
+            let pause = PAUSE_MS.start + self.dice.below(PAUSE_MS.end - PAUSE_MS.start);
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+        }
+        self.served
+    }
+
+    /// Mostly somebody who ends the call at once; also who is busy, does not answer, or stays on the line.
+    fn somebody(&mut self) -> &'static str {
+        match self.dice.below(100) {
+            0..6 => "+12025550101",
+            6..12 => "+12025550102",
+            12..20 => "+12025550109",
+            _ => "+12025550111",
+        }
+    }
+
+    /// Sends the same request until it has succeeded.
+    async fn insist(&mut self, path: &str, key: Option<&str>, body: &Value, success: StatusCode) -> Value {
+        loop {
+            let mut request = self.nodes.next().request(Method::POST, path).json(body).timeout(ONE_REQUEST);
+            if let Some(key) = key {
+                request = request.header("Idempotency-Key", key);
+            }
+            match request.send().await {
+                Ok(answer) => {
+                    if let Some(shown) = self.judge(answer, success).await {
+                        return shown;
+                    }
+                }
+                Err(_) => self.served.unanswered += 1,
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// The body of a success. A refusal is fine if it says that it is worth another try.
+    async fn judge(&mut self, answer: Response, success: StatusCode) -> Option<Value> {
+        let status = answer.status();
+        let retry_after = answer.headers().get("retry-after").is_some();
+        let Ok(bytes) = answer.bytes().await else {
+            self.served.unanswered += 1;
+            return None;
+        };
+        *self.served.answers.entry(status.as_u16()).or_default() += 1;
+        let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        if status == success {
+            return Some(body);
+        }
+        let worth_another_try = matches!(status.as_u16(), 409 | 429 | 503) && retry_after;
+        let well_said = ["type", "title", "detail", "code", "request_id"].iter().all(|field| body[field].is_string());
+        if !worth_another_try || !well_said {
+            self.served.wrong.push(format!("{status}: {body}"));
+        }
+        None
+    }
+}
