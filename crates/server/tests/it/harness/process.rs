@@ -50,11 +50,6 @@ impl Node {
         self.folder.path().join("log")
     }
 
-    /// The data directory.
-    pub(crate) fn folder(&self) -> &std::path::Path {
-        self.folder.path()
-    }
-
     /// The binary with the environment of a test: nothing of the developer's.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
@@ -73,15 +68,19 @@ impl Node {
 
     /// Starts the service on a free port and waits until it says where it listens.
     pub(crate) fn serve(&self) -> Process {
-        let log = File::options().create(true).append(true).open(self.log_path()).expect("a file for the log");
-        Process::start(self.command(), log)
+        self.start(self.command())
     }
 
     /// The same with these roles only.
     pub(crate) fn serve_as(&self, roles: &str) -> Process {
         let mut command = self.command();
         command.env("SWITCHHOOK_ROLES", roles);
-        Process::start(command)
+        self.start(command)
+    }
+
+    fn start(&self, command: Command) -> Process {
+        let log = File::options().create(true).append(true).open(self.log_path()).expect("a file for the log");
+        Process::start(command, log)
     }
 }
 
