@@ -90,7 +90,7 @@ async fn the_doctor_looks_before_the_first_start_while_the_service_runs_and_afte
     let free = [("SWITCHHOOK_LISTEN", "127.0.0.1:0")];
     let (code, report) = doctor(&fresh, &free);
     assert_eq!(code, Some(0), "nothing is wrong before the first start: {report}");
-    assert!(std::fs::read_dir(fresh.folder()).expect("it is there").next().is_none(), "and nothing was made");
+    assert!(std::fs::read_dir(fresh.data_dir()).expect("it is there").next().is_none(), "and nothing was made");
 
     let (node, key) = node_with_key().await;
     let service = node.serve();
