@@ -169,7 +169,7 @@ mod tests {
     /// Doubles numbers; a batch begins when a permit is given.
     struct Double {
         begin: Arc<Semaphore>,
-        batches: Arc<Mutex<Vec<Vec<u32>>>>,
+        batches: Batches,
     }
 
     impl Job for Double {
@@ -185,8 +185,10 @@ mod tests {
         }
     }
 
-    fn doubling() -> (Gather<Double>, Arc<Semaphore>, Arc<Mutex<Vec<Vec<u32>>>>) {
-        let (begin, batches) = (Arc::new(Semaphore::new(0)), Arc::new(Mutex::default()));
+    type Batches = Arc<Mutex<Vec<Vec<u32>>>>;
+
+    fn doubling() -> (Gather<Double>, Arc<Semaphore>, Batches) {
+        let (begin, batches) = (Arc::new(Semaphore::new(0)), Batches::default());
         (Gather::new(Double { begin: begin.clone(), batches: batches.clone() }), begin, batches)
     }
 

@@ -95,16 +95,17 @@ pub async fn claim_due_for_worker(
     Ok(batches)
 }
 
+/// The sub-selects have limits so that PostgreSQL asks the index once per endpoint and does not gather the whole backlog.
 async fn endpoints_with_work(conn: &mut Conn, now: Timestamp, under_way: i64) -> Result<Vec<Uuid>, sqlx::Error> {
     const SQL: &str = "SELECT id FROM ( \
             SELECT w.id, CASE WHEN w.failing_since IS NOT NULL THEN $4 WHEN w.proven THEN $2 ELSE $3 END AS most, \
                 CASE WHEN w.failing_since IS NOT NULL THEN 1 ELSE 0 END AS turn, \
                 (SELECT COUNT(*) FROM deliveries s WHERE s.webhook_id = w.id AND s.state = 'sending') AS busy \
-            FROM webhooks w WHERE w.enabled = TRUE AND ( \
-                EXISTS (SELECT 1 FROM deliveries f WHERE f.webhook_id = w.id AND f.state = 'pending' \
-                    AND f.attempts = 0 AND f.next_attempt_at <= $1) \
-                OR EXISTS (SELECT 1 FROM deliveries a WHERE a.webhook_id = w.id AND a.state = 'pending' \
-                    AND a.attempts > 0 AND a.next_attempt_at <= $1))) AS work \
+            FROM webhooks w WHERE w.enabled = TRUE AND COALESCE( \
+                (SELECT 1 FROM deliveries f WHERE f.webhook_id = w.id AND f.state = 'pending' \
+                    AND f.attempts = 0 AND f.next_attempt_at <= $1 LIMIT 1), \
+                (SELECT 1 FROM deliveries a WHERE a.webhook_id = w.id AND a.state = 'pending' \
+                    AND a.attempts > 0 AND a.next_attempt_at <= $1 LIMIT 1), 0) = 1 LIMIT 1000000) AS work \
         WHERE busy < most ORDER BY turn, busy, id LIMIT $5";
     on!(conn, |c| sqlx::query_scalar(SQL)
         .bind(now.as_micros())
