@@ -43,7 +43,7 @@ pub struct Service {
     address: SocketAddr,
     store: Store,
     /// The same for the work on calls and on deliveries.
-    apart: [Store; 2],
+    apart: [Store; 3],
     live: Live,
     speech: Option<Arc<LocalSpeech>>,
     draining: Draining,
@@ -69,8 +69,8 @@ impl Service {
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
         let hints = Hints::default();
         let mut state = HttpState::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone());
-        let apart = [store.apart(), store.apart()];
-        let [for_calls, for_deliveries] = apart.clone();
+        let apart = [store.apart(8), store.apart(1), store.apart(8)];
+        let [for_calls, for_leases, for_deliveries] = apart.clone();
         let mut service = Self {
             address: listener.local_addr()?,
             store: store.clone(),
@@ -90,6 +90,7 @@ impl Service {
             service.speech = Some(providers.local_speech());
             let context = Context {
                 store: for_calls,
+                leases: for_leases,
                 clock: clock.clone(),
                 config: config.clone(),
                 hints: hints.clone(),

@@ -89,7 +89,7 @@ impl<J: Job> Shared<J> {
         let _gone = Forget { shared: &self, key: &key };
         while let Some(batch) = self.next_batch(&key) {
             let (items, answers): (Vec<_>, Vec<_>) = batch.into_iter().map(|one| (one.item, one.answer)).unzip();
-            match self.job.run(&key, &items).await {
+            match store::in_time(self.job.run(&key, &items)).await {
                 Ok(done) => tell(answers, done.into_iter().map(Ok)),
                 // One item that the database refuses must not spoil the others.
                 Err(error) if items.len() > 1 && refused(&error) => self.one_by_one(&key, &items, answers).await,
@@ -121,7 +121,7 @@ impl<J: Job> Shared<J> {
         answers: Vec<oneshot::Sender<Result<J::Answer, Arc<sqlx::Error>>>>,
     ) {
         for (item, answer) in items.iter().zip(answers) {
-            let done = self.job.run(key, std::slice::from_ref(item)).await;
+            let done = store::in_time(self.job.run(key, std::slice::from_ref(item))).await;
             let done = done.and_then(|mut one| one.pop().ok_or(sqlx::Error::WorkerCrashed));
             // Who went away learns from the rows.
             let _ = answer.send(done.map_err(Arc::new));

@@ -1,5 +1,5 @@
 //! Which rows need this node now? Asked on every hint and every second: queued calls that are due, calls whose node is
-//! dead, calls whose end somebody asked for. Every five seconds the leases are renewed, all with one statement.
+//! dead, calls whose end somebody asked for. Beside that, every five seconds, the leases are renewed, all with one statement.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -26,24 +26,28 @@ const BATCH: i64 = 100;
 pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationToken) {
     metrics::describe_gauge!(LIVE_CALLS, "Calls that run on this node now");
     metrics::gauge!(LIVE_CALLS).set(0);
+    tokio::select! {
+        () = look_after_rows(&context, &stop, &hurry) => {}
+        () = keep_leases(&context) => {}
+    }
+    if let Err(error) = hand_back(&context).await {
+        tracing::warn!(%error, "claimed calls could not be handed back; others take them when the lease ends");
+    }
+}
+
+/// Until `stop`, and then until no call is live.
+async fn look_after_rows(context: &Context, stop: &CancellationToken, hurry: &CancellationToken) {
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut heartbeats = tokio::time::interval(HEARTBEAT);
-    heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut commands = tokio::time::interval(LOOK_FOR_COMMANDS);
     commands.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut owned_until = Instant::now() + LEASE;
     let mut drained = false;
     loop {
         tokio::select! {
             _ = looks.tick() => {}
             () = context.hints.calls.notified() => {}
             _ = commands.tick(), if context.live.count() > 0 => {
-                in_time("commands to calls could not be read", pass_on_commands(&context)).await;
-                continue;
-            }
-            _ = heartbeats.tick() => {
-                owned_until = keep_leases(&context, owned_until).await;
+                in_time("commands to calls could not be read", pass_on_commands(context)).await;
                 continue;
             }
             () = hurry.cancelled(), if !drained => {
@@ -56,19 +60,16 @@ pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationT
                 break;
             }
         } else {
-            in_time("due calls could not be claimed", claim(&context)).await;
+            in_time("due calls could not be claimed", claim(context)).await;
         }
-        in_time("requests to hang up could not be read", pass_on_hangups(&context)).await;
-        in_time("commands to calls could not be read", pass_on_commands(&context)).await;
+        in_time("requests to hang up could not be read", pass_on_hangups(context)).await;
+        in_time("commands to calls could not be read", pass_on_commands(context)).await;
     }
     context.runners.close();
     context.runners.wait().await;
-    if let Err(error) = hand_back(&context).await {
-        tracing::warn!(%error, "claimed calls could not be handed back; others take them when the lease ends");
-    }
 }
 
-/// Does work of the database that is tried again at the next look. One that hangs must not keep the leases from being renewed.
+/// Does work of the database that is tried again at the next look.
 async fn in_time(trouble: &str, work: impl Future<Output = Result<(), sqlx::Error>>) {
     match tokio::time::timeout(HEARTBEAT, work).await {
         Ok(Ok(())) => {}
@@ -77,9 +78,20 @@ async fn in_time(trouble: &str, work: impl Future<Output = Result<(), sqlx::Erro
     }
 }
 
+/// Renews the leases for ever.
+async fn keep_leases(context: &Context) {
+    let mut heartbeats = tokio::time::interval(HEARTBEAT);
+    heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut owned_until = Instant::now() + LEASE;
+    loop {
+        heartbeats.tick().await;
+        owned_until = renew_leases(context, owned_until).await;
+    }
+}
+
 /// Renews every lease. A call that turns out to belong to somebody else, as after this process was stopped for a while, is let
 /// go. So are all of them when no renewal has succeeded for as long as a lease lasts: nobody can tell then whose they are.
-async fn keep_leases(context: &Context, owned_until: Instant) -> Instant {
+async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
     let started = Instant::now();
     let running = context.live.ids();
     if let Ok(Ok(kept)) = tokio::time::timeout(HEARTBEAT, renew(context, &running)).await {
@@ -101,7 +113,7 @@ async fn renew(context: &Context, running: &[CallId]) -> Result<Vec<CallId>, sql
     if running.is_empty() {
         return Ok(Vec::new());
     }
-    let mut tx = context.store.begin().await?;
+    let mut tx = context.leases.begin().await?;
     let kept = calls::renew_leases_for_node(&mut tx, context.node, running, context.clock.now() + LEASE).await?;
     tx.commit().await?;
     Ok(kept)

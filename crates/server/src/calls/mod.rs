@@ -37,6 +37,8 @@ const LIVE_CALLS: &str = "switchhook_live_calls";
 pub struct Context {
     /// The database.
     pub store: Store,
+    /// The same, to renew leases by: nothing else may keep that waiting.
+    pub leases: Store,
     /// The time of day.
     pub clock: Clock,
     /// The configuration.

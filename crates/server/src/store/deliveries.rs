@@ -178,6 +178,22 @@ pub async fn bring_forward(tx: &mut Tx, tenant: TenantId, id: DeliveryId, now: T
         .map(|done| done.rows_affected() > 0))
 }
 
+/// Deletes some deliveries of an endpoint, with their attempts; how many. An endpoint can have more than one transaction should
+/// hold.
+///
+/// # Errors
+/// When the database fails.
+pub async fn delete_some(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -> Result<u64, sqlx::Error> {
+    const SQL: &str = "DELETE FROM deliveries WHERE id IN \
+        (SELECT id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2 LIMIT 500)";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(tenant.uuid())
+        .bind(webhook.uuid())
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))
+}
+
 /// Gives up what waits for an endpoint.
 ///
 /// # Errors

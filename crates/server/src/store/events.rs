@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::deliveries::{self, NewDelivery};
-use super::{Conn, Tx, chunks, on};
+use super::{Conn, Dialect, Tx, chunks, on};
 use crate::clock;
 
 /// An event of a call, as the API shows it.
@@ -89,10 +89,13 @@ async fn insert(tx: &mut Tx, tenant: TenantId, events: &[(&Happened, EventData)]
     })
 }
 
-/// The enabled endpoints of a tenant, and which events they want.
+/// The enabled endpoints of a tenant, and which events they want. None of them is deleted before its delivery is written.
 async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Vec<(WebhookId, EventFilter)>, sqlx::Error> {
-    const SQL: &str = "SELECT id, events FROM webhooks WHERE tenant_id = $1 AND enabled = TRUE ORDER BY id";
-    let rows: Vec<(Uuid, Json<Vec<String>>)> = on!(tx, |c| sqlx::query_as(SQL).bind(tenant.uuid()).fetch_all(c).await)?;
+    const SQLITE: &str = "SELECT id, events FROM webhooks WHERE tenant_id = $1 AND enabled = TRUE ORDER BY id";
+    const POSTGRES: &str =
+        "SELECT id, events FROM webhooks WHERE tenant_id = $1 AND enabled = TRUE ORDER BY id FOR KEY SHARE";
+    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    let rows: Vec<(Uuid, Json<Vec<String>>)> = on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).fetch_all(c).await)?;
     let known = |(id, names): (Uuid, Json<Vec<String>>)| {
         EventFilter::parse(&names.0).ok().map(|filter| (WebhookId::from_uuid(id), filter))
     };

@@ -50,9 +50,10 @@ macro_rules! on {
 }
 pub(crate) use on;
 
-/// Connections to PostgreSQL of a [`Store`] that was opened, and of one that is kept [apart](Store::apart).
+/// Connections to PostgreSQL of a [`Store`] that was opened.
 const FOR_REQUESTS: u32 = 16;
-const FOR_WORKERS: u32 = 8;
+/// The longest that a piece of work waits for the database; less than a lease. See [`in_time`].
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Has PostgreSQL undo a transaction that stands still for 5 s. A node that was stopped, or whose machine is gone, would
 /// otherwise keep its locks, and other nodes would wait for them: for a tenant's turn, or to renew their leases.
@@ -137,14 +138,14 @@ impl Store {
         }
     }
 
-    /// The same database over connections of its own: work that must go on, such as renewing leases, is not to queue behind
+    /// The same database over so many connections of its own: work that must go on, such as renewing leases, is not to queue behind
     /// requests. On SQLite everybody takes turns on one connection anyway, and the turns are short and in order.
     #[must_use]
-    pub fn apart(&self) -> Self {
+    pub fn apart(&self, connections: u32) -> Self {
         Self(match &self.0 {
             Backend::Sqlite { .. } => self.0.clone(),
             Backend::Postgres(pool) => {
-                let options = pool.options().clone().max_connections(FOR_WORKERS);
+                let options = pool.options().clone().max_connections(connections);
                 Backend::Postgres(options.connect_lazy_with((*pool.connect_options()).clone()))
             }
         })
@@ -248,6 +249,15 @@ impl std::ops::DerefMut for Tx {
     }
 }
 
+/// Gives up on a database that does not answer. A host that vanishes says nothing, and TCP may wait for it for ever: work that
+/// others wait behind must not. What was given up may have been committed; a later look at the rows tells.
+///
+/// # Errors
+/// Those of `work`, and [`sqlx::Error::PoolTimedOut`] when it took too long.
+pub async fn in_time<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    tokio::time::timeout(PATIENCE, work).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+}
+
 /// Rows for statements that write many: of 64, 16, 4 or 1, so that the same few statements serve every number of rows and
 /// stay prepared.
 pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
@@ -272,7 +282,8 @@ pub async fn ping(conn: &mut Conn) -> Result<(), sqlx::Error> {
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     // SQLite: SQLITE_BUSY and what extends it. PostgreSQL, appendix A: classes 08 and 57P, too_many_connections, and
     // idle_in_transaction_session_timeout: this process stood still for too long.
-    const CODES: [&str; 10] = ["5", "261", "517", "773", "57P01", "57P02", "57P03", "53300", "08006", "25P03"];
+    const CODES: [&str; 12] =
+        ["5", "261", "517", "773", "57P01", "57P02", "57P03", "53300", "08006", "25P03", "40P01", "40001"];
     match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
         sqlx::Error::Database(error) => error.code().is_some_and(|code| CODES.contains(&code.as_ref())),

@@ -46,6 +46,8 @@ impl Job for Admit {
 /// What the rows of a tenant say before anything is decided.
 #[derive(Default)]
 struct Known {
+    /// The number that the next admitted request gets.
+    next: i64,
     /// The number and time of the latest admitted request.
     latest: Option<(i64, Timestamp)>,
     /// The number of the first one in the window.
@@ -78,11 +80,10 @@ async fn admit(store: &Store, tenant: TenantId, requests: &[Request]) -> Result<
     if admitted.is_empty() {
         return Ok(Some(decisions));
     }
-    let next = known.latest.map_or(1, |(number, _)| number + 1);
-    forget_below(&mut tx, tenant, known.first_in_window.unwrap_or(next)).await?;
-    if !insert(&mut tx, tenant, next, &admitted).await? {
+    if !insert(&mut tx, tenant, known.next, &admitted).await? {
         return Ok(None);
     }
+    forget_below(&mut tx, tenant, known.first_in_window.unwrap_or(known.next)).await?;
     tx.commit().await?;
     Ok(Some(decisions))
 }
@@ -129,11 +130,11 @@ async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Time
         .bind((now - WINDOW).as_micros())
         .fetch_optional(c)
         .await)?;
-    let Some(latest) = latest else { return Ok(Known::default()) };
+    let Some(latest) = latest else { return Ok(Known { next: 1, ..Known::default() }) };
+    let next = latest.number + 1;
     if Timestamp::from_micros(latest.admitted_at) > now + WINDOW {
         // The clock was set back. Nobody should be locked out until it has caught up.
-        forget_below(tx, tenant, i64::MAX).await?;
-        return Ok(Known::default());
+        return Ok(Known { next, ..Known::default() });
     }
     let first = latest.number - i64::from(limit) + 1;
     let old: Vec<(i64, i64)> = on!(tx, |c| sqlx::query_as(OLD)
@@ -143,6 +144,7 @@ async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Time
         .fetch_all(c)
         .await)?;
     Ok(Known {
+        next,
         latest: Some((latest.number, Timestamp::from_micros(latest.admitted_at))),
         first_in_window: latest.first_in_window,
         old: old.into_iter().map(|(number, at)| (number, Timestamp::from_micros(at))).collect(),

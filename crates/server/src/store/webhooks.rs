@@ -17,6 +17,9 @@ use crate::vault::Vault;
 /// How long a replaced secret still signs beside its successor.
 pub const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 
+/// Why an endpoint is disabled whose deletion has begun.
+const DELETING: &str = "It is being deleted. Delete it again if it stays.";
+
 /// A row of `webhooks`.
 #[derive(Clone, FromRow)]
 #[expect(missing_docs, reason = "the migration describes the columns")]
@@ -187,7 +190,22 @@ pub async fn list(
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
 }
 
-/// Deletes an endpoint and its deliveries; whether there was one.
+/// Sends nothing more to an endpoint that is about to be deleted; whether there is one.
+///
+/// # Errors
+/// When the database fails.
+pub async fn close(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "UPDATE webhooks SET enabled = FALSE, disabled_reason = $3 WHERE tenant_id = $1 AND id = $2";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .bind(DELETING)
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected() > 0))
+}
+
+/// Deletes an endpoint and what is left of its deliveries; whether there was one.
 ///
 /// # Errors
 /// When the database fails.

@@ -19,10 +19,10 @@ use crate::config::Config;
 use crate::gather::Gather;
 use crate::hints::Hints;
 use crate::outbound::{Answer, Client, SendError};
-use crate::store::Store;
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
 use crate::store::webhooks::WebhookRow;
+use crate::store::{self, Store};
 use crate::vault::Vault;
 
 /// The longest time between two looks at the queue; other nodes put deliveries into it too.
@@ -113,7 +113,9 @@ impl Worker {
         let under_way = i64::try_from(sending.len()).unwrap_or(i64::MAX);
         let until = now + self.0.config.webhook_timeout + MARGIN;
         let mut begun = 0;
-        for Batch { endpoint, attempts } in queue::claim_due_for_worker(&self.0.store, now, until, under_way).await? {
+        for Batch { endpoint, attempts } in
+            store::in_time(queue::claim_due_for_worker(&self.0.store, now, until, under_way)).await?
+        {
             let target = Arc::new(self.0.target(endpoint, now));
             begun += attempts.len();
             for claimed in attempts {
@@ -126,7 +128,7 @@ impl Worker {
     /// How long to wait after a look at `looked_at` that found nothing to begin.
     async fn until_due(&self, looked_at: Timestamp) -> Duration {
         let next = async { queue::next_due_for_worker(&mut self.0.store.read().await?).await };
-        match next.await {
+        match store::in_time(next).await {
             // What was due then waits for something else: its turn, or an attempt to end.
             Ok(Some(at)) if at > looked_at => at.since(self.0.clock.now()).min(LOOK),
             Ok(_) | Err(_) => LOOK,
@@ -135,7 +137,7 @@ impl Worker {
 
     async fn recover(&self, stop: &CancellationToken) {
         while !stop.is_cancelled() {
-            if let Err(error) = self.0.take_over_abandoned().await {
+            if let Err(error) = store::in_time(self.0.take_over_abandoned()).await {
                 tracing::warn!(%error, "deliveries of dead nodes could not be taken over; trying again");
             }
             tokio::select! {

@@ -6,6 +6,7 @@ use switchhook_core::call::Change;
 use tokio::time::Instant;
 
 use super::{Runner, Stopped};
+use crate::store;
 use crate::store::calls::{self, CallRow, TranscriptEntry};
 
 /// How long a failing commit is tried again; less than a lease, so that nobody else can own the call by then.
@@ -19,7 +20,7 @@ impl Runner {
     pub(super) async fn commit(&mut self, change: &Change) -> Result<(), Stopped> {
         let give_up = Instant::now() + PATIENCE;
         loop {
-            match self.try_commit(change).await {
+            match store::in_time(self.try_commit(change)).await {
                 Ok(Some(row)) => {
                     self.row = row;
                     if !change.events.is_empty() {
@@ -59,7 +60,7 @@ impl Runner {
 
     /// Adds a line to the transcript. A database that is away costs the line, not the call.
     pub(super) async fn write_line(&mut self, entry: TranscriptEntry) -> Result<(), Stopped> {
-        match self.try_write_line(&entry).await {
+        match store::in_time(self.try_write_line(&entry)).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Stopped),
             Err(error) => {

@@ -264,11 +264,21 @@ async fn delete(
     PathId(id): PathId<WebhookId>,
 ) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
-    if !webhooks::delete(&mut tx, tenant.id, id).await? {
+    if !webhooks::close(&mut tx, tenant.id, id).await? {
         return Err(missing());
     }
     tx.commit().await?;
-    Ok(StatusCode::NO_CONTENT)
+    loop {
+        let mut tx = state.store.begin().await?;
+        let deleted = stored_deliveries::delete_some(&mut tx, tenant.id, id).await?;
+        if deleted == 0 {
+            webhooks::delete(&mut tx, tenant.id, id).await?;
+        }
+        tx.commit().await?;
+        if deleted == 0 {
+            return Ok(StatusCode::NO_CONTENT);
+        }
+    }
 }
 
 /// Makes a new signing secret, which stands in this answer and nowhere else.

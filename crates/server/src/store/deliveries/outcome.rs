@@ -67,7 +67,8 @@ impl Job for Record {
     async fn run(&self, (): &(), finished: &[Finished]) -> Result<Vec<bool>, sqlx::Error> {
         let mut tx = self.0.begin().await?;
         // The endpoints first: whoever deletes one locks in the same order.
-        let enabled = note_health(&mut tx, finished).await?;
+        let under_lease = still_leased(&mut tx, finished).await?;
+        let enabled = note_health(&mut tx, &under_lease).await?;
         let mut held = BTreeSet::new();
         for chunk in chunks(finished) {
             held.extend(close(&mut tx, chunk, &enabled).await?);
@@ -90,22 +91,49 @@ struct Health {
     failing_since: Option<i64>,
 }
 
-/// Keeps what is known of the endpoints, and disables those that have failed for too long. The enabled ones.
-async fn note_health(tx: &mut Tx, finished: &[Finished]) -> Result<BTreeSet<Uuid>, sqlx::Error> {
-    // In the order of ids, so that two nodes never wait for each other in a circle.
-    let mut last: BTreeMap<Uuid, &Finished> = BTreeMap::new();
-    for one in finished {
-        last.insert(one.lease.webhook_id, one);
+/// Those whose leases have not been lost: what somebody else has decided about says nothing about an endpoint.
+async fn still_leased<'a>(tx: &mut Tx, finished: &'a [Finished]) -> Result<Vec<&'a Finished>, sqlx::Error> {
+    let mut leased = BTreeSet::new();
+    for chunk in chunks(finished) {
+        let some: Vec<(Uuid, i64)> = on!(tx, |c| {
+            let mut query =
+                QueryBuilder::new("SELECT id, lease_token FROM deliveries WHERE state = 'sending' AND id IN (");
+            let mut list = query.separated(", ");
+            for one in chunk {
+                list.push_bind(one.lease.id);
+            }
+            query.push(")");
+            query.build_query_as().fetch_all(c).await
+        })?;
+        leased.extend(some);
     }
-    let ids: Vec<_> = last.keys().copied().collect();
+    Ok(finished.iter().filter(|one| leased.contains(&(one.lease.id, one.lease.lease_token))).collect())
+}
+
+/// What attempts that ended together say about an endpoint.
+struct Verdict {
+    /// One of them succeeded.
+    worked: bool,
+    /// The last one failed, then.
+    fails_since: Option<Timestamp>,
+}
+
+/// Keeps what is known of the endpoints, and disables those that have failed for too long. The enabled ones.
+async fn note_health(tx: &mut Tx, finished: &[&Finished]) -> Result<BTreeSet<Uuid>, sqlx::Error> {
+    // In the order of ids, so that two nodes never wait for each other in a circle.
+    let mut verdicts: BTreeMap<Uuid, Verdict> = BTreeMap::new();
+    for one in finished {
+        let verdict = verdicts.entry(one.lease.webhook_id).or_insert(Verdict { worked: false, fails_since: None });
+        let well = one.outcome.then == Then::Succeeded;
+        verdict.worked |= well;
+        verdict.fails_since = if well { None } else { verdict.fails_since.or(Some(one.at)) };
+    }
+    let ids: Vec<_> = verdicts.keys().copied().collect();
     let mut enabled = BTreeSet::new();
     for chunk in chunks(&ids) {
         for health in health(tx, chunk).await? {
-            let Some(one) = last.get(&health.id) else { continue };
-            let well = one.outcome.then == Then::Succeeded;
-            let changed = if well { health.failing_since.is_some() || !health.proven } else { true };
-            let on = if changed { update_health(tx, &health, one.at, well).await? } else { health.enabled };
-            if on {
+            let Some(verdict) = verdicts.get(&health.id) else { continue };
+            if update_health(tx, &health, verdict).await? {
                 enabled.insert(health.id);
             }
         }
@@ -126,36 +154,42 @@ async fn health(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Health>, sqlx::Error> {
 }
 
 /// Whether the endpoint is still enabled.
-async fn update_health(tx: &mut Tx, health: &Health, at: Timestamp, well: bool) -> Result<bool, sqlx::Error> {
+async fn update_health(tx: &mut Tx, health: &Health, verdict: &Verdict) -> Result<bool, sqlx::Error> {
     const WELL: &str = "UPDATE webhooks SET failing_since = NULL, proven = TRUE WHERE id = $1";
     const FAILING: &str = "UPDATE webhooks SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL";
+    let mut failing_since = health.failing_since;
+    if verdict.worked && (failing_since.is_some() || !health.proven) {
+        on!(tx, |c| sqlx::query(WELL).bind(health.id).execute(c).await.map(drop))?;
+        failing_since = None;
+    }
+    let Some(at) = verdict.fails_since else { return Ok(health.enabled) };
+    if failing_since.is_none() {
+        on!(tx, |c| sqlx::query(FAILING).bind(health.id).bind(at.as_micros()).execute(c).await.map(drop))?;
+        return Ok(health.enabled);
+    }
+    let too_long = failing_since.is_some_and(|since| since <= (at - PATIENCE).as_micros());
+    Ok(health.enabled && !(too_long && disable(tx, health.id, at).await?))
+}
+
+/// Disables an endpoint and cancels what waits for it, unless it has worked meanwhile. Whether it did.
+async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx::Error> {
     const DISABLE: &str = "UPDATE webhooks SET enabled = FALSE, disabled_reason = $3, updated_at = $2 \
         WHERE id = $1 AND enabled = TRUE AND failing_since <= $4";
     const CANCEL: &str = "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
         WHERE webhook_id = $1 AND state = 'pending'";
-    if well {
-        on!(tx, |c| sqlx::query(WELL).bind(health.id).execute(c).await.map(drop))?;
-        return Ok(health.enabled);
-    }
-    if health.failing_since.is_none() {
-        on!(tx, |c| sqlx::query(FAILING).bind(health.id).bind(at.as_micros()).execute(c).await.map(drop))?;
-        return Ok(health.enabled);
-    }
-    let patience = (at - PATIENCE).as_micros();
-    if !health.enabled || health.failing_since.is_none_or(|since| since > patience) {
-        return Ok(health.enabled);
-    }
-    on!(tx, |c| sqlx::query(DISABLE)
-        .bind(health.id)
+    let disabled = on!(tx, |c| sqlx::query(DISABLE)
+        .bind(webhook)
         .bind(at.as_micros())
         .bind(GIVEN_UP)
-        .bind(patience)
+        .bind((at - PATIENCE).as_micros())
         .execute(c)
         .await
-        .map(drop))?;
-    on!(tx, |c| sqlx::query(CANCEL).bind(health.id).execute(c).await.map(drop))?;
-    tracing::warn!(webhook = %health.id, "a webhook endpoint is disabled: every attempt has failed for 5 days");
-    Ok(false)
+        .map(|done| done.rows_affected() == 1))?;
+    if disabled {
+        on!(tx, |c| sqlx::query(CANCEL).bind(webhook).execute(c).await.map(drop))?;
+        tracing::warn!(%webhook, "a webhook endpoint is disabled: every attempt has failed for 5 days");
+    }
+    Ok(disabled)
 }
 
 /// Closes attempts whose lease is held; those come back.
@@ -216,8 +250,7 @@ pub async fn abandoned_for_recovery(conn: &mut Conn, now: Timestamp) -> Result<V
 /// When the database fails.
 pub async fn cancel_disabled_for_recovery(store: &Store) -> Result<(), sqlx::Error> {
     const WAITING: &str = "SELECT EXISTS (SELECT 1 FROM webhooks w WHERE w.enabled = FALSE AND EXISTS ( \
-        SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state IN ('pending', 'sending') \
-        AND d.state = 'pending'))";
+        SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'pending'))";
     const CANCEL: &str = "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
         WHERE state = 'pending' AND webhook_id IN (SELECT id FROM webhooks WHERE enabled = FALSE)";
     let mut conn = store.read().await?;

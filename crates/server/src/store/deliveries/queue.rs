@@ -61,7 +61,7 @@ pub async fn next_due_for_worker(conn: &mut Conn) -> Result<Option<Timestamp>, s
 /// Claims due deliveries until `until`, and counts their attempts. The node has `under_way` already, which decides with
 /// [`share`] how many an endpoint may have.
 ///
-/// Endpoints that work come first, then those with the fewest under way. Within an endpoint first attempts come before repeated
+/// Endpoints that work come first, then those of tenants with the fewest under way. Within an endpoint first attempts come before repeated
 /// ones, and the first attempts of one call are made one after another in the order of its events.
 ///
 /// # Errors
@@ -95,18 +95,26 @@ pub async fn claim_due_for_worker(
     Ok(batches)
 }
 
+/// Endpoints that work before those that fail, tenants with little under way before others, and so with endpoints.
+///
 /// The sub-selects have limits so that PostgreSQL asks the index once per endpoint and does not gather the whole backlog.
 async fn endpoints_with_work(conn: &mut Conn, now: Timestamp, under_way: i64) -> Result<Vec<Uuid>, sqlx::Error> {
-    const SQL: &str = "SELECT id FROM ( \
-            SELECT w.id, CASE WHEN w.failing_since IS NOT NULL THEN $4 WHEN w.proven THEN $2 ELSE $3 END AS most, \
-                CASE WHEN w.failing_since IS NOT NULL THEN 1 ELSE 0 END AS turn, \
-                (SELECT COUNT(*) FROM deliveries s WHERE s.webhook_id = w.id AND s.state = 'sending') AS busy \
-            FROM webhooks w WHERE w.enabled = TRUE AND COALESCE( \
-                (SELECT 1 FROM deliveries f WHERE f.webhook_id = w.id AND f.state = 'pending' \
-                    AND f.attempts = 0 AND f.next_attempt_at <= $1 LIMIT 1), \
-                (SELECT 1 FROM deliveries a WHERE a.webhook_id = w.id AND a.state = 'pending' \
-                    AND a.attempts > 0 AND a.next_attempt_at <= $1 LIMIT 1), 0) = 1 LIMIT 1000000) AS work \
-        WHERE busy < most ORDER BY turn, busy, id LIMIT $5";
+    const SQL: &str = "WITH busy AS (SELECT tenant_id, webhook_id, COUNT(*) AS attempts FROM deliveries \
+            WHERE state = 'sending' GROUP BY tenant_id, webhook_id), \
+        whole AS (SELECT tenant_id, SUM(attempts) AS attempts FROM busy GROUP BY tenant_id) \
+        SELECT w.id FROM webhooks w LEFT JOIN busy ON busy.webhook_id = w.id LEFT JOIN whole ON whole.tenant_id = w.tenant_id \
+        WHERE w.enabled = TRUE AND COALESCE(busy.attempts, 0) < \
+            CASE WHEN w.failing_since IS NOT NULL THEN $4 WHEN w.proven THEN $2 ELSE $3 END \
+        AND COALESCE( \
+            (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'pending' \
+                AND d.attempts = 0 AND d.next_attempt_at <= $1 AND NOT EXISTS (SELECT 1 FROM deliveries p \
+                    WHERE p.webhook_id = d.webhook_id AND p.call_id = d.call_id AND p.sequence < d.sequence \
+                    AND p.state IN ('pending', 'sending') \
+                    AND (p.attempts = 0 OR (p.attempts = 1 AND p.state = 'sending'))) LIMIT 1), \
+            (SELECT 1 FROM deliveries a WHERE a.webhook_id = w.id AND a.state = 'pending' \
+                AND a.attempts > 0 AND a.next_attempt_at <= $1 LIMIT 1), 0) = 1 \
+        ORDER BY CASE WHEN w.failing_since IS NULL THEN 0 ELSE 1 END, COALESCE(whole.attempts, 0), \
+            COALESCE(busy.attempts, 0), w.id LIMIT $5";
     on!(conn, |c| sqlx::query_scalar(SQL)
         .bind(now.as_micros())
         .bind(share::most(Standing::Well, under_way))

@@ -109,7 +109,7 @@ async fn requests_that_hold_every_connection_keep_no_work_on_calls_waiting() {
         held.push(connection.expect("the database is there"));
     }
     assert!(!held.is_empty(), "all that there are for requests");
-    let apart = tokio::time::timeout(Duration::from_secs(5), store.apart().read()).await;
+    let apart = tokio::time::timeout(Duration::from_secs(5), store.apart(1).read()).await;
     apart.expect("at once").expect("the database is there");
 }
 

@@ -9,7 +9,7 @@ use switchhook_core::webhook::SigningSecret;
 use super::*;
 use crate::clock;
 use crate::config::Config;
-use crate::gather::Gather;
+use crate::gather::{Gather, Job as _};
 use crate::store::deliveries::outcome::{
     Finished, Outcome, PATIENCE, Record, Then, abandoned_for_recovery, cancel_disabled_for_recovery,
 };
@@ -265,5 +265,56 @@ async fn an_endpoint_that_only_fails_for_five_days_is_disabled_and_one_success_s
         let mut conn = store.read().await.expect("a connection");
         let waiting = deliveries::get(&mut conn, tenant, dead, waiting).await.expect("a read").expect("the delivery");
         assert_eq!(waiting.state, "canceled", "{}", test.engine);
+    }
+}
+
+#[tokio::test]
+async fn a_success_among_failures_keeps_an_endpoint_that_has_failed_for_days() {
+    for test in stores().await {
+        let store = &test.store;
+        let tenant = tenant(store, OwnLimits::default()).await;
+        let webhook = endpoint(&test, tenant).await;
+        queue(store, tenant, webhook, call(), 1, now()).await;
+        assert!(finish(store, &claim_at(store, now()).await[0], Then::Failed).await);
+        for _ in 0..2 {
+            queue(store, tenant, webhook, call(), 1, now()).await;
+        }
+        let claimed = claim_at(store, now()).await;
+        let ended = |index: usize, then| {
+            let outcome = Outcome { then, ..Outcome::default() };
+            Finished { lease: claimed[index].lease, outcome, at: now() + PATIENCE }
+        };
+        let together = [ended(0, Then::Succeeded), ended(1, Then::Failed)];
+        assert_eq!(Record(store.clone()).run(&(), &together).await.expect("recorded"), [true, true]);
+        let mut conn = store.read().await.expect("a connection");
+        let row = webhooks::get(&mut conn, tenant, webhook).await.expect("a read").expect("the endpoint");
+        let since = Some((now() + PATIENCE).as_micros());
+        assert_eq!((row.enabled, row.proven, row.failing_since), (true, true, since), "{}", test.engine);
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_with_much_under_way_comes_after_one_with_nothing() {
+    for test in stores().await {
+        let store = &test.store;
+        let (crowd, other) = (tenant(store, OwnLimits::default()).await, tenant(store, OwnLimits::default()).await);
+        let mut endpoints = Vec::new();
+        for _ in 0..ENDPOINTS_PER_CLAIM + 10 {
+            let webhook = endpoint(&test, crowd).await;
+            queue(store, crowd, webhook, call(), 1, now()).await;
+            endpoints.push(webhook);
+        }
+        let late = queue(store, other, endpoint(&test, other).await, call(), 1, now()).await;
+        let first = claim_at(store, now()).await;
+        assert_eq!(first.len(), usize::try_from(ENDPOINTS_PER_CLAIM).expect("few"), "{}", test.engine);
+        if !ids(&first).contains(&late) {
+            assert!(
+                ids(&claim_at(store, now()).await).contains(&late),
+                "{}: its turn is before the crowd's",
+                test.engine
+            );
+            let rest = claim_while(store, now(), 0).await;
+            assert!(rest.is_empty(), "{}: and then all are under way", test.engine);
+        }
     }
 }
