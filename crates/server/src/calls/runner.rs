@@ -146,7 +146,10 @@ impl Runner {
                     }
                     Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
                 },
-                failure = not_ready(&mut self.prepared) => Some(CallInput::TalkEnded(talking::failed(&failure))),
+                failure = not_ready(&mut self.prepared) => {
+                    self.prepared = None; // It would say so again at once, and for ever.
+                    Some(CallInput::TalkEnded(talking::failed(&failure)))
+                }
                 Some(outcome) = self.outcomes.1.recv() => Some(self.came_of(outcome).await?),
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
             };

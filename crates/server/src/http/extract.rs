@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -40,22 +40,64 @@ pub struct JsonBytes(pub Bytes);
 impl<S: Send + Sync> FromRequest<S> for JsonBytes {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let is_json = request.headers().get(CONTENT_TYPE).is_none_or(|kind| is_json(kind.to_str().unwrap_or_default()));
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        UnreadBody(request).bytes().await.map(Self)
+    }
+}
+
+/// A JSON body that nobody has read yet. A handler with an id in its path looks for what it names first, so that what does
+/// not exist is a 404 whatever the body (R11 of the contract).
+#[derive(Debug)]
+pub struct UnreadBody(Request);
+
+impl<S: Send + Sync> FromRequest<S> for UnreadBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        Ok(Self(request))
+    }
+}
+
+impl UnreadBody {
+    /// Reads it as a `T`.
+    ///
+    /// # Errors
+    /// 413 when it is too large, 422 when it is not a `T`.
+    pub async fn read<T: DeserializeOwned>(self) -> Result<Body<T>, ApiError> {
+        parse(&self.bytes().await?)
+    }
+
+    /// Reads it; a missing body is `{}`.
+    ///
+    /// # Errors
+    /// 413 when it is too large, 422 when it is not said to be JSON, or not text.
+    pub async fn bytes(self) -> Result<Bytes, ApiError> {
+        let Self(request) = self;
+        let is_json = said_to_be_json(request.headers());
+        let bytes = Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => {
                 ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The body is larger than 1 MiB.")
             }
             _ => ApiError::invalid("The body could not be read."),
         })?;
         if bytes.is_empty() {
-            return Ok(Self(Bytes::from_static(b"{}")));
+            return Ok(Bytes::from_static(b"{}"));
         }
         if !is_json {
-            return Err(ApiError::invalid("The body must be JSON, sent with \"Content-Type: application/json\"."));
+            return Err(ApiError::invalid("The body must be JSON, sent with one \"Content-Type: application/json\"."));
         }
-        Ok(Self(bytes))
+        // A field that nobody reads would be skipped byte by byte, whatever the bytes are.
+        if std::str::from_utf8(&bytes).is_err() {
+            return Err(ApiError::invalid("The body must be UTF-8."));
+        }
+        Ok(bytes)
     }
+}
+
+fn said_to_be_json(headers: &HeaderMap) -> bool {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let first_fits = kinds.next().is_none_or(|kind| is_json(kind.to_str().unwrap_or_default()));
+    first_fits && kinds.next().is_none()
 }
 
 fn is_json(content_type: &str) -> bool {
@@ -203,7 +245,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        if parts.uri.query().is_some_and(|query| query.contains("%00")) {
+        let sent = percent_decoded(parts.uri.query().unwrap_or_default());
+        if std::str::from_utf8(&sent).is_err() {
+            return Err(ApiError::invalid("The query must be UTF-8, percent-encoded."));
+        }
+        if sent.contains(&0) {
             return Err(ApiError::invalid("The query must not contain the character U+0000."));
         }
         let query = Query::<T>::from_request_parts(parts, state).await;
@@ -211,6 +257,26 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
             .map(|Query(value)| Self(value))
             .map_err(|rejection| ApiError::invalid(format!("{}.", rejection.body_text())))
     }
+}
+
+/// The bytes that a percent-encoded text stands for.
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let hex = after.get(..2).filter(|_| first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    bytes
 }
 
 /// Which page of a list. Newest first; the cursor is the id of the last row seen.
@@ -271,6 +337,11 @@ mod tests {
             assert_eq!(parse::<Sample>(bad).expect_err("not an object that fits").body(None).status, 422);
         }
         assert!(parse::<Sample>(br#"{"inner":{"count":1},"x":"a \\u0000"}"#).is_ok(), "a backslash, and no U+0000");
+    }
+
+    #[test]
+    fn percent_encoding_is_undone_as_far_as_it_is_one() {
+        assert_eq!(percent_decoded("a=%41%ff&b=%0%zz%"), b"a=A\xff&b=%0%zz%");
     }
 
     #[test]

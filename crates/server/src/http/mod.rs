@@ -21,6 +21,7 @@ mod rate_limit;
 pub mod request_id;
 mod state;
 pub mod tenant;
+pub mod throttle;
 pub mod webhooks;
 
 pub use openapi::openapi;

@@ -20,7 +20,7 @@ use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::connections::catalogue::{Kind, Provider};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{self, Body, JsonBytes, Page, Params, PathId, check_name};
+use super::extract::{self, Body, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use crate::clock;
 use crate::store::numbers::{self, NumberRow};
@@ -224,8 +224,10 @@ async fn update(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<NumberId>,
-    JsonBytes(patch): JsonBytes,
+    body: UnreadBody,
 ) -> Result<Json<WithWarnings<NumberResource>>, ApiError> {
+    numbers::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
     let mut row = numbers::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;

@@ -119,8 +119,8 @@ pub(super) async fn create(
 ) -> Result<Response, ApiError> {
     let key = idempotency_key(&headers)?;
     let Body { value: request, warnings } = extract::parse::<CreateCall>(&raw)?;
-    let Body { value: canonical, .. } = extract::parse::<Value>(&raw)?;
-    let fingerprint = Fingerprint::of("POST", "/v1/calls", &canonical);
+    let fingerprint = Fingerprint::of("POST", "/v1/calls", &String::from_utf8_lossy(&raw))
+        .map_err(|error| ApiError::invalid(error.to_string()))?;
 
     let now = state.clock.now();
     let patience = if key.is_some() { IN_FLIGHT } else { Duration::MAX };

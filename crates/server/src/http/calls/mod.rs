@@ -2,6 +2,7 @@
 
 mod create;
 mod events;
+mod followers;
 mod hangup;
 mod list;
 mod recording;
@@ -9,6 +10,7 @@ mod resource;
 mod show;
 mod simulate;
 
+pub use followers::Followers;
 pub use resource::CallResource;
 
 use utoipa_axum::router::OpenApiRouter;

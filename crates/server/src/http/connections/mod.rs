@@ -24,7 +24,7 @@ use super::HttpState;
 use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{Body, JsonBytes, Page, Params, PathId};
+use super::extract::{Body, JsonBytes, Page, Params, PathId, UnreadBody};
 use crate::clock;
 use crate::store::connections::{self, ConnectionRow};
 use crate::store::{is_duplicate, is_foreign_key, tenants};
@@ -232,8 +232,10 @@ async fn update(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
-    JsonBytes(patch): JsonBytes,
+    body: UnreadBody,
 ) -> Result<Json<WithWarnings<ConnectionResource>>, ApiError> {
+    connections::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
     let row = connections::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;

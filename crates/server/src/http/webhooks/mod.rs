@@ -22,7 +22,7 @@ use super::HttpState;
 use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
-use super::extract::{self, Body, JsonBytes, Page, Params, PathId};
+use super::extract::{self, Body, Page, Params, PathId, UnreadBody};
 use super::merge_patch;
 use crate::clock;
 use crate::store::webhooks::{self, WebhookRow};
@@ -214,10 +214,10 @@ async fn update(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
-    JsonBytes(patch): JsonBytes,
+    body: UnreadBody,
 ) -> Result<Json<WithWarnings<WebhookResource>>, ApiError> {
     let row = webhooks::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
-    let Body { value: request, warnings } = patched(&row, &patch)?;
+    let Body { value: request, warnings } = patched(&row, &body.bytes().await?)?;
     let events = filter(request.events.as_deref())?;
     if request.url != row.url {
         // A look-up may take long, so it is made before the transaction.
