@@ -119,6 +119,36 @@ pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<Body<T>, ApiError> {
 /// As [`parse`].
 pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
     must_be_object(json)?;
+    read_part(json, elsewhere).or_else(|refused| {
+        // To JSON 2.0 is a whole number, to serde it is not.
+        let whole = without_empty_fractions(json).ok_or(refused)?;
+        read_part(&whole, elsewhere)
+    })
+}
+
+/// The same JSON with `2` for `2.0`; nothing when there is no such number.
+fn without_empty_fractions(json: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(json.len());
+    let (mut rest, mut in_string) = (json, false);
+    while let Some((&byte, after)) = rest.split_first() {
+        let zeros = after.iter().take_while(|byte| **byte == b'0').count();
+        let ends = after.get(zeros).is_none_or(|byte| !matches!(byte, b'0'..=b'9' | b'e' | b'E' | b'.'));
+        if byte == b'.' && !in_string && zeros > 0 && ends {
+            rest = &after[zeros..];
+            continue;
+        }
+        in_string ^= byte == b'"';
+        out.push(byte);
+        rest = after;
+        if byte == b'\\' && in_string && !rest.is_empty() {
+            out.push(rest[0]);
+            rest = &rest[1..];
+        }
+    }
+    (out.len() < json.len()).then_some(out)
+}
+
+fn read_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
     let mut warnings = Vec::new();
     let mut unknown = |path: serde_ignored::Path<'_>| {
         let path = path.to_string();
@@ -337,6 +367,16 @@ mod tests {
             assert_eq!(parse::<Sample>(bad).expect_err("not an object that fits").body(None).status, 422);
         }
         assert!(parse::<Sample>(br#"{"inner":{"count":1},"x":"a \\u0000"}"#).is_ok(), "a backslash, and no U+0000");
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_an_empty_fraction() {
+        let without = |json: &str| without_empty_fractions(json.as_bytes()).map(|json| String::from_utf8(json).expect("text"));
+        assert_eq!(without(r#"{"a":2.0,"b":[1.00],"c":"3.0\".0","d":1.50}"#).as_deref(), Some(r#"{"a":2,"b":[1],"c":"3.0\".0","d":1.50}"#));
+        assert_eq!(without(r#"{"a":2.05,"b":2.0e1,"c":"2.0"}"#), None);
+        let body = parse::<Sample>(br#"{"inner":{"count":408.0}}"#).expect("a whole number");
+        assert_eq!(body.value.inner.count, 408);
+        assert!(parse::<Sample>(br#"{"inner":{"count":408.5}}"#).is_err());
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct CreateNumber {
     #[schema(value_type = String, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: PhoneNumber,
     /// What people call it.
-    #[schema(min_length = 1, max_length = 200, example = "Reception")]
+    #[schema(min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Reception")]
     label: Option<String>,
     /// The carrier connection that it belongs to.
     connection_id: Uuid,
@@ -51,12 +51,13 @@ pub struct CreateNumber {
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateNumber {
     /// E.164; unique in its connection.
-    #[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
+    #[schema(value_type = String, required = false, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: Option<String>,
     /// What people call it.
-    #[schema(min_length = 1, max_length = 200)]
+    #[schema(min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Reception")]
     label: Option<String>,
     /// The carrier connection that it belongs to.
+    #[schema(value_type = Uuid, required = false)]
     connection_id: Option<Uuid>,
     /// The agent that answers it.
     inbound_agent_id: Option<Uuid>,
@@ -68,7 +69,7 @@ pub struct NumberResource {
     /// Its id.
     id: Uuid,
     /// E.164.
-    #[schema(example = "+12025550199")]
+    #[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: String,
     /// What people call it.
     label: Option<String>,
@@ -100,7 +101,7 @@ impl From<NumberRow> for NumberResource {
 
 /// Adds a number.
 #[utoipa::path(
-    post, path = "/numbers", tag = "Numbers", request_body = CreateNumber,
+    post, path = "/numbers", operation_id = "create_number", tag = "Numbers", request_body = CreateNumber,
     responses(
         (status = 201, description = "The number", body = WithWarnings<NumberResource>,
             headers(("Location" = String, description = "Where it is"))),
@@ -166,7 +167,7 @@ fn taken(error: sqlx::Error) -> ApiError {
 
 /// Lists the tenant's numbers, newest first.
 #[utoipa::path(
-    get, path = "/numbers", tag = "Numbers", params(Page),
+    get, path = "/numbers", operation_id = "list_numbers", tag = "Numbers", params(Page),
     responses(
         (status = 200, description = "A page of numbers", body = List<NumberResource>),
         InvalidRequest,
@@ -187,7 +188,7 @@ async fn list(
 
 /// Shows a number.
 #[utoipa::path(
-    get, path = "/numbers/{id}", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
+    get, path = "/numbers/{id}", operation_id = "show_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 200, description = "The number", body = NumberResource),
         NotFound,
@@ -210,7 +211,7 @@ fn missing() -> ApiError {
 
 /// Changes a number.
 #[utoipa::path(
-    patch, path = "/numbers/{id}", tag = "Numbers", request_body = UpdateNumber,
+    patch, path = "/numbers/{id}", operation_id = "update_number", tag = "Numbers", request_body = UpdateNumber,
     params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 200, description = "The number as it is now", body = WithWarnings<NumberResource>),
@@ -258,7 +259,7 @@ fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError
 
 /// Deletes a number. Calls over it that have begun go on.
 #[utoipa::path(
-    delete, path = "/numbers/{id}", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
+    delete, path = "/numbers/{id}", operation_id = "delete_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 204, description = "It is deleted"),
         NotFound,

@@ -10,14 +10,16 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
-use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError};
+use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError, Limits};
 use switchhook_core::call::{Call, CallEffect, Change, Direction, Timing};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::quota;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
 use crate::clock;
@@ -45,29 +47,29 @@ pub(super) struct CreateCall {
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
     /// Who is called: E.164 or a `sip:` URI.
-    #[schema(value_type = String, example = "+12025550100")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
     to: PhoneNumber,
     /// One of the tenant's numbers; without it and `number_id`, the only one that can dial.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
     from: Option<PhoneNumber>,
     /// One of the tenant's numbers.
     #[schema(value_type = Option<String>, format = Uuid)]
     number_id: Option<NumberId>,
     /// For `{{name}}` in the agent's texts.
     #[serde(default)]
+    #[schema(value_type = Variables, example = json!({"name": "Ana"}))]
     variables: BTreeMap<String, Value>,
     /// Handed back in the call and its events; at most 50 keys.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = Metadata, example = json!({"order": "A-17"}))]
     metadata: Map<String, Value>,
     /// Replaces parts of the agent for this call.
     #[serde(default)]
-    #[schema(value_type = Object)]
     overrides: OverridesBody,
     /// Replaces the agent's.
-    #[schema(value_type = Option<Object>)]
     answering_machine: Option<AnsweringMachine>,
     /// Replaces the agent's, in seconds, 5 to 120.
+    #[schema(minimum = 5, maximum = 120)]
     ring_timeout_seconds: Option<u32>,
     /// Dial then, not now; at most 90 days ahead.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -77,20 +79,62 @@ pub(super) struct CreateCall {
     dry_run: bool,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+/// What of the agent is different for one call.
+#[derive(Default, Deserialize, ToSchema)]
+#[schema(as = CallOverrides)]
 struct OverridesBody {
+    /// The greeting's text.
     greeting: Option<GreetingOverride>,
+    /// The whole instructions.
+    #[schema(max_length = 100_000)]
     instructions: Option<String>,
+    /// Some of the limits.
+    #[schema(value_type = Option<Limits>)]
     limits: Option<Map<String, Value>>,
 }
 
 /// The greeting's text, bare or as the agent has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 enum GreetingOverride {
+    /// Its text.
     Text(String),
-    Object { text: String },
+    /// Its text, as in an agent.
+    Object {
+        /// Its text.
+        text: String,
+    },
+}
+
+/// Values by the names that `{{name}}` in the agent's texts uses.
+struct Variables;
+
+impl ToSchema for Variables {}
+impl PartialSchema for Variables {
+    fn schema() -> RefOr<Schema> {
+        let value = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Number, Type::Boolean]));
+        let variables = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("Values by the names that `{{name}}` in the agent's texts uses."))
+            .max_properties(Some(MOST_KEYS))
+            .additional_properties(Some(RefOr::<Schema>::from(value)));
+        variables.into()
+    }
+}
+
+/// Whatever the client attaches.
+struct Metadata;
+
+impl ToSchema for Metadata {}
+impl PartialSchema for Metadata {
+    fn schema() -> RefOr<Schema> {
+        let metadata = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("Handed back in the call and its events."))
+            .max_properties(Some(MOST_KEYS))
+            .additional_properties(Some(AdditionalProperties::FreeForm(true)));
+        metadata.into()
+    }
 }
 
 /// Places a call.
@@ -98,8 +142,8 @@ enum GreetingOverride {
 /// The call is accepted and queued; what becomes of it is told by its status, its events and webhooks. With an
 /// `Idempotency-Key` header a repeated request places no second call.
 #[utoipa::path(
-    post, path = "/calls", tag = "Calls", request_body = CreateCall,
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters")),
+    post, path = "/calls", operation_id = "create_call", tag = "Calls", request_body = CreateCall,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters", min_length = 1, max_length = 255, pattern = "^[!-~]+$", example = "order-17", nullable = false)),
     responses(
         (status = 201, description = "Accepted and queued", body = WithWarnings<CallResource>, headers(
             ("Location" = String, description = "Where the call is"),
@@ -333,7 +377,7 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
     (call_request, errors)
 }
 
-fn merged_limits(agent: &AgentConfig, changes: &Map<String, Value>) -> Result<switchhook_core::agent::Limits, String> {
+fn merged_limits(agent: &AgentConfig, changes: &Map<String, Value>) -> Result<Limits, String> {
     let mut limits = serde_json::to_value(&agent.limits).map_err(|error| error.to_string())?;
     if let Some(fields) = limits.as_object_mut() {
         fields.extend(changes.clone());

@@ -39,8 +39,14 @@ pub(super) struct Events {
 }
 
 /// Shows what happened to a call. With `Accept: text/event-stream` it follows until the call has ended.
+///
+/// A stream also ends when the key stops working or the service stops; `Last-Event-ID` takes it up again. A tenant may follow 32
+/// calls at once on a node, and gets 429 beyond that.
 #[utoipa::path(
-    get, path = "/calls/{id}/events", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
+    get, path = "/calls/{id}/events", operation_id = "list_call_events", tag = "Calls", params(
+        ("id" = uuid::Uuid, Path, description = "The call"),
+        ("Last-Event-ID" = Option<String>, Header, description = "For followers: the `id` of the last event seen", example = "3", nullable = false),
+    ),
     responses(
         (status = 200, description = "The events", content((Events = "application/json"), (String = "text/event-stream"))),
         (status = 204, description = "A follower came again after the last event"),
