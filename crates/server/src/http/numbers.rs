@@ -33,6 +33,12 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 
 /// A number to make.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "number": "+12025550199",
+    "label": "Reception",
+    "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+    "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
+}))]
 pub struct CreateNumber {
     /// E.164; unique in its connection.
     #[schema(value_type = String, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]

@@ -42,6 +42,12 @@ const MOST_KEYS: usize = 50;
 
 /// A call to place.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({
+    "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+    "to": "+12025550100",
+    "variables": { "name": "Ana" },
+    "metadata": { "order": "A-17" },
+}))]
 pub(super) struct CreateCall {
     /// Who talks.
     #[schema(value_type = String, format = Uuid)]

@@ -11,6 +11,7 @@ mod show;
 mod simulate;
 
 pub use followers::Followers;
+pub(super) use list::Phone;
 pub use resource::CallResource;
 
 use utoipa_axum::router::OpenApiRouter;

@@ -29,6 +29,7 @@ use super::HttpState;
             take with 405 and `Allow`.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
+    components(schemas(super::calls::Phone)),
     modifiers(&BearerKey),
     security(("api_key" = [])),
     tags(
