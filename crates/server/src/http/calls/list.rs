@@ -57,7 +57,7 @@ pub(super) struct Query {
 #[derive(ToSchema)]
 #[schema(max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
 #[expect(dead_code, reason = "describes a PhoneNumber")]
-pub struct Phone(String);
+pub(in crate::http) struct Phone(String);
 
 /// Lists calls, newest first. Filters take one value, or several with commas between them; `metadata[key]=value` shows the calls
 /// with this metadata.

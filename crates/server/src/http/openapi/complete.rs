@@ -104,7 +104,7 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
         let named = headers(status);
         let headers = response["headers"].as_object().cloned().unwrap_or_default();
         response["headers"] = named.into_iter().chain(headers).collect::<Map<_, _>>().into();
-        let Some(content) = response["content"].as_object_mut() else { continue };
+        let Some(content) = response.get_mut("content").and_then(Value::as_object_mut) else { continue };
         for (kind, content) in content.iter_mut().filter(|(_, content)| content.get("example").is_none()) {
             match kind.as_str() {
                 JSON if status.as_str() >= "400" => content["example"] = error_example(status),

@@ -51,6 +51,7 @@ fn every_operation_tells_of_every_status_and_every_status_of_its_headers() {
                 let has = |header: &str| response["headers"][header]["schema"].is_object();
                 let at = format!("{method} {path} {status}");
                 assert!(response["description"].as_str().is_some_and(|text| !text.is_empty()), "{at}");
+                assert!(response.get("content").is_none_or(Value::is_object), "{at}");
                 assert!(has("X-Request-Id"), "{at}");
                 assert_eq!(has("WWW-Authenticate"), status == "401", "{at}");
                 assert_eq!(has("Retry-After"), matches!(status.as_str(), "429" | "503"), "{at}");
