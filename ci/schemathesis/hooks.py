@@ -45,7 +45,7 @@ def excused(error: dict) -> bool:
 
 @schemathesis.check
 def accepts_what_fits_the_schema(ctx, response, case):
-    """The check positive_data_acceptance, which the configuration turns off, but for what a schema cannot say."""
+    """The check positive_data_acceptance, which run.py turns off, but for what a schema cannot say."""
     errors = response.json()["errors"] if response.status_code == 422 else []
     if errors and all(map(excused, errors)):
         return None

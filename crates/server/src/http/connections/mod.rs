@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::private::Private;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::RefOr;
 use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -69,7 +69,7 @@ struct UpdateConnection {
     #[schema(value_type = Option<Object>, example = json!({"base_url": "https://api.example.com/v1"}))]
     settings: Option<Map<String, Value>>,
     /// Credentials to set or, with `null`, to remove. A masked value as it was read changes nothing.
-    #[schema(value_type = Option<Credentials>, example = json!({"api_key": "the new secret"}))]
+    #[schema(value_type = Option<CredentialChanges>, example = json!({"api_key": "the new secret"}))]
     credentials: Option<BTreeMap<String, Option<String>>>,
     /// How much it may be used.
     limits: Option<ConnectionLimits>,
@@ -81,14 +81,29 @@ struct Credentials;
 impl ToSchema for Credentials {}
 impl PartialSchema for Credentials {
     fn schema() -> RefOr<Schema> {
-        let secret = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(16_384));
-        let secrets = ObjectBuilder::new()
-            .schema_type(Type::Object)
-            .description(Some("Secrets, by the provider's names for them."))
-            .max_properties(Some(20))
-            .additional_properties(Some(RefOr::<Schema>::from(secret)));
-        secrets.into()
+        secrets("Secrets, by the provider's names for them.", Type::String.into())
     }
+}
+
+/// New secrets, or `null` for those that shall go.
+struct CredentialChanges;
+
+impl ToSchema for CredentialChanges {}
+impl PartialSchema for CredentialChanges {
+    fn schema() -> RefOr<Schema> {
+        let words = "New secrets, or `null` for those that shall go.";
+        secrets(words, SchemaType::from_iter([Type::String, Type::Null]))
+    }
+}
+
+fn secrets(description: &str, kind: SchemaType) -> RefOr<Schema> {
+    let secret = ObjectBuilder::new().schema_type(kind).min_length(Some(1)).max_length(Some(change::MAX_CREDENTIAL));
+    let secrets = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some(description))
+        .max_properties(Some(change::MAX_CREDENTIALS))
+        .additional_properties(Some(RefOr::<Schema>::from(secret)));
+    secrets.into()
 }
 
 /// How much a connection may be used.

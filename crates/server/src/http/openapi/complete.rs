@@ -112,6 +112,9 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
                 _ => {}
             }
         }
+        for (kind, content) in content.iter_mut().filter(|(kind, _)| kind.starts_with("audio/")) {
+            content["schema"] = json!({ "type": "string", "contentMediaType": kind });
+        }
     }
 }
 

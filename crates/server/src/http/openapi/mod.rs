@@ -91,7 +91,7 @@ const STYLE: &str = include_str!("../docs/docs.css");
 
 /// A page of our own that renders the document: nothing is loaded from elsewhere.
 async fn page() -> impl IntoResponse {
-    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
+    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
         form-action 'none'; frame-ancestors 'none'";
     ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, policy)], PAGE)
 }
