@@ -5,11 +5,13 @@ use serde_json::{Map, Value, json};
 use super::example::{error_example, example};
 
 const JSON: &str = "application/json";
+const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
 const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 
 /// Completes a document that has its paths and schemas.
 pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
+    spell_out_ids(&mut document["components"]["schemas"]);
     require_what_answers_always_hold(document);
     let schemas = document["components"]["schemas"].clone();
     let links = links(document);
@@ -39,6 +41,20 @@ fn refer_to_generic_parts(document: &mut Value) {
 
 fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// Formats are hints to many tools; a pattern is a rule.
+fn spell_out_ids(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(spell_out_ids);
+            if fields.get("format").is_some_and(|format| format == "uuid") {
+                fields.insert("pattern".to_owned(), UUID.into());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(spell_out_ids),
+        _ => {}
+    }
 }
 
 /// An answer has all its fields always, `null` where there is nothing; only `warnings` may be absent.
@@ -92,12 +108,11 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
     if let Some(body) = operation.get_mut("requestBody") {
         let content = &mut body["content"][JSON];
         // A body in which nothing is required need not be sent.
-        let optional = resolved(&content["schema"], schemas)["required"].as_array().is_none_or(Vec::is_empty);
-        let in_parts = resolved(&content["schema"], schemas).get("allOf").is_some();
+        let required = requires_something(&content["schema"], schemas);
         if content.get("example").is_none() {
             content["example"] = example(&content["schema"], schemas);
         }
-        body["required"] = (!optional || in_parts).into();
+        body["required"] = required.into();
     }
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for (status, response) in responses {
@@ -116,6 +131,13 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
             content["schema"] = json!({ "type": "string", "contentMediaType": kind });
         }
     }
+}
+
+fn requires_something(schema: &Value, schemas: &Value) -> bool {
+    let schema = resolved(schema, schemas);
+    let parts = schema["allOf"].as_array().into_iter().flatten();
+    schema["required"].as_array().is_some_and(|names| !names.is_empty())
+        || parts.into_iter().any(|part| requires_something(part, schemas))
 }
 
 fn resolved<'a>(schema: &'a Value, schemas: &'a Value) -> &'a Value {
