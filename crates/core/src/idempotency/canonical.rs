@@ -217,9 +217,23 @@ mod tests {
     fn what_is_not_json_is_refused() {
         let deep = "[".repeat(100_000);
         let closed = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        for bad in
-            ["", "{", "[1", "[1,]", "{,}", r#"{"a"}"#, "{1:2}", "nul", "01", "1.", "+1", r#""\ud800""#, "1 2", &deep, &closed]
-        {
+        for bad in [
+            "",
+            "{",
+            "[1",
+            "[1,]",
+            "{,}",
+            r#"{"a"}"#,
+            "{1:2}",
+            "nul",
+            "01",
+            "1.",
+            "+1",
+            r#""\ud800""#,
+            "1 2",
+            &deep,
+            &closed,
+        ] {
             assert_eq!(json(bad), Err(NotJson), "{bad:.20}");
         }
     }

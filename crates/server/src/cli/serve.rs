@@ -62,7 +62,9 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     let service = Service::start(config.clone(), models, Clock::system()).await?;
     let address = service.address();
     if json {
-        output::json_line(&json!({ "listening": format!("http://{address}"), "docs": format!("http://{address}/docs") }))?;
+        output::json_line(
+            &json!({ "listening": format!("http://{address}"), "docs": format!("http://{address}/docs") }),
+        )?;
     } else {
         output::line(&format!("Switchhook listens on http://{address} (API documentation at /docs)"));
     }

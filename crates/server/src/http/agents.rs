@@ -39,7 +39,12 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 #[expect(dead_code, reason = "describes the body; read() reads it in two parts")]
 struct CreateAgent {
     /// Unique in the tenant.
-    #[schema(min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Reception")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "Reception"
+    )]
     name: String,
     #[serde(flatten)]
     config: AgentConfig,

@@ -69,7 +69,10 @@ pub struct NewApiKey {
     #[schema(pattern = "^[0-9a-z]{12}$", example = "k3v9x0a1b2c3")]
     pub prefix: String,
     /// The whole key. It is shown this once.
-    #[schema(pattern = "^vk_(dev|prod)_[0-9a-z]{12}_[0-9A-Za-z]{38}$", example = "vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000example")]
+    #[schema(
+        pattern = "^vk_(dev|prod)_[0-9a-z]{12}_[0-9A-Za-z]{38}$",
+        example = "vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000example"
+    )]
     pub key: String,
     /// Its label.
     pub name: Option<String>,

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::{HeaderMap, StatusCode};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -371,8 +371,12 @@ mod tests {
 
     #[test]
     fn a_whole_number_may_be_written_with_an_empty_fraction() {
-        let without = |json: &str| without_empty_fractions(json.as_bytes()).map(|json| String::from_utf8(json).expect("text"));
-        assert_eq!(without(r#"{"a":2.0,"b":[1.00],"c":"3.0\".0","d":1.50}"#).as_deref(), Some(r#"{"a":2,"b":[1],"c":"3.0\".0","d":1.50}"#));
+        let without =
+            |json: &str| without_empty_fractions(json.as_bytes()).map(|json| String::from_utf8(json).expect("text"));
+        assert_eq!(
+            without(r#"{"a":2.0,"b":[1.00],"c":"3.0\".0","d":1.50}"#).as_deref(),
+            Some(r#"{"a":2,"b":[1],"c":"3.0\".0","d":1.50}"#)
+        );
         assert_eq!(without(r#"{"a":2.05,"b":2.0e1,"c":"2.0"}"#), None);
         let body = parse::<Sample>(br#"{"inner":{"count":408.0}}"#).expect("a whole number");
         assert_eq!(body.value.inner.count, 408);

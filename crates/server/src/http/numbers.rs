@@ -44,7 +44,12 @@ pub struct CreateNumber {
     #[schema(value_type = String, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: PhoneNumber,
     /// What people call it.
-    #[schema(min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Reception")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "Reception"
+    )]
     label: Option<String>,
     /// The carrier connection that it belongs to.
     connection_id: Uuid,
@@ -60,7 +65,12 @@ struct UpdateNumber {
     #[schema(value_type = String, required = false, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: Option<String>,
     /// What people call it.
-    #[schema(min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Reception")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "Reception"
+    )]
     label: Option<String>,
     /// The carrier connection that it belongs to.
     #[schema(value_type = Uuid, required = false)]

@@ -81,12 +81,7 @@ pub async fn find_for_authentication(conn: &mut Conn, prefix: &str) -> Result<Op
 ///
 /// # Errors
 /// When the database fails.
-pub async fn still_opens(
-    conn: &mut Conn,
-    tenant: TenantId,
-    id: ApiKeyId,
-    now: Timestamp,
-) -> Result<bool, sqlx::Error> {
+pub async fn still_opens(conn: &mut Conn, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<bool, sqlx::Error> {
     const SQL: &str = "SELECT COUNT(*) FROM api_keys k JOIN tenants t ON t.id = k.tenant_id \
         WHERE k.tenant_id = $1 AND k.id = $2 AND k.revoked_at IS NULL AND t.active = TRUE \
         AND (k.expires_at IS NULL OR k.expires_at > $3)";

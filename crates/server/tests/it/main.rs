@@ -8,3 +8,4 @@ mod command_line;
 mod crash;
 mod demo;
 mod harness;
+mod http;

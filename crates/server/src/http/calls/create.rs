@@ -118,7 +118,8 @@ struct Variables;
 impl ToSchema for Variables {}
 impl PartialSchema for Variables {
     fn schema() -> RefOr<Schema> {
-        let value = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Number, Type::Boolean]));
+        let value =
+            ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Number, Type::Boolean]));
         let variables = ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some("Values by the names that `{{name}}` in the agent's texts uses."))

@@ -55,7 +55,11 @@ pub(super) struct Query {
 
 /// A phone number or SIP address. Commas stand between several, so one with a comma cannot be looked for.
 #[derive(ToSchema)]
-#[schema(max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-+\x2d-?A-~]+@)?[0-9A-Za-z\[][!-+\x2d-?A-~]*)$", example = "+12025550100")]
+#[schema(
+    max_length = 255,
+    pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-+\x2d-?A-~]+@)?[0-9A-Za-z\[][!-+\x2d-?A-~]*)$",
+    example = "+12025550100"
+)]
 #[expect(dead_code, reason = "describes a PhoneNumber")]
 pub(in crate::http) struct Phone(String);
 

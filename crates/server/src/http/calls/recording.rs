@@ -90,7 +90,10 @@ fn body(file: File, length: u64) -> impl IntoResponse {
 enum Wanted {
     Whole,
     /// From the first to the last byte, both included.
-    Part { first: u64, last: u64 },
+    Part {
+        first: u64,
+        last: u64,
+    },
     /// A range that begins behind the end.
     Nothing,
 }

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::private::Private;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -40,7 +40,12 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateConnection {
     /// Unique in the tenant.
-    #[schema(min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Main line")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "Main line"
+    )]
     name: String,
     /// The carrier or provider.
     #[schema(value_type = ProviderName, example = "openai")]

@@ -147,15 +147,17 @@ fn resolved<'a>(schema: &'a Value, schemas: &'a Value) -> &'a Value {
 
 /// The headers that every answer with this status has.
 fn headers(status: &str) -> Map<String, Value> {
-    let text = |description: &str, schema: Value, example: Value| {
-        json!({ "description": description, "schema": schema, "example": example })
-    };
+    let text = |description: &str, schema: Value, example: Value| json!({ "description": description, "schema": schema, "example": example });
     let id = json!({ "type": "string", "format": "uuid" });
     let string = json!({ "type": "string" });
     let mut headers = Map::new();
     headers.insert(
         "X-Request-Id".to_owned(),
-        text("The id of this request; it is in the service's logs too", id, "0198c6a0-0000-7000-8000-000000000000".into()),
+        text(
+            "The id of this request; it is in the service's logs too",
+            id,
+            "0198c6a0-0000-7000-8000-000000000000".into(),
+        ),
     );
     if status == "401" {
         let challenge = json!({ "type": "string", "enum": ["Bearer"] });
@@ -186,7 +188,8 @@ fn links(document: &Value) -> Vec<Links> {
     let Some(paths) = document["paths"].as_object() else { return Vec::new() };
     let mut all = Vec::new();
     for (path, operations) in paths {
-        for (method, status, id) in [("post", "201", "$response.body#/id"), ("get", "200", "$response.body#/data/0/id")] {
+        for (method, status, id) in [("post", "201", "$response.body#/id"), ("get", "200", "$response.body#/data/0/id")]
+        {
             if operations[method]["responses"][status].is_null() {
                 continue;
             }
@@ -195,7 +198,11 @@ fn links(document: &Value) -> Vec<Links> {
             for (target, operations) in paths.iter().filter(|(target, _)| target.starts_with(&below)) {
                 let mut parameters = Map::new();
                 for name in placeholders(target) {
-                    let value = if path.contains(&format!("{{{name}}}")) { format!("$request.path.{name}") } else { id.to_owned() };
+                    let value = if path.contains(&format!("{{{name}}}")) {
+                        format!("$request.path.{name}")
+                    } else {
+                        id.to_owned()
+                    };
                     parameters.insert(name.to_owned(), value.into());
                 }
                 if parameters.values().filter(|value| *value == id).count() != 1 {

@@ -67,8 +67,12 @@ pub(super) fn error_example(status: &str) -> Value {
         413 => ApiError::new(status, "body_too_large", "The body is larger than 1 MiB."),
         416 => ApiError::new(status, "range_not_satisfiable", "The range begins behind the end."),
         422 => ApiError::invalid_field("name", "must not be empty"),
-        429 => ApiError::too_many("rate_limited", "The tenant has made all 120 requests that it may make in 60 seconds.", 1),
-        503 => ApiError::new(status, "timeout", "The request took longer than 30 seconds and was given up."),
+        429 => ApiError::too_many(
+            "rate_limited",
+            "The tenant has made all 120 requests that it may make in 60 seconds.",
+            1,
+        ),
+        503 => ApiError::new(status, "timeout", "The request took too long and was given up. It can be sent again."),
         _ => ApiError::internal(),
     };
     let body = error.body(Some("0198c6a0-0000-7000-8000-000000000000".to_owned()));

@@ -12,8 +12,8 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::Value;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::openapi::{OpenApi, RefOr};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{OpenApi, RefOr};
 use utoipa::{Modify, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -61,7 +61,8 @@ impl Modify for BearerKey {
 /// What the API is, for programs. The same bytes at every call.
 #[must_use]
 pub fn openapi() -> Value {
-    let described = OpenApiRouter::<HttpState>::with_openapi(Document::openapi()).nest("/v1", super::v1()).into_openapi();
+    let described =
+        OpenApiRouter::<HttpState>::with_openapi(Document::openapi()).nest("/v1", super::v1()).into_openapi();
     let mut document = serde_json::to_value(described).expect("a document has string keys only");
     complete::complete(&mut document);
     document
@@ -69,10 +70,7 @@ pub fn openapi() -> Value {
 
 /// The schema of a closed set of words.
 pub(super) fn words(description: &str, words: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
-    let words = ObjectBuilder::new()
-        .schema_type(Type::String)
-        .description(Some(description))
-        .enum_values(Some(words));
+    let words = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).enum_values(Some(words));
     words.into()
 }
 

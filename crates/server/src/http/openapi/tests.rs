@@ -82,7 +82,8 @@ fn every_body_has_an_example_that_fits_its_schema() {
             let mut schema = content["schema"].clone();
             schema["components"] = document["components"].clone();
             let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
-            let errors: Vec<_> = validator.iter_errors(example).map(|error| format!("{}: {error}", error.instance_path)).collect();
+            let errors: Vec<_> =
+                validator.iter_errors(example).map(|error| format!("{}: {error}", error.instance_path)).collect();
             assert!(errors.is_empty(), "{at}: {errors:?}\n{example}");
             seen += 1;
         }
