@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
@@ -14,6 +14,7 @@ use switchhook_core::agent::FieldError;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
+use super::BODY_LIMIT;
 use super::error::ApiError;
 
 /// A JSON body. Fields that nobody knows are named in `warnings`; a missing body is `{}`.
@@ -74,10 +75,14 @@ impl UnreadBody {
     pub async fn bytes(self) -> Result<Bytes, ApiError> {
         let Self(request) = self;
         let is_json = said_to_be_json(request.headers());
+        let too_large =
+            || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The body is larger than 1 MiB.");
+        // What is announced as too large need not be waited for.
+        if request.body().size_hint().lower() > BODY_LIMIT as u64 {
+            return Err(too_large());
+        }
         let bytes = Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The body is larger than 1 MiB.")
-            }
+            StatusCode::PAYLOAD_TOO_LARGE => too_large(),
             _ => ApiError::invalid("The body could not be read."),
         })?;
         if bytes.is_empty() {

@@ -48,7 +48,7 @@ fn check(name: &str, answer: &RawAnswer, status: u16, code: &str) {
     assert!(body["detail"].as_str().is_some_and(|text| text.len() > 10), "{name}: {shown}");
     assert_eq!(body["request_id"].as_str(), answer.header("x-request-id"), "{name}");
     assert_eq!(answer.header("www-authenticate"), (status == 401).then_some("Bearer"), "{name}");
-    assert_eq!(answer.header("allow").is_some(), status == 405, "{name}");
+    assert!(answer.header("allow").is_some() || status != 405, "{name}");
 }
 
 #[tokio::test]

@@ -39,16 +39,16 @@ async fn send_raw(base: &str, request: &[u8]) -> RawAnswer {
     let exchange = async {
         // What was not wanted need not be taken: an answer may come, and the connection close, before all is sent.
         let _ = stream.write_all(request).await;
-        read_answer(&mut stream).await
+        read_answer(&mut stream, request.starts_with(b"HEAD ")).await
     };
     tokio::time::timeout(PATIENCE, exchange).await.expect("an answer in time")
 }
 
-async fn read_answer(stream: &mut TcpStream) -> RawAnswer {
+async fn read_answer(stream: &mut TcpStream, without_body: bool) -> RawAnswer {
     let mut bytes = Vec::new();
     let mut buffer = [0; 8192];
     loop {
-        if let Some(answer) = parse(&bytes) {
+        if let Some(answer) = parse(&bytes, without_body) {
             return answer;
         }
         let read = stream.read(&mut buffer).await.unwrap_or_else(|error| panic!("{error} after {} bytes", bytes.len()));
@@ -58,7 +58,7 @@ async fn read_answer(stream: &mut TcpStream) -> RawAnswer {
 }
 
 /// A whole answer; answers of this API say how long they are.
-fn parse(bytes: &[u8]) -> Option<RawAnswer> {
+fn parse(bytes: &[u8], without_body: bool) -> Option<RawAnswer> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&bytes[..end]).expect("text");
     let mut lines = head.split("\r\n");
@@ -69,5 +69,5 @@ fn parse(bytes: &[u8]) -> Option<RawAnswer> {
         .collect();
     let length = headers.get("content-length").map_or(0, |length| length.parse().expect("a number"));
     let body = bytes[end + 4..].to_vec();
-    (body.len() >= length).then_some(RawAnswer { status, headers, body })
+    (without_body || body.len() >= length).then_some(RawAnswer { status, headers, body })
 }

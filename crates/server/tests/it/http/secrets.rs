@@ -89,20 +89,20 @@ async fn no_secret_number_or_word_is_logged_and_no_secret_is_stored_in_the_clear
         assert!(!refusal.to_string().contains(private.as_str()), "{refusal}");
     }
     let stored = database(&node).await;
-    assert!(stored.windows(call.len()).any(|window| window == call.as_bytes()) || !stored.is_empty());
+    assert!(stored.contains("acme"), "this is the database of the tenant");
     for secret in &secrets {
-        for form in [secret.as_bytes().to_vec(), hex(secret)] {
-            assert!(!stored.windows(form.len()).any(|window| window == form), "{secret} is in the database");
+        for form in [secret.clone(), hex(secret)] {
+            assert!(!stored.contains(&form), "{secret} is in the database");
         }
     }
 }
 
-fn hex(text: &str) -> Vec<u8> {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes()
+fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Everything the database holds: the bytes of SQLite's files, or the text of every row of PostgreSQL.
-async fn database(node: &Node) -> Vec<u8> {
+async fn database(node: &Node) -> String {
     let command = node.command();
     let set = |name: &str| {
         let mut set = command.get_envs().filter(|(key, _)| *key == OsStr::new(name));
@@ -114,17 +114,17 @@ async fn database(node: &Node) -> Vec<u8> {
         let files = files.filter(|path| path.to_string_lossy().contains("switchhook.db"));
         let bytes: Vec<u8> = files.flat_map(|path| std::fs::read(path).expect("a file")).collect();
         assert!(bytes.starts_with(b"SQLite format 3") || bytes.len() > 4096, "{} bytes", bytes.len());
-        return bytes;
+        return String::from_utf8_lossy(&bytes).into_owned();
     };
     let mut connection = PgConnection::connect(&url).await.expect("the database of the node");
     let tables = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public'";
     let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&mut connection).await.expect("tables");
     assert!(tables.iter().any(|table| table == "api_keys"), "{tables:?}");
-    let mut bytes = Vec::new();
+    let mut text = String::new();
     for table in tables {
         let rows = AssertSqlSafe(format!("SELECT COALESCE(string_agg(t::text, ' '), '') FROM {table} t"));
         let rows: String = sqlx::query_scalar(rows).fetch_one(&mut connection).await.expect("rows");
-        bytes.extend(rows.into_bytes());
+        text.push_str(&rows);
     }
-    bytes
+    text
 }
