@@ -19,4 +19,4 @@ if [ ! -e "$venv/complete" ]; then
     touch "$venv/complete"
 fi
 cargo build --quiet --package switchhook --locked
-exec "$venv/bin/python" ci/schemathesis/run.py "$target" "${1:-25}"
+exec "$venv/bin/python" ci/schemathesis/run.py "$target" "${1:-40}"

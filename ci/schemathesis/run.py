@@ -18,18 +18,20 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 SEED = "20250101"
 # More than any run needs: the limits are tested elsewhere, and here they would end the test.
 LIMITS = ["--rate-limit", "1000000", "--concurrent-calls", "1000000"]
 
 
 def main(target: Path, max_examples: str) -> int:
-    folder = target / "schemathesis"
+    folder = target.resolve() / "schemathesis"
     report = folder / "report"
+    # What schemathesis remembers of an earlier run goes too: each run is the same.
     shutil.rmtree(report, ignore_errors=True)
+    report.mkdir()
     with tempfile.TemporaryDirectory() as data:
-        service = Service(target / "debug" / "switchhook", Path(data), folder / "service.log")
+        service = Service(target.resolve() / "debug" / "switchhook", Path(data), folder / "service.log")
         try:
             return check(service, folder, report, max_examples)
         finally:
@@ -40,6 +42,7 @@ def check(service: "Service", folder: Path, report: Path, max_examples: str) -> 
     tenants = {"first": service.seeded(), "second": service.tenant("second")}
     for key in tenants.values():
         prepare(service, key)
+    things = {kind: service.get(tenants["first"], f"/v1/{kind}")["data"] for kind in ("agents", "connections", "numbers")}
     auth = folder / "auth.json"
     auth.write_text(json.dumps({
         "auth": [
@@ -51,7 +54,8 @@ def check(service: "Service", folder: Path, report: Path, max_examples: str) -> 
         "SCHEMATHESIS_HOOKS": "hooks",
         "PYTHONPATH": str(HERE),
         "SWITCHHOOK_TEST_KEYS": json.dumps(tenants),
-        "SWITCHHOOK_TEST_AUTH": str(auth.resolve()),
+        "SWITCHHOOK_TEST_THINGS": json.dumps({kind: [thing["id"] for thing in found] for kind, found in things.items()}),
+        "SWITCHHOOK_TEST_AUTH": str(auth),
     }
     command = [
         str(Path(sys.executable).parent / "schemathesis"), "--config-file", str(HERE / "schemathesis.toml"),
@@ -60,7 +64,7 @@ def check(service: "Service", folder: Path, report: Path, max_examples: str) -> 
         "--exclude-checks", "positive_data_acceptance", "--seed", SEED, "--max-examples", max_examples,
         "--report", "ndjson", "--report-dir", str(report), "--request-timeout", "40", "--continue-on-failure",
     ]
-    status = subprocess.run(command, env=environment, check=False).returncode
+    status = subprocess.run(command, env=environment, cwd=report, check=False).returncode
     alive = service.process.poll() is None
     service.stop()
     wrong = service.errors()
