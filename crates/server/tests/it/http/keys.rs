@@ -1,5 +1,7 @@
 //! Those who try keys get nowhere, slowly, and disturb nobody.
 
+use std::time::{Duration, Instant};
+
 use reqwest::Method;
 use switchhook::clock;
 use switchhook_core::api_key::{ApiKey, Environment};
@@ -16,6 +18,7 @@ async fn a_flood_of_wrong_keys_is_refused_later_and_later_while_a_customer_at_th
     // The customer has been here before.
     assert_eq!(client.get("/v1/tenant").await.0, 200);
 
+    let began = Instant::now();
     let mut flood = tokio::task::JoinSet::new();
     for _ in 0..FLOOD {
         let mut attacker = client.clone();
@@ -31,13 +34,10 @@ async fn a_flood_of_wrong_keys_is_refused_later_and_later_while_a_customer_at_th
     // The one before, and these fifty: no wrong key has cost the tenant anything.
     assert!(left.contains(&format!("r={}", 100_000 - 51)), "{left}");
 
-    let mut refused = 0;
-    while refused < 60 {
-        let (status, body) = flood.join_next().await.expect("more of them").expect("it ran");
+    while let Some(answer) = flood.join_next().await {
+        let (status, body) = answer.expect("it ran");
         assert_eq!((status.as_u16(), body["code"].as_str()), (401, Some("unauthorized")));
-        refused += 1;
     }
-    assert!(!flood.is_empty(), "the rest still waits");
-    flood.abort_all();
+    assert!(began.elapsed() > Duration::from_secs(4), "{FLOOD} keys were tried in {:?}", began.elapsed());
     service.stop().await;
 }
