@@ -75,6 +75,8 @@ system_packages() {
     [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
     # The speech models come as Python packages.
     python3 -m pip --version >/dev/null 2>&1 || missing+=(python3 python3-pip)
+    # The tests of the API by its own description run in an environment of Python's.
+    python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3-venv)
     [ -n "$(find /usr/lib/postgresql -name initdb 2>/dev/null)" ] || command -v initdb >/dev/null || missing+=(postgresql)
     # The verifiers of docs/webhooks.md are run in their own languages.
     command -v python3 >/dev/null || missing+=(python3)
@@ -168,6 +170,7 @@ step "Documentation" documentation
 step "Licences, bans and sources of dependencies" cargo deny check licenses bans sources
 step "Advisories about dependencies" advisories
 step "docs/openapi.json is up to date" openapi
+step "The API against its own description" ci/schemathesis.sh
 
 summary
 [ "$failed" = 0 ]

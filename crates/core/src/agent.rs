@@ -24,9 +24,11 @@ pub use validate::FieldError;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentConfig {
     /// What the language model is told about its job; `{{variable}}` is replaced by the call's variables.
+    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub instructions: String,
     /// BCP 47 tag of the language spoken.
     #[serde(default = "default_language")]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 35, example = "en-US"))]
     pub language: String,
     /// How the conversation is opened.
     #[serde(default)]
@@ -91,6 +93,7 @@ pub struct Greeting {
     /// Who speaks first.
     pub mode: GreetingMode,
     /// What is said in mode `speak`.
+    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub text: String,
     /// Whether the caller may talk over it.
     pub interruptible: bool,
@@ -145,9 +148,11 @@ pub struct LlmChoice {
     pub model: Option<String>,
     /// Sampling temperature, 0 to 2.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 2))]
     pub temperature: Option<f32>,
     /// The longest answer, in tokens.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100_000))]
     pub max_tokens: Option<u32>,
     /// Tried in order when this one fails.
     #[serde(default)]
@@ -169,6 +174,7 @@ pub struct TtsChoice {
     pub model: Option<String>,
     /// Speaking rate, 0.5 to 2; 1 is the voice's own.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0.5, maximum = 2))]
     pub speed: Option<f32>,
     /// Tried in order when this one fails.
     #[serde(default)]
@@ -196,8 +202,10 @@ pub struct Fallback {
 #[serde(default)]
 pub struct TurnTaking {
     /// Silence after a sentence that sounds finished, in milliseconds, 100 to 5000.
+    #[cfg_attr(feature = "openapi", schema(minimum = 100, maximum = 5_000))]
     pub min_silence_ms: u32,
     /// Silence after which a turn ends whatever was said, in milliseconds, 200 to 10000.
+    #[cfg_attr(feature = "openapi", schema(minimum = 200, maximum = 10_000))]
     pub max_silence_ms: u32,
     /// Whether the model is asked on a likely end of turn already, its answer thrown away if the caller goes on.
     pub speculative: bool,
@@ -217,8 +225,10 @@ pub struct Interruption {
     /// Whether the caller can interrupt at all.
     pub enabled: bool,
     /// Speech needed to interrupt, in milliseconds, 50 to 5000; shorter noises only pause the agent.
+    #[cfg_attr(feature = "openapi", schema(minimum = 50, maximum = 5_000))]
     pub min_speech_ms: u32,
     /// Recognised words needed to interrupt before `min_speech_ms` has passed; 0 does not look at words.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 20))]
     pub min_words: u32,
     /// Words that never interrupt by themselves.
     pub backchannels: Vec<String>,
@@ -237,10 +247,13 @@ impl Default for Interruption {
 #[serde(default)]
 pub struct Silence {
     /// Silence after which the agent asks again, in seconds, 2 to 600.
+    #[cfg_attr(feature = "openapi", schema(minimum = 2, maximum = 600))]
     pub reprompt_after_seconds: u32,
     /// How often it asks, 0 to 10.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 10))]
     pub max_reprompts: u32,
     /// Silence of the caller after which the agent hangs up, in seconds, 5 to 3600; `null` never.
+    #[cfg_attr(feature = "openapi", schema(minimum = 5, maximum = 3_600))]
     pub hangup_after_seconds: Option<u32>,
 }
 
@@ -256,8 +269,10 @@ impl Default for Silence {
 #[serde(default)]
 pub struct Limits {
     /// The longest conversation, in seconds, 10 to 14400.
+    #[cfg_attr(feature = "openapi", schema(minimum = 10, maximum = 14_400))]
     pub max_duration_seconds: u32,
     /// How long the phone rings before the call counts as not answered, in seconds, 5 to 120.
+    #[cfg_attr(feature = "openapi", schema(minimum = 5, maximum = 120))]
     pub ring_timeout_seconds: u32,
 }
 
@@ -277,6 +292,7 @@ pub struct AnsweringMachine {
     /// What happens when one answers.
     pub on_machine: OnMachine,
     /// What is said after the beep when `on_machine` is `leave_message`.
+    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub message: Option<String>,
 }
 

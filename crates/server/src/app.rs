@@ -186,7 +186,8 @@ fn simulator(config: &Config) -> anyhow::Result<Simulator> {
 }
 
 async fn serve(listener: TcpListener, router: axum::Router, stop: CancellationToken) {
-    let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    let served = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned()).await;
     if let Err(error) = served {
         tracing::error!(%error, "the HTTP server failed");
     }

@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
+use serde_json::json;
+
 use super::{Failure, output};
 use crate::config::Config;
 use crate::operator::{self, Seeded};
-use crate::store::Store;
+use crate::store::{Dialect, Store};
 
 pub(super) async fn seed(config: &Config, json: bool) -> Result<ExitCode, Failure> {
     let store = Store::open(&config.database_url()).await?;
@@ -33,10 +35,19 @@ pub(super) fn tell(seeded: &Seeded, address: &str) {
     ));
 }
 
-pub(super) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {
+pub(super) async fn migrate(config: &Config, json: bool) -> Result<ExitCode, Failure> {
     let store = Store::open(&config.database_url()).await?;
+    let dialect = store.dialect();
     store.close().await;
-    output::line("The database's schema is up to date.");
+    if json {
+        let engine = match dialect {
+            Dialect::Sqlite => "sqlite",
+            Dialect::Postgres => "postgres",
+        };
+        output::json(&json!({ "database": engine, "up_to_date": true }))?;
+    } else {
+        output::line("The database's schema is up to date.");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::api_keys::ApiKeyResource;
 use crate::operator;
-use crate::store::{Store, api_keys};
+use crate::store::{Store, api_keys, tenants};
 
 /// What to do with keys.
 #[derive(Debug, Subcommand)]
@@ -60,18 +60,19 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
             }
         }
         Command::List { tenant } => {
-            let rows = api_keys::list(&mut store.read().await?, tenant, None, i64::from(i32::MAX)).await?;
+            let mut conn = store.read().await?;
+            tenants::get(&mut conn, tenant).await?.with_context(|| format!("there is no tenant {tenant}"))?;
+            let rows = api_keys::list(&mut conn, tenant, None, i64::from(i32::MAX)).await?;
             let keys: Vec<ApiKeyResource> = rows.into_iter().map(ApiKeyResource::from).collect();
             if json { output::json(&keys)? } else { print(&keys) }
         }
         Command::Revoke { tenant, id } => {
             let mut tx = store.begin().await?;
-            let known = api_keys::revoke(&mut tx, tenant, id, Clock::system().now()).await?;
+            api_keys::revoke(&mut tx, tenant, id, Clock::system().now()).await?;
+            let row = api_keys::get(&mut tx, tenant, id).await?;
             tx.commit().await?;
-            known.then_some(()).with_context(|| format!("tenant {tenant} has no key {id}"))?;
-            if !json {
-                output::line("Revoked.");
-            }
+            let key = ApiKeyResource::from(row.with_context(|| format!("tenant {tenant} has no key {id}"))?);
+            if json { output::json(&key)? } else { output::line("Revoked.") }
         }
     }
     Ok(())

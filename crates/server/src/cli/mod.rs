@@ -136,13 +136,13 @@ impl Cli {
             Command::Call(args) => call::run(args, json).await,
             Command::Doctor => doctor::run(common.load(None), json).await,
             Command::Demo(args) => demo::run(args, &common, json).await,
-            Command::Serve(args) => serve::serve(&args, common.load(Some(&args))?).await,
-            Command::Dev(args) => serve::dev(&args, common.load(Some(&args))?).await,
+            Command::Serve(args) => serve::serve(&args, common.load(Some(&args))?, json).await,
+            Command::Dev(args) => serve::dev(&args, common.load(Some(&args))?, json).await,
             Command::Seed => admin::seed(&*common.load(None)?, json).await,
             Command::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
             Command::Key(command) => key::run(command, &*common.load(None)?, json).await,
             Command::Models(command) => models::run(command, &*common.load(None)?, json).await,
-            Command::Migrate => admin::migrate(&*common.load(None)?).await,
+            Command::Migrate => admin::migrate(&*common.load(None)?, json).await,
         }
     }
 }

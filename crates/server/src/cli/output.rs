@@ -18,6 +18,12 @@ pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A value as JSON on one line, for a program that goes on printing.
+pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
+    line(&serde_json::to_string(value)?);
+    Ok(())
+}
+
 /// Something worth knowing that is not the result.
 pub(crate) fn note(text: &str) {
     eprintln!("{text}");

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::{Failure, admin, models, output};
 use crate::app::Service;
 use crate::clock::Clock;
@@ -18,25 +20,29 @@ pub(super) struct Args {
     pub(super) listen: Option<String>,
 }
 
-pub(super) async fn serve(_args: &Args, config: Arc<Config>) -> Result<ExitCode, Failure> {
+pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, Failure> {
     telemetry::start(&config);
-    let service = start(&config).await?;
+    let service = start(&config, json).await?;
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) async fn dev(_args: &Args, config: Arc<Config>) -> Result<ExitCode, Failure> {
+pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, Failure> {
     telemetry::start(&config);
     if let Err(error) = models::pull_all(&Models::new(&config.data_dir)).await? {
         output::note(&format!(
             "The speech models cannot be had: {error}. Agents with speech of their own can take calls."
         ));
     }
-    let service = start(&config).await?;
+    let service = start(&config, json).await?;
     if !operator::is_seeded(service.store()).await? {
         let seeded = operator::seed(service.store(), &config).await?;
-        admin::tell(&seeded, &service.address().to_string());
-    } else {
+        if json {
+            output::json_line(&seeded)?;
+        } else {
+            admin::tell(&seeded, &service.address().to_string());
+        }
+    } else if !json {
         output::line(
             "The tenant, agent and number of the first start are still there; `switchhook seed` makes a new key.",
         );
@@ -45,7 +51,7 @@ pub(super) async fn dev(_args: &Args, config: Arc<Config>) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-async fn start(config: &Arc<Config>) -> anyhow::Result<Service> {
+async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     let models = Models::new(&config.data_dir);
     if config.has_role(Role::Calls) && !models.missing().is_empty() {
         tracing::warn!(
@@ -54,7 +60,14 @@ async fn start(config: &Arc<Config>) -> anyhow::Result<Service> {
         );
     }
     let service = Service::start(config.clone(), models, Clock::system()).await?;
-    output::line(&format!("Switchhook listens on http://{} (API documentation at /docs)", service.address()));
+    let address = service.address();
+    if json {
+        output::json_line(
+            &json!({ "listening": format!("http://{address}"), "docs": format!("http://{address}/docs") }),
+        )?;
+    } else {
+        output::line(&format!("Switchhook listens on http://{address} (API documentation at /docs)"));
+    }
     Ok(service)
 }
 

@@ -19,7 +19,7 @@ use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::connections::catalogue::{Kind, Provider};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{self, Body, JsonBytes, Page, Params, PathId, check_name};
+use super::extract::{self, Body, JsonBytes, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use crate::clock;
 use crate::store::agents::{self, AgentRow};
@@ -39,7 +39,12 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 #[expect(dead_code, reason = "describes the body; read() reads it in two parts")]
 struct CreateAgent {
     /// Unique in the tenant.
-    #[schema(min_length = 1, max_length = 200)]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "Reception"
+    )]
     name: String,
     #[serde(flatten)]
     config: AgentConfig,
@@ -92,7 +97,7 @@ impl From<AgentRow> for AgentResource {
 
 /// Makes an agent.
 #[utoipa::path(
-    post, path = "/agents", tag = "Agents", request_body = CreateAgent,
+    post, path = "/agents", operation_id = "create_agent", tag = "Agents", request_body = CreateAgent,
     responses(
         (status = 201, description = "The agent", body = WithWarnings<AgentResource>,
             headers(("Location" = String, description = "Where it is"))),
@@ -182,7 +187,7 @@ fn taken(error: sqlx::Error, name: &str) -> ApiError {
 
 /// Lists the tenant's agents, newest first.
 #[utoipa::path(
-    get, path = "/agents", tag = "Agents", params(Page),
+    get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(Page),
     responses(
         (status = 200, description = "A page of agents", body = List<AgentResource>),
         InvalidRequest,
@@ -203,7 +208,7 @@ async fn list(
 
 /// Shows an agent, every default written out.
 #[utoipa::path(
-    get, path = "/agents/{id}", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
+    get, path = "/agents/{id}", operation_id = "show_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses(
         (status = 200, description = "The agent", body = AgentResource),
         NotFound,
@@ -226,7 +231,7 @@ fn missing() -> ApiError {
 
 /// Changes an agent, which makes a new version of it. Calls that have begun go on with theirs.
 #[utoipa::path(
-    patch, path = "/agents/{id}", tag = "Agents", request_body = UpdateAgent,
+    patch, path = "/agents/{id}", operation_id = "update_agent", tag = "Agents", request_body = UpdateAgent,
     params(("id" = Uuid, Path, description = "The agent")),
     responses(
         (status = 200, description = "The agent as it is now", body = WithWarnings<AgentResource>),
@@ -240,8 +245,10 @@ async fn update(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<AgentId>,
-    JsonBytes(patch): JsonBytes,
+    body: UnreadBody,
 ) -> Result<Json<WithWarnings<AgentResource>>, ApiError> {
+    agents::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
     let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
@@ -269,7 +276,7 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, 
 
 /// Deletes an agent that answers no number. Calls that have begun go on with their version of it.
 #[utoipa::path(
-    delete, path = "/agents/{id}", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
+    delete, path = "/agents/{id}", operation_id = "delete_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses(
         (status = 204, description = "It is deleted"),
         NotFound,

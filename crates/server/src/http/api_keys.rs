@@ -66,10 +66,13 @@ pub struct NewApiKey {
     /// Names it in the path that revokes it.
     pub id: Uuid,
     /// Its public part.
-    #[schema(example = "k3v9x0a1b2c3")]
+    #[schema(pattern = "^[0-9a-z]{12}$", example = "k3v9x0a1b2c3")]
     pub prefix: String,
     /// The whole key. It is shown this once.
-    #[schema(example = "vk_dev_k3v9x0a1b2c3_<secret>")]
+    #[schema(
+        pattern = "^vk_(dev|prod)_[0-9a-z]{12}_[0-9A-Za-z]{38}$",
+        example = "vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000example"
+    )]
     pub key: String,
     /// Its label.
     pub name: Option<String>,
@@ -100,7 +103,7 @@ pub struct ApiKeyResource {
     /// Names it in the path that revokes it.
     pub id: Uuid,
     /// Its public part.
-    #[schema(example = "k3v9x0a1b2c3")]
+    #[schema(pattern = "^[0-9a-z]{12}$", example = "k3v9x0a1b2c3")]
     pub prefix: String,
     /// Its label.
     pub name: Option<String>,
@@ -137,7 +140,7 @@ impl From<ApiKeyRow> for ApiKeyResource {
 ///
 /// The whole key stands in this answer and nowhere else.
 #[utoipa::path(
-    post, path = "/api-keys", tag = "API keys", request_body = CreateApiKey,
+    post, path = "/api-keys", operation_id = "create_api_key", tag = "API keys", request_body = CreateApiKey,
     responses(
         (status = 201, description = "The key, shown this once", body = WithWarnings<NewApiKey>,
             headers(("Location" = String, description = "Where the key is listed"))),
@@ -161,7 +164,7 @@ async fn create(
 
 /// Lists the tenant's keys, newest first, revoked and expired ones too.
 #[utoipa::path(
-    get, path = "/api-keys", tag = "API keys", params(Page),
+    get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(Page),
     responses(
         (status = 200, description = "A page of keys", body = List<ApiKeyResource>),
         InvalidRequest,
@@ -183,7 +186,7 @@ async fn list(
 
 /// Shows a key, without what opens anything.
 #[utoipa::path(
-    get, path = "/api-keys/{id}", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
+    get, path = "/api-keys/{id}", operation_id = "show_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses(
         (status = 200, description = "The key", body = ApiKeyResource),
         NotFound,
@@ -203,7 +206,7 @@ async fn show(
 
 /// Revokes a key; the next request with it gets 401. Revoking it again changes nothing.
 #[utoipa::path(
-    delete, path = "/api-keys/{id}", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
+    delete, path = "/api-keys/{id}", operation_id = "revoke_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses(
         (status = 204, description = "The key is revoked"),
         NotFound,

@@ -4,9 +4,10 @@
 //! node. What is not shaped like a key is refused without asking the database.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
@@ -43,19 +44,22 @@ impl<S: Send + Sync> FromRequestParts<S> for Tenant {
 
 /// Middleware: lets through only requests with a key, and hands their [`Tenant`] on.
 pub async fn require(State(state): State<HttpState>, mut request: Request, next: Next) -> Result<Response, ApiError> {
-    let tenant = authenticate(&state, request.headers()).await?;
+    let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip());
+    let tenant = authenticate(&state, request.headers(), from).await?;
     request.extensions_mut().insert(tenant);
     Ok(next.run(request).await)
 }
 
-async fn authenticate(state: &HttpState, headers: &HeaderMap) -> Result<Tenant, ApiError> {
+async fn authenticate(state: &HttpState, headers: &HeaderMap, from: Option<IpAddr>) -> Result<Tenant, ApiError> {
     let presented =
         bearer(headers).and_then(|text| PresentedKey::parse(text).ok()).ok_or_else(ApiError::unauthorized)?;
+    let attempt = state.throttle.admit(from, presented.hash()).await;
     let mut conn = state.store.read().await?;
     let found = api_keys::find_for_authentication(&mut conn, presented.prefix()).await?;
     drop(conn); // A connection is not held while the request is being handled.
     let now = state.clock.now();
     let credential = found.filter(|found| found.accepts(presented.hash(), now)).ok_or_else(ApiError::unauthorized)?;
+    attempt.right();
     if !credential.tenant_active {
         let detail = "This tenant has been deactivated. Ask the operator of the service to activate it.";
         return Err(ApiError::new(StatusCode::FORBIDDEN, "tenant_deactivated", detail));

@@ -24,16 +24,20 @@ pub struct ApiError {
 pub struct ErrorBody {
     /// A link to what this kind of error means.
     #[serde(rename = "type")]
+    #[schema(format = "uri")]
     pub kind: String,
     /// The status in words.
     pub title: String,
     /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
     /// What is wrong, in one sentence.
     pub detail: String,
     /// A stable word for programs.
+    #[schema(pattern = "^[a-z_]+$")]
     pub code: String,
-    /// The id of this request; it is in the service's logs too.
+    /// The id of this request, as in `X-Request-Id`; it is in the service's logs too.
+    #[schema(format = Uuid)]
     pub request_id: Option<String>,
     /// Which fields are wrong, for status 422.
     pub errors: Vec<ErrorField>,
@@ -52,19 +56,19 @@ pub struct ErrorField {
 #[derive(IntoResponses)]
 pub enum CommonErrors {
     /// No valid API key: it is missing, malformed, wrong, expired or revoked.
-    #[response(status = 401, headers(("WWW-Authenticate" = String, description = "`Bearer`")))]
+    #[response(status = 401)]
     Unauthorized(ErrorBody),
     /// The tenant is deactivated.
     #[response(status = 403)]
     Forbidden(ErrorBody),
     /// Too many requests.
-    #[response(status = 429, headers(("Retry-After" = u64, description = "Seconds to wait, at least 1")))]
+    #[response(status = 429)]
     TooMany(ErrorBody),
     /// The service failed; its log has the reason under the request id.
     #[response(status = 500)]
     Internal(ErrorBody),
     /// The service is overloaded or stopping.
-    #[response(status = 503, headers(("Retry-After" = u64, description = "Seconds to wait, at least 1")))]
+    #[response(status = 503)]
     Unavailable(ErrorBody),
 }
 

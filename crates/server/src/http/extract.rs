@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -15,6 +15,7 @@ use switchhook_core::agent::FieldError;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
+use super::BODY_LIMIT;
 use super::error::ApiError;
 
 /// A JSON body. Fields that nobody knows are named in `warnings`; a missing body is `{}`.
@@ -41,22 +42,68 @@ pub struct JsonBytes(pub Bytes);
 impl<S: Send + Sync> FromRequest<S> for JsonBytes {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let is_json = request.headers().get(CONTENT_TYPE).is_none_or(|kind| is_json(kind.to_str().unwrap_or_default()));
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The body is larger than 1 MiB.")
-            }
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        UnreadBody(request).bytes().await.map(Self)
+    }
+}
+
+/// A JSON body that nobody has read yet. A handler with an id in its path looks for what it names first, so that what does
+/// not exist is a 404 whatever the body (R11 of the contract).
+#[derive(Debug)]
+pub struct UnreadBody(Request);
+
+impl<S: Send + Sync> FromRequest<S> for UnreadBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        Ok(Self(request))
+    }
+}
+
+impl UnreadBody {
+    /// Reads it as a `T`.
+    ///
+    /// # Errors
+    /// 413 when it is too large, 422 when it is not a `T`.
+    pub async fn read<T: DeserializeOwned>(self) -> Result<Body<T>, ApiError> {
+        parse(&self.bytes().await?)
+    }
+
+    /// Reads it; a missing body is `{}`.
+    ///
+    /// # Errors
+    /// 413 when it is too large, 422 when it is not said to be JSON, or not text.
+    pub async fn bytes(self) -> Result<Bytes, ApiError> {
+        let Self(request) = self;
+        let is_json = said_to_be_json(request.headers());
+        let too_large =
+            || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The body is larger than 1 MiB.");
+        // What is announced as too large need not be waited for.
+        if request.body().size_hint().lower() > BODY_LIMIT as u64 {
+            return Err(too_large());
+        }
+        let bytes = Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => too_large(),
             _ => ApiError::invalid("The body could not be read."),
         })?;
         if bytes.is_empty() {
-            return Ok(Self(Bytes::from_static(b"{}")));
+            return Ok(Bytes::from_static(b"{}"));
         }
         if !is_json {
-            return Err(ApiError::invalid("The body must be JSON, sent with \"Content-Type: application/json\"."));
+            return Err(ApiError::invalid("The body must be JSON, sent with one \"Content-Type: application/json\"."));
         }
-        Ok(Self(bytes))
+        // A field that nobody reads would be skipped byte by byte, whatever the bytes are.
+        if std::str::from_utf8(&bytes).is_err() {
+            return Err(ApiError::invalid("The body must be UTF-8."));
+        }
+        Ok(bytes)
     }
+}
+
+fn said_to_be_json(headers: &HeaderMap) -> bool {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let first_fits = kinds.next().is_none_or(|kind| is_json(kind.to_str().unwrap_or_default()));
+    first_fits && kinds.next().is_none()
 }
 
 fn is_json(content_type: &str) -> bool {
@@ -78,6 +125,36 @@ pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<Body<T>, ApiError> {
 /// As [`parse`].
 pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
     must_be_object(json)?;
+    read_part(json, elsewhere).or_else(|refused| {
+        // To JSON 2.0 is a whole number, to serde it is not.
+        let whole = without_empty_fractions(json).ok_or(refused)?;
+        read_part(&whole, elsewhere)
+    })
+}
+
+/// The same JSON with `2` for `2.0`; nothing when there is no such number.
+fn without_empty_fractions(json: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(json.len());
+    let (mut rest, mut in_string) = (json, false);
+    while let Some((&byte, after)) = rest.split_first() {
+        let zeros = after.iter().take_while(|byte| **byte == b'0').count();
+        let ends = after.get(zeros).is_none_or(|byte| !matches!(byte, b'0'..=b'9' | b'e' | b'E' | b'.'));
+        if byte == b'.' && !in_string && zeros > 0 && ends {
+            rest = &after[zeros..];
+            continue;
+        }
+        in_string ^= byte == b'"';
+        out.push(byte);
+        rest = after;
+        if byte == b'\\' && in_string && !rest.is_empty() {
+            out.push(rest[0]);
+            rest = &rest[1..];
+        }
+    }
+    (out.len() < json.len()).then_some(out)
+}
+
+fn read_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
     let mut warnings = Vec::new();
     let mut unknown = |path: serde_ignored::Path<'_>| {
         let path = ignored(&path);
@@ -270,7 +347,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        if parts.uri.query().is_some_and(|query| query.contains("%00")) {
+        let sent = percent_decoded(parts.uri.query().unwrap_or_default());
+        if std::str::from_utf8(&sent).is_err() {
+            return Err(ApiError::invalid("The query must be UTF-8, percent-encoded."));
+        }
+        if sent.contains(&0) {
             return Err(ApiError::invalid("The query must not contain the character U+0000."));
         }
         let query = Query::<T>::from_request_parts(parts, state).await;
@@ -278,6 +359,26 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
             .map(|Query(value)| Self(value))
             .map_err(|rejection| ApiError::invalid(format!("{}.", rejection.body_text())))
     }
+}
+
+/// The bytes that a percent-encoded text stands for.
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let hex = after.get(..2).filter(|_| first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    bytes
 }
 
 /// Which page of a list. Newest first; the cursor is the id of the last row seen.
@@ -341,6 +442,25 @@ mod tests {
             assert_eq!(parse::<Sample>(bad).expect_err("not an object that fits").body(None).status, 422);
         }
         assert!(parse::<Sample>(br#"{"inner":{"count":1},"x":"a \\u0000"}"#).is_ok(), "a backslash, and no U+0000");
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_an_empty_fraction() {
+        let without =
+            |json: &str| without_empty_fractions(json.as_bytes()).map(|json| String::from_utf8(json).expect("text"));
+        assert_eq!(
+            without(r#"{"a":2.0,"b":[1.00],"c":"3.0\".0","d":1.50}"#).as_deref(),
+            Some(r#"{"a":2,"b":[1],"c":"3.0\".0","d":1.50}"#)
+        );
+        assert_eq!(without(r#"{"a":2.05,"b":2.0e1,"c":"2.0"}"#), None);
+        let body = parse::<Sample>(br#"{"inner":{"count":408.0}}"#).expect("a whole number");
+        assert_eq!(body.value.inner.count, 408);
+        assert!(parse::<Sample>(br#"{"inner":{"count":408.5}}"#).is_err());
+    }
+
+    #[test]
+    fn percent_encoding_is_undone_as_far_as_it_is_one() {
+        assert_eq!(percent_decoded("a=%41%ff&b=%0%zz%"), b"a=A\xff&b=%0%zz%");
     }
 
     #[test]

@@ -3,16 +3,13 @@
 use std::any::Any;
 use std::time::Duration;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::error::ApiError;
-
-/// How long a request may take until its answer begins. What follows, such as a stream of events, may take for ever.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 pub(super) async fn not_found() -> ApiError {
     ApiError::new(
@@ -33,10 +30,15 @@ pub(super) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     ApiError::internal().into_response()
 }
 
-/// Middleware: what takes too long is given up. A transaction that was not committed by then never happened.
-pub(super) async fn limit_time(request: Request, next: Next) -> Result<Response, ApiError> {
-    tokio::time::timeout(TIME_LIMIT, next.run(request)).await.map_err(|_| {
-        let detail = "The request took longer than 30 seconds and was given up. It can be sent again.";
+/// Middleware: what takes too long until its answer begins is given up. A transaction that was not committed by then never
+/// happened. What follows, such as a stream of events, may take for ever.
+pub(super) async fn limit_time(
+    State(limit): State<Duration>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    tokio::time::timeout(limit, next.run(request)).await.map_err(|_| {
+        let detail = "The request took too long and was given up. It can be sent again.";
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).retry_after(1)
     })
 }

@@ -21,6 +21,9 @@ mod rate_limit;
 pub mod request_id;
 mod state;
 pub mod tenant;
+#[cfg(test)]
+mod tests;
+pub mod throttle;
 pub mod webhooks;
 
 pub use openapi::openapi;
@@ -39,6 +42,8 @@ use utoipa_axum::router::OpenApiRouter;
 
 /// The largest body accepted, in bytes.
 const BODY_LIMIT: usize = 1 << 20;
+/// How long a request may take until its answer begins.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// How often what has gathered in memory is written down.
 const HOUSEKEEPING: Duration = Duration::from_secs(2);
 
@@ -53,7 +58,7 @@ pub fn router(state: HttpState) -> Router {
         .layer(from_fn(fallback::do_not_store))
         .layer(limited.clone())
         .layer(authenticated.clone());
-    Router::new()
+    let routes = Router::new()
         .nest("/v1", v1)
         .route("/v1/", any(fallback::not_found).layer(limited).layer(authenticated))
         .route("/healthz", get(health::alive))
@@ -61,13 +66,18 @@ pub fn router(state: HttpState) -> Router {
         .route("/metrics", get(metrics::show))
         .merge(openapi::routes())
         .fallback(fallback::not_found)
-        .method_not_allowed_fallback(fallback::method_not_allowed)
+        .method_not_allowed_fallback(fallback::method_not_allowed);
+    around(routes, &state, TIME_LIMIT).with_state(state)
+}
+
+/// What every request passes.
+fn around(routes: Router<HttpState>, state: &HttpState, time_limit: Duration) -> Router<HttpState> {
+    routes
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(from_fn(fallback::limit_time))
+        .layer(from_fn_with_state(time_limit, fallback::limit_time))
         .layer(from_fn(metrics::measure))
         .layer(CatchPanicLayer::custom(fallback::panicked))
         .layer(from_fn_with_state(state.clock.clone(), request_id::assign))
-        .with_state(state)
 }
 
 /// The resources, below `/v1`.

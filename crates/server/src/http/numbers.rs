@@ -20,7 +20,7 @@ use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::connections::catalogue::{Kind, Provider};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{self, Body, JsonBytes, Page, Params, PathId, check_name};
+use super::extract::{self, Body, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use crate::clock;
 use crate::store::numbers::{self, NumberRow};
@@ -33,12 +33,23 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 
 /// A number to make.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "number": "+12025550199",
+    "label": "Reception",
+    "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+    "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
+}))]
 pub struct CreateNumber {
     /// E.164; unique in its connection.
     #[schema(value_type = String, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: PhoneNumber,
     /// What people call it.
-    #[schema(min_length = 1, max_length = 200, example = "Reception")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "Reception"
+    )]
     label: Option<String>,
     /// The carrier connection that it belongs to.
     connection_id: Uuid,
@@ -51,12 +62,18 @@ pub struct CreateNumber {
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateNumber {
     /// E.164; unique in its connection.
-    #[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
+    #[schema(value_type = String, required = false, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: Option<String>,
     /// What people call it.
-    #[schema(min_length = 1, max_length = 200)]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "Reception"
+    )]
     label: Option<String>,
     /// The carrier connection that it belongs to.
+    #[schema(value_type = Uuid, required = false)]
     connection_id: Option<Uuid>,
     /// The agent that answers it.
     inbound_agent_id: Option<Uuid>,
@@ -68,7 +85,7 @@ pub struct NumberResource {
     /// Its id.
     id: Uuid,
     /// E.164.
-    #[schema(example = "+12025550199")]
+    #[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: String,
     /// What people call it.
     label: Option<String>,
@@ -100,7 +117,7 @@ impl From<NumberRow> for NumberResource {
 
 /// Adds a number.
 #[utoipa::path(
-    post, path = "/numbers", tag = "Numbers", request_body = CreateNumber,
+    post, path = "/numbers", operation_id = "create_number", tag = "Numbers", request_body = CreateNumber,
     responses(
         (status = 201, description = "The number", body = WithWarnings<NumberResource>,
             headers(("Location" = String, description = "Where it is"))),
@@ -166,7 +183,7 @@ fn taken(error: sqlx::Error) -> ApiError {
 
 /// Lists the tenant's numbers, newest first.
 #[utoipa::path(
-    get, path = "/numbers", tag = "Numbers", params(Page),
+    get, path = "/numbers", operation_id = "list_numbers", tag = "Numbers", params(Page),
     responses(
         (status = 200, description = "A page of numbers", body = List<NumberResource>),
         InvalidRequest,
@@ -187,7 +204,7 @@ async fn list(
 
 /// Shows a number.
 #[utoipa::path(
-    get, path = "/numbers/{id}", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
+    get, path = "/numbers/{id}", operation_id = "show_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 200, description = "The number", body = NumberResource),
         NotFound,
@@ -210,7 +227,7 @@ fn missing() -> ApiError {
 
 /// Changes a number.
 #[utoipa::path(
-    patch, path = "/numbers/{id}", tag = "Numbers", request_body = UpdateNumber,
+    patch, path = "/numbers/{id}", operation_id = "update_number", tag = "Numbers", request_body = UpdateNumber,
     params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 200, description = "The number as it is now", body = WithWarnings<NumberResource>),
@@ -224,8 +241,10 @@ async fn update(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<NumberId>,
-    JsonBytes(patch): JsonBytes,
+    body: UnreadBody,
 ) -> Result<Json<WithWarnings<NumberResource>>, ApiError> {
+    numbers::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
     let mut row = numbers::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
@@ -256,7 +275,7 @@ fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError
 
 /// Deletes a number. Calls over it that have begun go on.
 #[utoipa::path(
-    delete, path = "/numbers/{id}", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
+    delete, path = "/numbers/{id}", operation_id = "delete_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 204, description = "It is deleted"),
         NotFound,

@@ -7,8 +7,9 @@ use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::auth::LastUsed;
-use super::calls::Accept;
+use super::calls::{Accept, Followers};
 use super::metrics;
+use super::throttle::Throttle;
 use crate::calls::Context;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -35,6 +36,10 @@ pub struct HttpState {
     pub calls: Option<Arc<Context>>,
     /// When keys were last used, until that is written down.
     pub last_used: LastUsed,
+    /// Slows down those who try keys.
+    pub throttle: Throttle,
+    /// Who follows calls live.
+    pub(super) followers: Followers,
     /// Whether the service is stopping.
     pub draining: Draining,
     /// Decides about the request rate.
@@ -66,6 +71,8 @@ impl HttpState {
             hints,
             calls: None,
             last_used: LastUsed::default(),
+            throttle: Throttle::default(),
+            followers: Followers::default(),
             draining: Draining::default(),
             metrics: metrics::recorder(),
         }

@@ -72,7 +72,7 @@ pub struct RateLimit {
 
 /// Shows the tenant of the key: its limits and how much of them is used.
 #[utoipa::path(
-    get, path = "/tenant", tag = "Tenant",
+    get, path = "/tenant", operation_id = "show_tenant", tag = "Tenant",
     responses(
         (status = 200, description = "The tenant", body = TenantResource),
         CommonErrors,

@@ -77,6 +77,23 @@ pub async fn find_for_authentication(conn: &mut Conn, prefix: &str) -> Result<Op
     on!(conn, |c| sqlx::query_as(SQL).bind(prefix).fetch_optional(c).await)
 }
 
+/// Whether a key that was right still is: for what goes on long after the request that presented it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn still_opens(conn: &mut Conn, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "SELECT COUNT(*) FROM api_keys k JOIN tenants t ON t.id = k.tenant_id \
+        WHERE k.tenant_id = $1 AND k.id = $2 AND k.revoked_at IS NULL AND t.active = TRUE \
+        AND (k.expires_at IS NULL OR k.expires_at > $3)";
+    let found: i64 = on!(conn, |c| sqlx::query_scalar(SQL)
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .bind(now.as_micros())
+        .fetch_one(c)
+        .await)?;
+    Ok(found > 0)
+}
+
 /// Makes a key for a tenant and writes its row.
 ///
 /// # Errors

@@ -19,9 +19,10 @@ use crate::clock;
 #[derive(Clone, Serialize, ToSchema)]
 pub struct EventRow {
     /// Counts up from 1 over the events of one call.
+    #[schema(minimum = 1, example = 1)]
     pub sequence: i64,
     /// What happened.
-    #[schema(example = "call.completed")]
+    #[schema(value_type = EventKind, example = "call.completed")]
     pub event: String,
     /// When.
     #[schema(value_type = String, format = DateTime)]

@@ -345,3 +345,23 @@ async fn a_connection_has_no_more_calls_at_once_than_it_may() {
     assert!(text(&first["ended_at"]) <= text(&second["dialing_at"]), "{first} {second}");
     service.stop().await;
 }
+
+#[tokio::test]
+async fn a_call_that_cannot_be_held_ends_and_costs_nobody_else_anything() {
+    let (service, _) = TestService::ready().await;
+    let client = &service.client;
+    // The local speech of this agent is not installed, which is found out while the phone rings.
+    let agent = client.create("/v1/agents", json!({ "name": "Mute", "instructions": "Talk." })).await;
+    let (_, numbers) = client.get("/v1/numbers").await;
+    let number = &numbers["data"][0];
+    let changed = client.request(Method::PATCH, &format!("/v1/numbers/{}", text(&number["id"])));
+    let changed = changed.json(&json!({ "inbound_agent_id": agent["id"] })).send().await.expect("an answer");
+    assert_eq!(changed.status(), 200);
+    for _ in 0..4 {
+        let arriving = json!({ "to": number["number"], "from": "+12025550109" });
+        let call = client.create("/v1/simulator/inbound", arriving).await;
+        let ended = client.wait_for_end(&text(&call["id"])).await;
+        assert_eq!(ended["error_code"], "config_error", "{ended}");
+    }
+    service.stop().await;
+}

@@ -60,13 +60,18 @@ async fn tenants_and_keys_are_managed_while_the_service_runs_and_while_it_is_dow
     assert_eq!(run(node.command().args(["tenant", "activate", &id])).0, Some(0));
     let another = json_of(node.command().args(["key", "create", &id, "--name", "spare", "--json"]));
     assert_eq!(status(&text(&another["key"])).await, 200);
-    assert_eq!(run(node.command().args(["key", "revoke", &id, &text(&another["id"])])).0, Some(0));
+    let revoked = json_of(node.command().args(["key", "revoke", &id, &text(&another["id"]), "--json"]));
+    assert_eq!(revoked["id"], another["id"]);
+    assert!(revoked["revoked_at"].is_string(), "{revoked}");
     assert_eq!(status(&text(&another["key"])).await, 401);
     let listed = json_of(node.command().args(["tenant", "list", "--json"]));
     assert_eq!(listed.as_array().map(Vec::len), Some(1));
     let unknown = "0198c6a0-0000-7000-8000-000000000000";
-    let (code, _, err) = run(node.command().args(["tenant", "show", unknown]));
-    assert!(code == Some(1) && err.contains(unknown), "{err}");
+    for command in [["tenant", "show"], ["key", "list"], ["key", "create"]] {
+        let (code, out, err) = run(node.command().args(command).arg(unknown));
+        assert!(code == Some(1) && out.is_empty() && err.contains(unknown), "{command:?}: {out}{err}");
+    }
+    assert_eq!(json_of(node.command().args(["migrate", "--json"]))["up_to_date"], true);
     service.kill();
 }
 
@@ -119,12 +124,5 @@ async fn the_openapi_document_describes_every_path_of_the_api() {
         "/v1/simulator/inbound",
     ] {
         assert!(paths.contains_key(path), "{path} of {:?}", paths.keys().collect::<Vec<_>>());
-    }
-    for (path, operations) in paths.iter().filter(|(path, _)| path.starts_with("/v1/")) {
-        for (method, operation) in operations.as_object().expect("operations") {
-            for status in ["401", "403", "429", "500", "503"] {
-                assert!(operation["responses"][status].is_object(), "{method} {path} does not tell of {status}");
-            }
-        }
     }
 }

@@ -11,6 +11,7 @@ mod crash;
 mod delivery;
 mod demo;
 mod harness;
+mod http;
 mod privacy;
 mod tools;
 mod validation;

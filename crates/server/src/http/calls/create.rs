@@ -19,7 +19,9 @@ use switchhook_core::id::{AgentId, ConnectionId, NumberId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::quota::{self, QuotaExceeded};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
 use super::accept::{self, Accepted, Plan, Wish};
@@ -42,34 +44,40 @@ const MOST_KEYS: usize = 50;
 
 /// A call to place.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({
+    "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+    "to": "+12025550100",
+    "variables": { "name": "Ana" },
+    "metadata": { "order": "A-17" },
+}))]
 pub(super) struct CreateCall {
     /// Who talks.
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
     /// Who is called: E.164 or a `sip:` URI.
-    #[schema(value_type = String, example = "+12025550100")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
     to: PhoneNumber,
     /// One of the tenant's numbers; without it and `number_id`, the only one that can dial.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
     from: Option<PhoneNumber>,
     /// One of the tenant's numbers.
     #[schema(value_type = Option<String>, format = Uuid)]
     number_id: Option<NumberId>,
     /// For `{{name}}` in the agent's texts.
     #[serde(default)]
+    #[schema(value_type = Variables, example = json!({"name": "Ana"}))]
     variables: BTreeMap<String, Value>,
     /// Handed back in the call and its events; at most 50 keys.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = Metadata, example = json!({"order": "A-17"}))]
     metadata: Map<String, Value>,
     /// Replaces parts of the agent for this call.
     #[serde(default)]
-    #[schema(value_type = Object)]
     overrides: OverridesBody,
     /// Replaces the agent's.
-    #[schema(value_type = Option<Object>)]
     answering_machine: Option<AnsweringMachine>,
     /// Replaces the agent's, in seconds, 5 to 120.
+    #[schema(minimum = 5, maximum = 120)]
     ring_timeout_seconds: Option<u32>,
     /// Dial then, not now; at most 90 days ahead.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -79,19 +87,42 @@ pub(super) struct CreateCall {
     dry_run: bool,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+/// What of the agent is different for one call.
+#[derive(Default, Deserialize, ToSchema)]
+#[schema(as = CallOverrides)]
 struct OverridesBody {
+    /// The greeting's text.
+    #[schema(value_type = Option<GreetingShape>)]
     greeting: Option<GreetingOverride>,
+    /// The whole instructions.
+    #[schema(max_length = 100_000)]
     instructions: Option<String>,
     limits: Option<LimitsOverride>,
 }
 
 /// Replaces parts of the agent's limits.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = CallLimits)]
 struct LimitsOverride {
+    /// The longest a call may last, in seconds.
     max_duration_seconds: Option<u32>,
+    /// How long it may ring, in seconds.
     ring_timeout_seconds: Option<u32>,
+}
+
+/// The greeting's text, bare or as the agent has it.
+#[derive(ToSchema)]
+#[schema(as = GreetingOverride)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes the field; it is read by GreetingOverride")]
+enum GreetingShape {
+    /// Its text.
+    Text(String),
+    /// Its text, as in an agent.
+    Object {
+        /// Its text.
+        text: String,
+    },
 }
 
 /// The greeting's text, bare or as the agent has it.
@@ -123,13 +154,45 @@ impl<'de> Deserialize<'de> for GreetingOverride {
     }
 }
 
+/// Values by the names that `{{name}}` in the agent's texts uses.
+struct Variables;
+
+impl ToSchema for Variables {}
+impl PartialSchema for Variables {
+    fn schema() -> RefOr<Schema> {
+        let value =
+            ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Number, Type::Boolean]));
+        let variables = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("Values by the names that `{{name}}` in the agent's texts uses."))
+            .max_properties(Some(MOST_KEYS))
+            .additional_properties(Some(RefOr::<Schema>::from(value)));
+        variables.into()
+    }
+}
+
+/// Whatever the client attaches.
+struct Metadata;
+
+impl ToSchema for Metadata {}
+impl PartialSchema for Metadata {
+    fn schema() -> RefOr<Schema> {
+        let metadata = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("Handed back in the call and its events."))
+            .max_properties(Some(MOST_KEYS))
+            .additional_properties(Some(AdditionalProperties::FreeForm(true)));
+        metadata.into()
+    }
+}
+
 /// Places a call.
 ///
 /// The call is accepted and queued; what becomes of it is told by its status, its events and webhooks. With an
 /// `Idempotency-Key` header a repeated request places no second call.
 #[utoipa::path(
-    post, path = "/calls", tag = "Calls", request_body = CreateCall,
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters")),
+    post, path = "/calls", operation_id = "create_call", tag = "Calls", request_body = CreateCall,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters", min_length = 1, max_length = 255, pattern = "^[!-~]+$", example = "order-17", nullable = false)),
     responses(
         (status = 201, description = "Accepted and queued", body = WithWarnings<CallResource>, headers(
             ("Location" = String, description = "Where the call is"),
@@ -154,8 +217,8 @@ pub(super) async fn create(
         return Err(ApiError::invalid_fields(misshapen));
     }
     let Body { value: request, warnings } = extract::parse::<CreateCall>(&raw)?;
-    let Body { value: canonical, .. } = extract::parse::<Value>(&raw)?;
-    let fingerprint = Fingerprint::of("POST", "/v1/calls", &canonical);
+    let fingerprint = Fingerprint::of("POST", "/v1/calls", &String::from_utf8_lossy(&raw))
+        .map_err(|error| ApiError::invalid(error.to_string()))?;
 
     let key = key.map(|key| (key, fingerprint));
     let now = state.clock.now();

@@ -10,18 +10,24 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
-use switchhook_core::id::{CallId, TenantId};
+use switchhook_core::id::CallId;
+use tokio::time::Instant;
 use utoipa::ToSchema;
 
+use super::followers::Place;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, NotFound};
 use crate::http::extract::PathId;
 use crate::store::events::EventRow;
-use crate::store::{calls, events};
+use crate::store::{api_keys, calls, events};
 
-/// How often a follower looks for new events.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often a follower looks for new events when no hint comes, as for a call on another node.
+const LOOK: Duration = Duration::from_secs(1);
+/// The least time between two looks, however many hints come.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often a follower's key is looked at.
+const RECHECK: Duration = Duration::from_secs(2);
 /// More events than a call ever has.
 const ALL: i64 = 1_000;
 
@@ -33,8 +39,14 @@ pub(super) struct Events {
 }
 
 /// Shows what happened to a call. With `Accept: text/event-stream` it follows until the call has ended.
+///
+/// A stream also ends when the key stops working or the service stops; `Last-Event-ID` takes it up again. A tenant may follow 32
+/// calls at once on a node, and gets 429 beyond that.
 #[utoipa::path(
-    get, path = "/calls/{id}/events", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
+    get, path = "/calls/{id}/events", operation_id = "list_call_events", tag = "Calls", params(
+        ("id" = uuid::Uuid, Path, description = "The call"),
+        ("Last-Event-ID" = Option<String>, Header, description = "For followers: the `id` of the last event seen", example = "3", nullable = false),
+    ),
     responses(
         (status = 200, description = "The events", content((Events = "application/json"), (String = "text/event-stream"))),
         (status = 204, description = "A follower came again after the last event"),
@@ -58,7 +70,10 @@ pub(super) async fn events(
             // The answer that ends an EventSource's attempts to connect again.
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
-        return Ok(Sse::new(follow(state, tenant.id, id, seen)).keep_alive(KeepAlive::default()).into_response());
+        let place = state.followers.join(tenant.id)?;
+        let checked = Instant::now();
+        let follower = Follower { state, tenant, call: id, seen, ended: false, checked, _place: place };
+        return Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response());
     }
     Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
 }
@@ -69,33 +84,54 @@ fn last_event_id(headers: &HeaderMap) -> i64 {
     sent.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Events after `seen` as they are committed, until the last one or until the service stops; whoever comes again with
-/// `Last-Event-ID` misses nothing. The rows are looked at, so it does not matter which node the call is on.
-fn follow(
+/// Somebody who follows a call.
+struct Follower {
     state: HttpState,
-    tenant: TenantId,
-    id: CallId,
+    tenant: Tenant,
+    call: CallId,
+    /// The sequence of the last event shown.
     seen: i64,
-) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    let start = (state, seen, false);
-    stream::unfold(start, move |(state, seen, ended)| async move {
-        if ended {
-            return None;
-        }
-        loop {
-            let mut conn = state.store.read().await.ok()?;
-            let next = events::list(&mut conn, tenant, id, seen, 1).await.ok()?.pop();
-            drop(conn);
-            if let Some(event) = next {
-                let (sequence, ended) = (event.sequence, event.is_terminal());
-                let message = sse::Event::default().id(sequence.to_string()).event(event.event.clone());
-                let message = message.json_data(&event).ok()?;
-                return Some((Ok(message), (state, sequence, ended)));
-            }
-            if state.draining.started() {
-                return None;
-            }
-            tokio::time::sleep(LOOK).await;
-        }
+    ended: bool,
+    /// When the key was last found to be good.
+    checked: Instant,
+    _place: Place,
+}
+
+/// Events after `seen` as they are committed, until the last one, until the key opens nothing any more, or until the service
+/// stops; whoever comes again with `Last-Event-ID` misses nothing. The rows are looked at, so it does not matter which node the
+/// call is on: hints only make it sooner.
+fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+    stream::unfold(follower, async move |mut follower| {
+        let event = follower.next().await?;
+        let message = sse::Event::default().id(event.sequence.to_string()).event(event.event.clone());
+        let message = message.json_data(&event).ok()?;
+        Some((Ok(message), follower))
     })
+}
+
+impl Follower {
+    /// The next event, when there is one; nothing when the stream is over.
+    async fn next(&mut self) -> Option<EventRow> {
+        let hints = self.state.hints.webhooks.clone();
+        while !self.ended && !self.state.draining.started() {
+            let hint = hints.followed(); // From before the look, so that nothing falls between the two.
+            let mut conn = self.state.store.read().await.ok()?;
+            if self.checked.elapsed() >= RECHECK {
+                let now = self.state.clock.now();
+                if !api_keys::still_opens(&mut conn, self.tenant.id, self.tenant.key, now).await.ok()? {
+                    return None;
+                }
+                self.checked = Instant::now();
+            }
+            let found = events::list(&mut conn, self.tenant.id, self.call, self.seen, 1).await.ok()?.pop();
+            drop(conn);
+            if let Some(event) = found {
+                (self.seen, self.ended) = (event.sequence, event.is_terminal());
+                return Some(event);
+            }
+            tokio::time::sleep(PAUSE).await;
+            let _ = tokio::time::timeout(LOOK - PAUSE, hint).await; // Either way it is time to look.
+        }
+        None
+    }
 }

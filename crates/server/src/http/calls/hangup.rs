@@ -16,7 +16,7 @@ use crate::store::calls;
 ///
 /// A queued call ends at once; a live one as soon as its carrier has been told. Ending a call that has ended is fine.
 #[utoipa::path(
-    post, path = "/calls/{id}/hangup", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
+    post, path = "/calls/{id}/hangup", operation_id = "hang_up_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The call as it is now", body = CallResource),
         NotFound,

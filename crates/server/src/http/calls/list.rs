@@ -6,7 +6,7 @@ use serde::Deserialize;
 use switchhook_core::Timestamp;
 use switchhook_core::call::{Direction, EndReason, ErrorCode, Status};
 use switchhook_core::phone_number::PhoneNumber;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::CallResource;
@@ -21,23 +21,29 @@ use crate::store::calls::{self, Filter};
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Query {
-    /// `queued`, `dialing`, `in_progress`, `completed`, `failed`.
+    /// How far they are.
+    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Status>>)]
     status: Option<String>,
-    /// `inbound` or `outbound`.
+    /// Which way they went.
+    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Direction>>)]
     direction: Option<String>,
     /// Who talked.
-    #[param(value_type = Option<String>, format = Uuid)]
+    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Uuid>>)]
     agent_id: Option<String>,
     /// Over which number.
-    #[param(value_type = Option<String>, format = Uuid)]
+    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Uuid>>)]
     number_id: Option<String>,
     /// Who was called.
+    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Phone>>)]
     to: Option<String>,
     /// Who called.
+    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Phone>>)]
     from: Option<String>,
     /// Why calls failed.
+    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<ErrorCode>>)]
     error_code: Option<String>,
     /// Why calls ended.
+    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<EndReason>>)]
     end_reason: Option<String>,
     /// Created at or after this.
     #[param(value_type = Option<String>, format = DateTime)]
@@ -47,10 +53,20 @@ pub(super) struct Query {
     created_before: Option<Timestamp>,
 }
 
+/// A phone number or SIP address. Commas stand between several, so one with a comma cannot be looked for.
+#[derive(ToSchema)]
+#[schema(
+    max_length = 255,
+    pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-+\x2d-?A-~]+@)?[0-9A-Za-z\[][!-+\x2d-?A-~]*)$",
+    example = "+12025550100"
+)]
+#[expect(dead_code, reason = "describes a PhoneNumber")]
+pub(in crate::http) struct Phone(String);
+
 /// Lists calls, newest first. Filters take one value, or several with commas between them; `metadata[key]=value` shows the calls
 /// with this metadata.
 #[utoipa::path(
-    get, path = "/calls", tag = "Calls", params(Query, Page),
+    get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, Page),
     responses(
         (status = 200, description = "A page of calls", body = List<CallResource>),
         InvalidRequest,

@@ -5,6 +5,7 @@ mod command;
 mod create;
 mod dtmf;
 mod events;
+mod followers;
 mod hangup;
 mod list;
 mod recording;
@@ -15,6 +16,8 @@ mod simulate;
 mod transfer;
 
 pub use accept::Accept;
+pub use followers::Followers;
+pub(super) use list::Phone;
 pub use resource::CallResource;
 
 use utoipa_axum::router::OpenApiRouter;

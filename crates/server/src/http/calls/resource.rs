@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
+use switchhook_core::call::{Direction, EndReason, EndedBy, ErrorCode, Status};
 use switchhook_core::event::NO_CONVERSATION;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -16,14 +17,16 @@ use crate::store::calls::CallRow;
 pub struct CallResource {
     /// Its id.
     pub id: Uuid,
-    /// `queued`, `dialing`, `in_progress`, `completed` or `failed`.
-    #[schema(example = "completed")]
+    /// How far it is.
+    #[schema(value_type = Status, example = "completed")]
     pub status: String,
-    /// `outbound` or `inbound`.
+    /// Which way it goes.
+    #[schema(value_type = Direction, example = "outbound")]
     pub direction: String,
     /// Who talks.
     pub agent_id: Uuid,
     /// The version of the agent that this call started with.
+    #[schema(minimum = 1, example = 1)]
     pub agent_version: i64,
     /// The tenant's number, when it is one of its numbers.
     pub number_id: Option<Uuid>,
@@ -54,16 +57,21 @@ pub struct CallResource {
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
     /// From answer to end.
+    #[schema(minimum = 0, example = 42)]
     pub duration_seconds: i64,
     /// The caller's turns that the agent answered.
+    #[schema(minimum = 0, example = 5)]
     pub turns: i64,
     /// Why a completed call ended.
+    #[schema(value_type = Option<EndReason>, example = "agent_hangup")]
     pub end_reason: Option<String>,
     /// Who ended it.
+    #[schema(value_type = Option<EndedBy>)]
     pub ended_by: Option<String>,
     /// `human` or `voicemail`, where that is known.
     pub answered_by: Option<String>,
     /// Why a failed call failed.
+    #[schema(value_type = Option<ErrorCode>, example = json!(null))]
     pub error_code: Option<String>,
     /// The details.
     pub error: Option<String>,

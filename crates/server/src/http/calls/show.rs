@@ -15,7 +15,7 @@ use crate::store::calls::{self, TranscriptEntry};
 
 /// Shows a call.
 #[utoipa::path(
-    get, path = "/calls/{id}", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
+    get, path = "/calls/{id}", operation_id = "show_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The call", body = CallResource),
         NotFound,
@@ -41,7 +41,7 @@ pub(super) struct Transcript {
 
 /// Shows what was said, so far while the call lives. Of the agent it holds what was heard.
 #[utoipa::path(
-    get, path = "/calls/{id}/transcript", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
+    get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The transcript", body = Transcript),
         NotFound,

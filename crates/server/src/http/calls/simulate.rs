@@ -24,16 +24,16 @@ use crate::store::{Conn, connections, numbers};
 #[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct SimulateCall {
     /// One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
-    #[schema(value_type = String, example = "+12025550199")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
     to: PhoneNumber,
     /// Who calls; picks what they do once they are answered, as the number called does for outgoing calls.
-    #[schema(value_type = String, example = "+12025550100")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
     from: PhoneNumber,
 }
 
 /// Rings one of the tenant's numbers from the simulated phone network.
 #[utoipa::path(
-    post, path = "/simulator/inbound", tag = "Calls", request_body = SimulateCall,
+    post, path = "/simulator/inbound", operation_id = "simulate_inbound_call", tag = "Calls", request_body = SimulateCall,
     responses(
         (status = 201, description = "The call has arrived", body = WithWarnings<CallResource>,
             headers(("Location" = String, description = "Where the call is"))),

@@ -1,7 +1,11 @@
 //! The carriers and providers that a connection can be for.
 
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::http::openapi;
 
 /// What a connection can be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -77,6 +81,16 @@ pub const PROVIDERS: &[Provider] = &[
     planned("elevenlabs", &[Kind::Stt, Kind::Tts], &[]),
     planned("cartesia", &[Kind::Stt, Kind::Tts], &[]),
 ];
+
+/// The word for a provider in the API.
+pub struct ProviderName;
+
+impl ToSchema for ProviderName {}
+impl PartialSchema for ProviderName {
+    fn schema() -> RefOr<Schema> {
+        openapi::words("A carrier or provider.", PROVIDERS.iter().map(|provider| provider.name))
+    }
+}
 
 impl Provider {
     /// The provider with this name.

@@ -19,9 +19,9 @@ use crate::store::connections::{ConnectionRow, Credentials};
 /// Stands in front of a credential's last characters in whatever is read.
 pub(super) const MASK: &str = "••••";
 
-const MAX_CREDENTIALS: usize = 20;
+pub(super) const MAX_CREDENTIALS: usize = 20;
 /// A private key in PEM form is a few thousand bytes.
-const MAX_CREDENTIAL: usize = 16 * 1024;
+pub(super) const MAX_CREDENTIAL: usize = 16 * 1024;
 const MAX_CONCURRENT: i64 = 100_000;
 
 /// Reads and checks a whole connection.

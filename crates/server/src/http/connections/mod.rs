@@ -15,17 +15,19 @@ use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::private::Private;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use self::catalogue::{Kind, Provider};
+use self::catalogue::{Kind, Provider, ProviderName};
 use super::HttpState;
 use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{Body, JsonBytes, Page, Params, PathId};
+use super::extract::{Body, JsonBytes, Page, Params, PathId, UnreadBody};
 use crate::clock;
 use crate::store::connections::{self, ConnectionRow};
 use crate::store::{is_duplicate, is_foreign_key, tenants};
@@ -39,11 +41,15 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateConnection {
     /// Unique in the tenant.
-    #[schema(min_length = 1, max_length = 200, example = "Main line")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "Main line"
+    )]
     name: String,
-    /// One of the carriers (`simulator`, `twilio`, `signalwire`, `telnyx`, `plivo`, `vonage`, `sip`) or providers
-    /// (`local`, `scripted`, `openai`, `anthropic`, `gemini`, `deepgram`, `assemblyai`, `elevenlabs`, `cartesia`).
-    #[schema(example = "openai")]
+    /// The carrier or provider.
+    #[schema(value_type = ProviderName, example = "openai")]
     provider: String,
     /// What is not secret, by the provider's names; every provider takes `base_url`.
     #[serde(default)]
@@ -51,7 +57,7 @@ pub struct CreateConnection {
     settings: Map<String, Value>,
     /// What is secret, by the provider's names. It can be written and never read again.
     #[serde(default)]
-    #[schema(value_type = BTreeMap<String, String>, example = json!({"api_key": "<secret>"}))]
+    #[schema(value_type = Credentials, example = json!({"api_key": "the secret"}))]
     credentials: Private<BTreeMap<String, String>>,
     /// How much it may be used.
     #[serde(default)]
@@ -63,14 +69,47 @@ pub struct CreateConnection {
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateConnection {
     /// Unique in the tenant.
+    #[schema(value_type = String, required = false, min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Main line")]
     name: Option<String>,
     /// Settings to set or, with `null`, to remove.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Object>, example = json!({"base_url": "https://api.example.com/v1"}))]
     settings: Option<Map<String, Value>>,
     /// Credentials to set or, with `null`, to remove. A masked value as it was read changes nothing.
+    #[schema(value_type = Option<CredentialChanges>, example = json!({"api_key": "the new secret"}))]
     credentials: Option<BTreeMap<String, Option<String>>>,
     /// How much it may be used.
     limits: Option<ConnectionLimits>,
+}
+
+/// Secrets, by the provider's names for them.
+struct Credentials;
+
+impl ToSchema for Credentials {}
+impl PartialSchema for Credentials {
+    fn schema() -> RefOr<Schema> {
+        secrets("Secrets, by the provider's names for them.", Type::String.into())
+    }
+}
+
+/// New secrets, or `null` for those that shall go.
+struct CredentialChanges;
+
+impl ToSchema for CredentialChanges {}
+impl PartialSchema for CredentialChanges {
+    fn schema() -> RefOr<Schema> {
+        let words = "New secrets, or `null` for those that shall go.";
+        secrets(words, SchemaType::from_iter([Type::String, Type::Null]))
+    }
+}
+
+fn secrets(description: &str, kind: SchemaType) -> RefOr<Schema> {
+    let secret = ObjectBuilder::new().schema_type(kind).min_length(Some(1)).max_length(Some(change::MAX_CREDENTIAL));
+    let secrets = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some(description))
+        .max_properties(Some(change::MAX_CREDENTIALS))
+        .additional_properties(Some(RefOr::<Schema>::from(secret)));
+    secrets.into()
 }
 
 /// How much a connection may be used.
@@ -91,7 +130,7 @@ pub struct ConnectionResource {
     #[schema(example = "Main line")]
     name: String,
     /// The carrier or provider.
-    #[schema(example = "openai")]
+    #[schema(value_type = ProviderName, example = "openai")]
     provider: String,
     /// What it can be used for.
     kind: Kind,
@@ -138,7 +177,7 @@ impl From<ConnectionRow> for ConnectionResource {
 
 /// Makes a connection.
 #[utoipa::path(
-    post, path = "/connections", tag = "Connections", request_body = CreateConnection,
+    post, path = "/connections", operation_id = "create_connection", tag = "Connections", request_body = CreateConnection,
     responses(
         (status = 201, description = "The connection", body = WithWarnings<ConnectionResource>,
             headers(("Location" = String, description = "Where it is"))),
@@ -175,7 +214,7 @@ fn taken(error: sqlx::Error, name: &str) -> ApiError {
 
 /// Lists the tenant's connections, newest first.
 #[utoipa::path(
-    get, path = "/connections", tag = "Connections", params(Page),
+    get, path = "/connections", operation_id = "list_connections", tag = "Connections", params(Page),
     responses(
         (status = 200, description = "A page of connections", body = List<ConnectionResource>),
         InvalidRequest,
@@ -196,7 +235,7 @@ async fn list(
 
 /// Shows a connection.
 #[utoipa::path(
-    get, path = "/connections/{id}", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
+    get, path = "/connections/{id}", operation_id = "show_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "The connection", body = ConnectionResource),
         NotFound,
@@ -219,7 +258,7 @@ fn missing() -> ApiError {
 
 /// Changes a connection. Its provider cannot change.
 #[utoipa::path(
-    patch, path = "/connections/{id}", tag = "Connections", request_body = UpdateConnection,
+    patch, path = "/connections/{id}", operation_id = "update_connection", tag = "Connections", request_body = UpdateConnection,
     params(("id" = Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "The connection as it is now", body = WithWarnings<ConnectionResource>),
@@ -233,8 +272,10 @@ async fn update(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
-    JsonBytes(patch): JsonBytes,
+    body: UnreadBody,
 ) -> Result<Json<WithWarnings<ConnectionResource>>, ApiError> {
+    connections::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
     let row = connections::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
@@ -246,7 +287,7 @@ async fn update(
 
 /// Deletes a connection that nothing uses.
 #[utoipa::path(
-    delete, path = "/connections/{id}", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
+    delete, path = "/connections/{id}", operation_id = "delete_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses(
         (status = 204, description = "It is deleted"),
         NotFound,

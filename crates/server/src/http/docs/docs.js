@@ -1,1 +1,158 @@
+"use strict";
 
+// An element with attributes and children; text is always text, so nothing in the document can become markup.
+function make(name, attributes, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes ?? {})) element.setAttribute(key, value);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+// Markdown as far as descriptions use it: paragraphs and `code`.
+function prose(text) {
+  const paragraphs = (text ?? "").split(/\n\n+/).map((paragraph) =>
+    make("p", {}, ...paragraph.split("`").map((part, index) => (index % 2 ? make("code", {}, part) : part))));
+  const fragment = document.createDocumentFragment();
+  fragment.append(...paragraphs);
+  return fragment;
+}
+
+function resolve(api, schema) {
+  let seen = 0;
+  while (schema?.$ref && seen++ < 10) {
+    const path = schema.$ref.slice(2).split("/");
+    schema = { ...path.reduce((at, name) => at?.[name], api), description: schema.description };
+  }
+  return schema ?? {};
+}
+
+// What a value may be, in a few words.
+function kind(api, schema) {
+  const name = schema?.$ref?.split("/").pop();
+  const found = resolve(api, schema);
+  if (found.enum) return found.enum.map((word) => JSON.stringify(word)).join(" | ");
+  const any = found.oneOf ?? found.anyOf;
+  if (any) return any.map((one) => kind(api, one)).join(" | ");
+  if (name) return name;
+  const types = [].concat(found.type ?? "any");
+  const words = [types.map((type) => (type === "array" ? `array of ${kind(api, found.items ?? {})}` : type)).join(" | ")];
+  if (found.format) words.push(found.format);
+  if (found.minimum !== undefined || found.maximum !== undefined) {
+    words.push(`${found.minimum ?? ""} to ${found.maximum ?? ""}`);
+  }
+  if (found.maxLength !== undefined) words.push(`at most ${found.maxLength} characters`);
+  if (found.default !== undefined) words.push(`default ${JSON.stringify(found.default)}`);
+  return words.join(", ");
+}
+
+// All properties of a schema, those of its parts too.
+function fields(api, schema) {
+  const found = resolve(api, schema);
+  const parts = (found.allOf ?? []).map((part) => fields(api, part));
+  const required = new Set([...(found.required ?? []), ...parts.flatMap((part) => [...part.required])]);
+  const properties = Object.assign({}, ...parts.map((part) => part.properties), found.properties);
+  return { properties, required };
+}
+
+function row(name, type, description, required) {
+  return make("tr", {},
+    make("td", {}, make("code", {}, name), required ? make("span", { class: "quiet" }, " required") : null),
+    make("td", { class: "quiet" }, type),
+    make("td", {}, description ?? ""));
+}
+
+function fieldTable(api, schema, depth = 0) {
+  const { properties, required } = fields(api, schema);
+  const names = Object.keys(properties);
+  if (names.length === 0) return null;
+  const table = make("table", {});
+  const nested = document.createDocumentFragment();
+  for (const name of names) {
+    const property = properties[name];
+    const found = resolve(api, property);
+    table.append(row(name, kind(api, property), property.description ?? found.description, required.has(name)));
+    const inner = [property, found.items, ...(found.oneOf ?? [])].find((one) => one && Object.keys(fields(api, one).properties).length);
+    if (inner && depth < 3) {
+      nested.append(make("details", {}, make("summary", {}, make("code", {}, name)), fieldTable(api, inner, depth + 1) ?? ""));
+    }
+  }
+  const all = document.createDocumentFragment();
+  all.append(table, nested);
+  return all;
+}
+
+function contents(api, content) {
+  const all = document.createDocumentFragment();
+  for (const [type, { schema, example }] of Object.entries(content ?? {})) {
+    all.append(make("p", { class: "quiet" }, type));
+    if (example !== undefined) all.append(make("pre", {}, JSON.stringify(example, null, 2)));
+    const table = fieldTable(api, schema);
+    if (table) all.append(make("details", {}, make("summary", {}, "Fields"), table));
+  }
+  return all;
+}
+
+function responses(api, operation) {
+  return Object.entries(operation.responses).map(([status, response]) => {
+    const headers = Object.entries(response.headers ?? {});
+    const table = make("table", {}, ...headers.map(([name, header]) => row(name, kind(api, header.schema), header.description)));
+    return make("details", {},
+      make("summary", {}, make("strong", {}, status), ` ${response.description}`),
+      contents(api, response.content),
+      headers.length ? make("details", {}, make("summary", {}, "Headers"), table) : null);
+  });
+}
+
+function article(api, path, method, operation) {
+  const parameters = (operation.parameters ?? []).map((parameter) =>
+    row(parameter.name, `${parameter.in}: ${kind(api, parameter.schema)}`, parameter.description, parameter.required));
+  return make("article", { id: operation.operationId },
+    make("h3", {}, operation.summary ?? operation.operationId),
+    make("p", {}, make("span", { class: "method" }, method), " ", make("code", {}, path)),
+    prose(operation.description),
+    parameters.length ? make("h4", {}, "Parameters") : null,
+    parameters.length ? make("table", {}, ...parameters) : null,
+    operation.requestBody ? make("h4", {}, "Body") : null,
+    operation.requestBody ? contents(api, operation.requestBody.content) : null,
+    make("h4", {}, "Answers"),
+    ...responses(api, operation));
+}
+
+function show(api) {
+  const main = document.getElementById("operations");
+  const nav = document.getElementById("contents");
+  const entries = [];
+  main.replaceChildren(prose(api.info.description));
+  for (const tag of api.tags) {
+    const heading = make("h2", {}, tag.name);
+    const section = make("section", {}, make("h2", {}, tag.name), prose(tag.description));
+    const group = make("div", {}, heading);
+    for (const [path, methods] of Object.entries(api.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        if (operation.tags?.[0] !== tag.name) continue;
+        const shown = article(api, path, method, operation);
+        const link = make("a", { href: `#${operation.operationId}` }, operation.summary ?? operation.operationId);
+        section.append(shown);
+        group.append(link);
+        entries.push({ text: `${method} ${path} ${operation.summary} ${operation.operationId}`.toLowerCase(), shown, link });
+      }
+    }
+    main.append(section);
+    nav.append(group);
+  }
+  document.getElementById("find").addEventListener("input", (event) => {
+    const words = event.target.value.toLowerCase().split(/\s+/);
+    for (const { text, shown, link } of entries) {
+      shown.hidden = link.hidden = !words.every((word) => text.includes(word));
+    }
+  });
+  // The address may name an operation that was not there until now.
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+fetch("/openapi.json")
+  .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`status ${answer.status}`))))
+  .then(show)
+  .catch((error) => {
+    document.getElementById("operations").textContent = `The description of the API could not be loaded: ${error.message}`;
+  });

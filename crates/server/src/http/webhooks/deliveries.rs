@@ -8,7 +8,9 @@ use serde_json::value::RawValue;
 use switchhook_core::Timestamp;
 use switchhook_core::event::{DeliveryBody, EventData, EventKind, WEBHOOK_TEST};
 use switchhook_core::id::{CallId, DeliveryId, WebhookId};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use crate::clock;
@@ -17,6 +19,7 @@ use crate::http::answer::{List, created};
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use crate::http::extract::{Page, Params, PathId, PathIds};
+use crate::http::openapi;
 use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewDelivery, STATES};
 use crate::store::webhooks::{self, WebhookRow};
 use crate::store::{Conn, Tx};
@@ -25,13 +28,41 @@ use crate::store::{Conn, Tx};
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Query {
-    /// `pending`, `sending`, `succeeded`, `failed`, `canceled`.
+    /// How far they are.
+    #[param(style = Form, explode = false, value_type = Option<Vec<DeliveryState>>, min_items = 1)]
     state: Option<String>,
-    /// Kinds of events, such as `call.completed`.
+    /// What they tell.
+    #[param(style = Form, explode = false, value_type = Option<Vec<DeliveryEvent>>, min_items = 1)]
     event: Option<String>,
     /// Of this call.
     #[serde(alias = "call")]
     call_id: Option<Uuid>,
+}
+
+/// How far a delivery is.
+struct DeliveryState;
+
+impl ToSchema for DeliveryState {}
+impl PartialSchema for DeliveryState {
+    fn schema() -> RefOr<Schema> {
+        openapi::words("How far a delivery is.", STATES)
+    }
+}
+
+/// What a delivery tells.
+struct DeliveryEvent;
+
+impl DeliveryEvent {
+    fn words() -> impl Iterator<Item = &'static str> {
+        EventKind::ALL.iter().map(|kind| kind.as_str()).chain([WEBHOOK_TEST])
+    }
+}
+
+impl ToSchema for DeliveryEvent {}
+impl PartialSchema for DeliveryEvent {
+    fn schema() -> RefOr<Schema> {
+        openapi::words("What a delivery tells.", Self::words())
+    }
 }
 
 /// A delivery: one event on its way to one endpoint.
@@ -40,14 +71,15 @@ pub(super) struct DeliveryResource {
     /// Its id, also in the body and the `X-Voice-Delivery` header.
     id: Uuid,
     /// What happened.
-    #[schema(example = "call.completed")]
+    #[schema(value_type = DeliveryEvent)]
     event: String,
     /// The call it happened to; `null` for a test.
     call_id: Option<Uuid>,
-    /// `pending`, `sending`, `succeeded`, `failed` or `canceled`.
-    #[schema(example = "succeeded")]
+    /// How far it is.
+    #[schema(value_type = DeliveryState)]
     state: String,
-    /// How many attempts were made, 8 at most.
+    /// How many attempts were made.
+    #[schema(minimum = 0, maximum = 8)]
     attempts: i64,
     /// When it is tried next.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -85,6 +117,7 @@ pub(super) struct DeliveryWithAttempts {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Attempt {
     /// Counts from 1.
+    #[schema(minimum = 1, maximum = 8)]
     number: i64,
     /// When it began.
     #[schema(value_type = String, format = DateTime)]
@@ -114,7 +147,7 @@ impl From<AttemptRow> for Attempt {
 
 /// Lists an endpoint's deliveries, newest first.
 #[utoipa::path(
-    get, path = "/webhooks/{id}/deliveries", tag = "Webhooks",
+    get, path = "/webhooks/{id}/deliveries", operation_id = "list_deliveries", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), Query, Page),
     responses(
         (status = 200, description = "A page of deliveries", body = List<DeliveryResource>),
@@ -133,7 +166,7 @@ pub(super) async fn list(
     let mut conn = state.store.read().await?;
     webhook(&mut conn, tenant, id).await?;
     let page = page.checked()?;
-    let events: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain([WEBHOOK_TEST]).collect();
+    let events: Vec<&str> = DeliveryEvent::words().collect();
     let filter = Filter {
         state: words("state", query.state.as_deref(), &STATES)?,
         event: words("event", query.event.as_deref(), &events)?,
@@ -168,7 +201,7 @@ async fn delivery(
 
 /// Shows a delivery and every attempt.
 #[utoipa::path(
-    get, path = "/webhooks/{id}/deliveries/{delivery_id}", tag = "Webhooks",
+    get, path = "/webhooks/{id}/deliveries/{delivery_id}", operation_id = "show_delivery", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
     responses(
         (status = 200, description = "The delivery", body = DeliveryWithAttempts),
@@ -193,7 +226,7 @@ pub(super) async fn show(
 /// One that still waits is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled
 /// a new delivery is made (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
 #[utoipa::path(
-    post, path = "/webhooks/{id}/deliveries/{delivery_id}/redeliver", tag = "Webhooks",
+    post, path = "/webhooks/{id}/deliveries/{delivery_id}/redeliver", operation_id = "redeliver", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
     responses(
         (status = 200, description = "The same delivery, which had not ended", body = DeliveryResource),
@@ -250,7 +283,7 @@ fn must_be_enabled(endpoint: &WebhookRow) -> Result<(), ApiError> {
 
 /// Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other.
 #[utoipa::path(
-    post, path = "/webhooks/{id}/test", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
+    post, path = "/webhooks/{id}/test", operation_id = "test_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 201, description = "The delivery", body = DeliveryResource,
             headers(("Location" = String, description = "Where it is"))),

@@ -22,7 +22,7 @@ use super::HttpState;
 use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
-use super::extract::{self, Body, JsonBytes, Page, Params, PathId};
+use super::extract::{self, Body, Page, Params, PathId, UnreadBody};
 use super::merge_patch;
 use crate::clock;
 use crate::store::webhooks::{self, WebhookRow};
@@ -44,10 +44,10 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateWebhook {
     /// A public HTTPS URL that receives the POSTs.
-    #[schema(example = "https://example.com/hooks/calls")]
+    #[schema(format = "uri", pattern = "^https://", max_length = 2048, example = "https://example.com/hooks/calls")]
     url: String,
     /// The events to send; every one when empty or absent.
-    #[schema(example = json!(["call.completed", "call.failed"]))]
+    #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
     events: Option<Vec<String>>,
     /// Whether events are sent; `true` when absent.
     enabled: Option<bool>,
@@ -58,9 +58,13 @@ pub struct CreateWebhook {
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateWebhook {
     /// A public HTTPS URL that receives the POSTs.
-    #[schema(example = "https://example.com/hooks/calls")]
+    #[schema(
+        value_type = String, required = false, format = "uri", pattern = "^https://", max_length = 2048,
+        example = "https://example.com/hooks/calls"
+    )]
     url: Option<String>,
     /// The events to send; every one when empty.
+    #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
     events: Option<Vec<String>>,
     /// Whether events are sent. What waits for an endpoint that is disabled is canceled.
     enabled: Option<bool>,
@@ -72,10 +76,10 @@ pub struct WebhookResource {
     /// Its id.
     id: Uuid,
     /// Where events are sent.
-    #[schema(example = "https://example.com/hooks/calls")]
+    #[schema(format = "uri", example = "https://example.com/hooks/calls")]
     url: String,
     /// The events that are sent; every one when empty.
-    #[schema(value_type = Vec<String>, example = json!(["call.completed", "call.failed"]))]
+    #[schema(example = json!(["call.completed", "call.failed"]))]
     events: Vec<EventKind>,
     /// Whether events are sent.
     enabled: bool,
@@ -114,7 +118,7 @@ pub struct WebhookWithSecret {
     #[serde(flatten)]
     webhook: WebhookResource,
     /// What its deliveries are signed with. It is shown this once.
-    #[schema(example = "whsec_<secret>")]
+    #[schema(pattern = "^whsec_", example = "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQtdGVzdC0zMjE=")]
     secret: String,
 }
 
@@ -122,7 +126,7 @@ pub struct WebhookWithSecret {
 ///
 /// The signing secret stands in this answer and nowhere else.
 #[utoipa::path(
-    post, path = "/webhooks", tag = "Webhooks", request_body = CreateWebhook,
+    post, path = "/webhooks", operation_id = "create_webhook", tag = "Webhooks", request_body = CreateWebhook,
     responses(
         (status = 201, description = "The endpoint, its secret shown this once", body = WithWarnings<WebhookWithSecret>,
             headers(("Location" = String, description = "Where it is"))),
@@ -160,7 +164,7 @@ fn filter(names: Option<&[String]>) -> Result<EventFilter, ApiError> {
 
 /// Lists the tenant's webhook endpoints, newest first.
 #[utoipa::path(
-    get, path = "/webhooks", tag = "Webhooks", params(Page),
+    get, path = "/webhooks", operation_id = "list_webhooks", tag = "Webhooks", params(Page),
     responses(
         (status = 200, description = "A page of endpoints", body = List<WebhookResource>),
         InvalidRequest,
@@ -181,7 +185,7 @@ async fn list(
 
 /// Shows a webhook endpoint, without its secret.
 #[utoipa::path(
-    get, path = "/webhooks/{id}", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
+    get, path = "/webhooks/{id}", operation_id = "show_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 200, description = "The endpoint", body = WebhookResource),
         NotFound,
@@ -204,7 +208,7 @@ fn missing() -> ApiError {
 
 /// Changes a webhook endpoint. Deliveries that wait go to the new URL; those of an endpoint that is disabled are canceled.
 #[utoipa::path(
-    patch, path = "/webhooks/{id}", tag = "Webhooks", request_body = UpdateWebhook,
+    patch, path = "/webhooks/{id}", operation_id = "update_webhook", tag = "Webhooks", request_body = UpdateWebhook,
     params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 200, description = "The endpoint as it is now", body = WithWarnings<WebhookResource>),
@@ -217,10 +221,10 @@ async fn update(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
-    JsonBytes(patch): JsonBytes,
+    body: UnreadBody,
 ) -> Result<Json<WithWarnings<WebhookResource>>, ApiError> {
     let row = webhooks::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
-    let Body { value: request, warnings } = patched(&row, &patch)?;
+    let Body { value: request, warnings } = patched(&row, &body.bytes().await?)?;
     let events = filter(request.events.as_deref())?;
     if request.url != row.url {
         // A look-up may take long, so it is made before the transaction.
@@ -251,7 +255,7 @@ fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiErr
 
 /// Deletes a webhook endpoint and its deliveries. An attempt that is under way may still arrive.
 #[utoipa::path(
-    delete, path = "/webhooks/{id}", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
+    delete, path = "/webhooks/{id}", operation_id = "delete_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 204, description = "It is deleted"),
         NotFound,
@@ -285,7 +289,7 @@ async fn delete(
 ///
 /// For 24 hours deliveries are signed with the one before as well: `t=…,v1=<new>,v1=<old>`.
 #[utoipa::path(
-    post, path = "/webhooks/{id}/rotate-secret", tag = "Webhooks",
+    post, path = "/webhooks/{id}/rotate-secret", operation_id = "rotate_webhook_secret", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 200, description = "The endpoint, its new secret shown this once", body = WebhookWithSecret),

@@ -1,12 +1,19 @@
 //! The OpenAPI document and a page that shows it.
 
+mod complete;
+mod example;
+#[cfg(test)]
+mod tests;
+
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use utoipa::openapi::OpenApi;
+use serde_json::Value;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{OpenApi, RefOr};
 use utoipa::{Modify, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -18,11 +25,22 @@ use super::HttpState;
         title = "Switchhook",
         description = "Places and answers phone calls, and lets configured agents hold the conversation.\n\n\
             Every error has the same shape. Unknown body fields are ignored and named in `warnings`. Lists are newest \
-            first; `next_cursor` of one page is `cursor` of the next.",
+            first; `next_cursor` of one page is `cursor` of the next. An address that exists answers a method it does not \
+            take with 405 and `Allow`.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
+    components(schemas(super::calls::Phone)),
     modifiers(&BearerKey),
     security(("api_key" = [])),
+    tags(
+        (name = "Calls", description = "Place calls, follow them, end them, and see what was said."),
+        (name = "Agents", description = "Who talks, and how."),
+        (name = "Numbers", description = "Phone numbers to call from and to be called at."),
+        (name = "Connections", description = "Carriers and providers of speech and language, and their credentials."),
+        (name = "Webhooks", description = "Where events are sent, and what became of each delivery."),
+        (name = "API keys", description = "Keys of the tenant."),
+        (name = "Tenant", description = "Limits and their use."),
+    ),
 )]
 struct Document;
 
@@ -42,13 +60,23 @@ impl Modify for BearerKey {
 
 /// What the API is, for programs. The same bytes at every call.
 #[must_use]
-pub fn openapi() -> OpenApi {
-    OpenApiRouter::<HttpState>::with_openapi(Document::openapi()).nest("/v1", super::v1()).into_openapi()
+pub fn openapi() -> Value {
+    let described =
+        OpenApiRouter::<HttpState>::with_openapi(Document::openapi()).nest("/v1", super::v1()).into_openapi();
+    let mut document = serde_json::to_value(described).expect("a document has string keys only");
+    complete::complete(&mut document);
+    document
+}
+
+/// The schema of a closed set of words.
+pub(super) fn words(description: &str, words: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
+    let words = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).enum_values(Some(words));
+    words.into()
 }
 
 pub(super) fn routes() -> Router<HttpState> {
     // As bytes that all connections share: a handler is cloned for each of them.
-    let document = Bytes::from(openapi().to_json().expect("the document is plain data"));
+    let document = Bytes::from(openapi().to_string());
     let json = [(CONTENT_TYPE, "application/json")];
     Router::new()
         .route("/openapi.json", get(async move || (json, document.clone())))
@@ -57,13 +85,13 @@ pub(super) fn routes() -> Router<HttpState> {
         .route("/docs/docs.css", get(async || ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)))
 }
 
-const PAGE: &str = include_str!("docs/docs.html");
-const SCRIPT: &str = include_str!("docs/docs.js");
-const STYLE: &str = include_str!("docs/docs.css");
+const PAGE: &str = include_str!("../docs/docs.html");
+const SCRIPT: &str = include_str!("../docs/docs.js");
+const STYLE: &str = include_str!("../docs/docs.css");
 
 /// A page of our own that renders the document: nothing is loaded from elsewhere.
 async fn page() -> impl IntoResponse {
-    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
+    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
         form-action 'none'; frame-ancestors 'none'";
     ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, policy)], PAGE)
 }

@@ -1,0 +1,55 @@
+//! How many follow calls live: each follower holds a connection and looks at the database now and then.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use switchhook_core::id::TenantId;
+
+use crate::http::error::ApiError;
+
+/// The most followers of one tenant on one node.
+pub(super) const MOST: usize = 32;
+
+/// The followers of each tenant on this node. Clones share the count.
+#[derive(Clone, Debug, Default)]
+pub struct Followers(Arc<Mutex<HashMap<TenantId, usize>>>);
+
+/// A follower's place, free again when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    followers: Followers,
+    tenant: TenantId,
+}
+
+impl Followers {
+    /// A place for one more.
+    ///
+    /// # Errors
+    /// 429 when the tenant has [`MOST`] already.
+    pub(super) fn join(&self, tenant: TenantId) -> Result<Place, ApiError> {
+        let mut counts = self.counts();
+        let count = counts.entry(tenant).or_default();
+        if *count >= MOST {
+            let detail = format!("The tenant follows {MOST} calls already. End one of these streams first.");
+            return Err(ApiError::too_many("too_many_streams", detail, 1));
+        }
+        *count += 1;
+        Ok(Place { followers: self.clone(), tenant })
+    }
+
+    fn counts(&self) -> MutexGuard<'_, HashMap<TenantId, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.followers.counts();
+        if let Some(count) = counts.get_mut(&self.tenant) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.tenant);
+            }
+        }
+    }
+}

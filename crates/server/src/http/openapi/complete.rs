@@ -1,0 +1,225 @@
+//! What is the same for all operations, put into the document in one place: headers, examples, links.
+
+use serde_json::{Map, Value, json};
+
+use super::example::{error_example, example};
+
+const JSON: &str = "application/json";
+const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
+const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
+
+/// Completes a document that has its paths and schemas.
+pub(super) fn complete(document: &mut Value) {
+    refer_to_generic_parts(document);
+    spell_out_ids(&mut document["components"]["schemas"]);
+    require_what_answers_always_hold(document);
+    let schemas = document["components"]["schemas"].clone();
+    let links = links(document);
+    let Some(paths) = document["paths"].as_object_mut() else { return };
+    for (path, operations) in paths {
+        for method in METHODS {
+            let Some(operation) = operations.get_mut(method) else { continue };
+            complete_operation(operation, &schemas);
+            if let Some(links) = links.iter().find(|links| links.from == (path.clone(), method)) {
+                operation["responses"][links.status]["links"] = links.links.clone().into();
+            }
+        }
+    }
+}
+
+/// `List<T>` and `WithWarnings<T>` repeat the schema of `T`; they shall refer to it.
+fn refer_to_generic_parts(document: &mut Value) {
+    let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
+    for (name, schema) in schemas {
+        if let Some(inner) = name.strip_prefix("List_") {
+            schema["properties"]["data"]["items"] = reference(inner);
+        } else if let Some(inner) = name.strip_prefix("WithWarnings_") {
+            schema["allOf"][0] = reference(inner);
+        }
+    }
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// Formats are hints to many tools; a pattern is a rule.
+fn spell_out_ids(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(spell_out_ids);
+            if fields.get("format").is_some_and(|format| format == "uuid") {
+                fields.insert("pattern".to_owned(), UUID.into());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(spell_out_ids),
+        _ => {}
+    }
+}
+
+/// An answer has all its fields always, `null` where there is nothing; only `warnings` may be absent.
+fn require_what_answers_always_hold(document: &mut Value) {
+    let mut sent = Vec::new();
+    for operation in operations(document) {
+        gather(&operation["requestBody"], document, &mut sent);
+    }
+    let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
+    for (_, schema) in schemas.iter_mut().filter(|(name, _)| !sent.contains(name)) {
+        require_all(schema);
+        schema.get_mut("allOf").and_then(Value::as_array_mut).into_iter().flatten().for_each(require_all);
+    }
+}
+
+fn require_all(schema: &mut Value) {
+    let Some(properties) = schema["properties"].as_object() else { return };
+    let names: Vec<_> = properties.keys().filter(|name| *name != "warnings").cloned().collect();
+    if !names.is_empty() {
+        schema["required"] = names.into();
+    }
+}
+
+/// The operations of a document.
+pub(super) fn operations(document: &Value) -> impl Iterator<Item = &Value> {
+    let paths = document["paths"].as_object().into_iter().flat_map(|paths| paths.values());
+    paths.flat_map(|operations| METHODS.iter().filter_map(|method| operations.get(method)))
+}
+
+/// The names of all schemas that `part` refers to, directly or not.
+fn gather(part: &Value, document: &Value, names: &mut Vec<String>) {
+    match part {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let name = value.as_str().and_then(|at| at.strip_prefix("#/components/schemas/"));
+                match name {
+                    Some(name) if key == "$ref" && !names.iter().any(|known| known == name) => {
+                        names.push(name.to_owned());
+                        gather(&document["components"]["schemas"][name], document, names);
+                    }
+                    _ => gather(value, document, names),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather(item, document, names)),
+        _ => {}
+    }
+}
+
+fn complete_operation(operation: &mut Value, schemas: &Value) {
+    if let Some(body) = operation.get_mut("requestBody") {
+        let content = &mut body["content"][JSON];
+        // A body in which nothing is required need not be sent.
+        let required = requires_something(&content["schema"], schemas);
+        if content.get("example").is_none() {
+            content["example"] = example(&content["schema"], schemas);
+        }
+        body["required"] = required.into();
+    }
+    let Some(responses) = operation["responses"].as_object_mut() else { return };
+    for (status, response) in responses {
+        let named = headers(status);
+        let headers = response["headers"].as_object().cloned().unwrap_or_default();
+        response["headers"] = named.into_iter().chain(headers).collect::<Map<_, _>>().into();
+        let Some(content) = response.get_mut("content").and_then(Value::as_object_mut) else { continue };
+        for (kind, content) in content.iter_mut().filter(|(_, content)| content.get("example").is_none()) {
+            match kind.as_str() {
+                JSON if status.as_str() >= "400" => content["example"] = error_example(status),
+                JSON => content["example"] = example(&content["schema"], schemas),
+                _ => {}
+            }
+        }
+        for (kind, content) in content.iter_mut().filter(|(kind, _)| kind.starts_with("audio/")) {
+            content["schema"] = json!({ "type": "string", "contentMediaType": kind });
+        }
+    }
+}
+
+fn requires_something(schema: &Value, schemas: &Value) -> bool {
+    let schema = resolved(schema, schemas);
+    let parts = schema["allOf"].as_array().into_iter().flatten();
+    schema["required"].as_array().is_some_and(|names| !names.is_empty())
+        || parts.into_iter().any(|part| requires_something(part, schemas))
+}
+
+fn resolved<'a>(schema: &'a Value, schemas: &'a Value) -> &'a Value {
+    let name = schema["$ref"].as_str().and_then(|at| at.strip_prefix("#/components/schemas/"));
+    name.map_or(schema, |name| &schemas[name])
+}
+
+/// The headers that every answer with this status has.
+fn headers(status: &str) -> Map<String, Value> {
+    let text = |description: &str, schema: Value, example: Value| json!({ "description": description, "schema": schema, "example": example });
+    let id = json!({ "type": "string", "format": "uuid" });
+    let string = json!({ "type": "string" });
+    let mut headers = Map::new();
+    headers.insert(
+        "X-Request-Id".to_owned(),
+        text(
+            "The id of this request; it is in the service's logs too",
+            id,
+            "0198c6a0-0000-7000-8000-000000000000".into(),
+        ),
+    );
+    if status == "401" {
+        let challenge = json!({ "type": "string", "enum": ["Bearer"] });
+        headers.insert("WWW-Authenticate".to_owned(), text("How to authenticate", challenge, "Bearer".into()));
+    }
+    if !matches!(status, "401" | "403" | "500" | "503") {
+        let policy = "The limit of requests and its window, in seconds";
+        let left = "How many requests are left, and in how many seconds there will be more";
+        headers.insert("RateLimit-Policy".to_owned(), text(policy, string.clone(), "\"default\";q=120;w=60".into()));
+        headers.insert("RateLimit".to_owned(), text(left, string, "\"default\";r=119;t=60".into()));
+    }
+    if matches!(status, "429" | "503") {
+        let seconds = json!({ "type": "integer", "minimum": 1 });
+        headers.insert("Retry-After".to_owned(), text("Whole seconds to wait", seconds, 1.into()));
+    }
+    headers
+}
+
+/// Links from one answer to what can be done with it.
+struct Links {
+    from: (String, &'static str),
+    status: &'static str,
+    links: Map<String, Value>,
+}
+
+/// From what was created, and from the first row of a list, to the operations on it.
+fn links(document: &Value) -> Vec<Links> {
+    let Some(paths) = document["paths"].as_object() else { return Vec::new() };
+    let mut all = Vec::new();
+    for (path, operations) in paths {
+        for (method, status, id) in [("post", "201", "$response.body#/id"), ("get", "200", "$response.body#/data/0/id")]
+        {
+            if operations[method]["responses"][status].is_null() {
+                continue;
+            }
+            let below = format!("{path}/{{");
+            let mut links = Map::new();
+            for (target, operations) in paths.iter().filter(|(target, _)| target.starts_with(&below)) {
+                let mut parameters = Map::new();
+                for name in placeholders(target) {
+                    let value = if path.contains(&format!("{{{name}}}")) {
+                        format!("$request.path.{name}")
+                    } else {
+                        id.to_owned()
+                    };
+                    parameters.insert(name.to_owned(), value.into());
+                }
+                if parameters.values().filter(|value| *value == id).count() != 1 {
+                    continue;
+                }
+                for operation in METHODS.iter().filter_map(|method| operations[method]["operationId"].as_str()) {
+                    links.insert(operation.to_owned(), json!({ "operationId": operation, "parameters": parameters }));
+                }
+            }
+            if !links.is_empty() {
+                all.push(Links { from: (path.clone(), method), status, links });
+            }
+        }
+    }
+    all
+}
+
+fn placeholders(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}

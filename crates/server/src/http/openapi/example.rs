@@ -1,0 +1,80 @@
+//! Examples put together from the examples, defaults and formats of a schema's parts.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::http::error::ApiError;
+
+/// What a schema without an example of its own is shown as.
+pub(super) fn example(schema: &Value, schemas: &Value) -> Value {
+    if let Some(example) = schema.get("example").or_else(|| schema.get("default")) {
+        return example.clone();
+    }
+    if let Some(name) = schema["$ref"].as_str().and_then(|at| at.strip_prefix("#/components/schemas/")) {
+        return example(&schemas[name], schemas);
+    }
+    if let Some(parts) = schema["allOf"].as_array() {
+        let parts = parts.iter().map(|part| example(part, schemas));
+        return parts.filter_map(|part| part.as_object().cloned()).flatten().collect::<Map<_, _>>().into();
+    }
+    if let Some(first) = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array()).and_then(|any| any.first()) {
+        return example(first, schemas);
+    }
+    if let Some(first) = schema["enum"].as_array().and_then(|words| words.first()) {
+        return first.clone();
+    }
+    of_type(schema, schemas)
+}
+
+fn of_type(schema: &Value, schemas: &Value) -> Value {
+    let kind = match &schema["type"] {
+        // What may be absent is shown as absent, unless the schema has an example.
+        Value::Array(kinds) if kinds.contains(&json!("null")) && schema["format"] != "date-time" => "null",
+        Value::Array(kinds) => kinds.first().and_then(Value::as_str).unwrap_or_default(),
+        kind => kind.as_str().unwrap_or_default(),
+    };
+    match (kind, schema["format"].as_str()) {
+        ("object", _) => {
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            properties
+                .filter(|(name, _)| *name != "warnings")
+                .map(|(name, schema)| (name.clone(), example(schema, schemas)))
+                .collect::<Map<_, _>>()
+                .into()
+        }
+        ("array", _) => match &schema["items"] {
+            Value::Null => json!([]),
+            items => json!([example(items, schemas)]),
+        },
+        ("string", Some("uuid")) => "0198c6a0-0000-7000-8000-000000000000".into(),
+        ("string", Some("date-time")) => "2026-01-31T12:00:00.000000Z".into(),
+        ("string", _) => "text".into(),
+        ("integer" | "number", _) => schema.get("minimum").cloned().unwrap_or(json!(0)),
+        ("boolean", _) => false.into(),
+        _ => Value::Null,
+    }
+}
+
+/// The body of an error with this status.
+pub(super) fn error_example(status: &str) -> Value {
+    let status = status.parse().ok().and_then(|status| StatusCode::from_u16(status).ok());
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let error = match status.as_u16() {
+        401 => ApiError::unauthorized(),
+        403 => ApiError::new(status, "tenant_deactivated", "This tenant has been deactivated."),
+        404 => ApiError::not_found("resource"),
+        409 => ApiError::conflict("conflict", "It exists already, or something still uses it."),
+        413 => ApiError::new(status, "body_too_large", "The body is larger than 1 MiB."),
+        416 => ApiError::new(status, "range_not_satisfiable", "The range begins behind the end."),
+        422 => ApiError::invalid_field("name", "must not be empty"),
+        429 => ApiError::too_many(
+            "rate_limited",
+            "The tenant has made all 120 requests that it may make in 60 seconds.",
+            1,
+        ),
+        503 => ApiError::new(status, "timeout", "The request took too long and was given up. It can be sent again."),
+        _ => ApiError::internal(),
+    };
+    let body = error.body(Some("0198c6a0-0000-7000-8000-000000000000".to_owned()));
+    serde_json::to_value(body).unwrap_or_default()
+}

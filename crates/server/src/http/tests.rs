@@ -1,0 +1,94 @@
+//! What no customer can bring about: panics, time that runs out, a database that is away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{Request, StatusCode};
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use axum::{Router, http};
+use futures_util::stream;
+use serde_json::Value;
+use switchhook_core::api_key::{ApiKey, Environment};
+use tower::ServiceExt as _;
+
+use super::extract::JsonBytes;
+use super::{HttpState, around, router};
+use crate::clock::{self, Clock};
+use crate::config::Config;
+use crate::hints::Hints;
+use crate::store::testing::{TestStore, now, stores};
+use crate::vault::Vault;
+
+fn state(test: &TestStore) -> HttpState {
+    let config = Arc::new(Config::for_tests(test.folder.path()));
+    let vault = Vault::from_config(&config).expect("a key file");
+    HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Hints::default())
+}
+
+async fn ask(router: &Router, request: http::request::Builder, body: Body) -> (StatusCode, http::HeaderMap, Value) {
+    let answer = router.clone().oneshot(request.body(body).expect("a request")).await.expect("the router never fails");
+    let (status, headers) = (answer.status(), answer.headers().clone());
+    let bytes = to_bytes(answer.into_body(), usize::MAX).await.expect("a body");
+    (status, headers, serde_json::from_slice(&bytes).expect("JSON"))
+}
+
+async fn panics() -> StatusCode {
+    panic!("as a test wants it")
+}
+
+async fn reads(JsonBytes(_): JsonBytes) -> impl IntoResponse {
+    StatusCode::OK
+}
+
+#[tokio::test]
+async fn a_panic_and_time_that_runs_out_are_answered_like_any_error() {
+    let test = stores().await.remove(0);
+    let routes = Router::new()
+        .route("/panics", get(panics))
+        .route("/sleeps", get(std::future::pending::<StatusCode>))
+        .route("/reads", post(reads));
+    let state = state(&test);
+    let router = around(routes, &state, Duration::from_millis(100)).with_state(state);
+    let dripping = || {
+        Body::from_stream(stream::unfold((), async |()| {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Some((Ok::<_, std::io::Error>(Bytes::from_static(b" ")), ()))
+        }))
+    };
+    for (request, body, status, code) in [
+        (Request::get("/panics"), Body::empty(), StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
+        (Request::get("/sleeps"), Body::empty(), StatusCode::SERVICE_UNAVAILABLE, "timeout"),
+        (Request::post("/reads"), dripping(), StatusCode::SERVICE_UNAVAILABLE, "timeout"),
+    ] {
+        let (answered, headers, body) = ask(&router, request, body).await;
+        assert_eq!((answered, body["code"].as_str()), (status, Some(code)), "{body}");
+        assert_eq!(body["request_id"].as_str(), headers["x-request-id"].to_str().ok());
+        assert_eq!(headers.contains_key("retry-after"), code == "timeout");
+        assert!(!body["detail"].as_str().expect("a sentence").contains("as a test wants it"));
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_key_is_refused_without_the_database_and_a_well_formed_one_is_not() {
+    for test in stores().await {
+        let router = router(state(&test));
+        test.store.close().await;
+        let key = ApiKey::generate(Environment::Dev, || clock::random::<1>()[0]).reveal().to_owned();
+        let mut mistyped = key.clone();
+        let last = mistyped.pop();
+        mistyped.push(if last == Some('x') { 'y' } else { 'x' });
+        for (key, status) in [
+            ("", StatusCode::UNAUTHORIZED),
+            ("nonsense", StatusCode::UNAUTHORIZED),
+            ("vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000000000x", StatusCode::UNAUTHORIZED),
+            (&mistyped, StatusCode::UNAUTHORIZED),
+            (&key, StatusCode::SERVICE_UNAVAILABLE),
+        ] {
+            let request = Request::get("/v1/tenant").header("Authorization", format!("Bearer {key}"));
+            let (answered, _, body) = ask(&router, request, Body::empty()).await;
+            assert_eq!(answered, status, "{key}: {body}");
+        }
+    }
+}

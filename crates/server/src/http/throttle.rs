@@ -1,0 +1,180 @@
+//! Slows down addresses that try keys: whoever sends many wrong ones is answered 401 all the same, only later.
+//!
+//! An address may look up [`BURST`] unknown keys at once and one more every [`PACE`]; beyond that its look-ups wait their turn,
+//! at most [`LONGEST`]. A key that was right keeps its place, and from then on is not slowed at all: a customer behind the same
+//! address as an attacker waits once at most. Nothing here decides whether a key is right; the database is asked each time.
+
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use switchhook_core::api_key::KeyHash;
+use tokio::time::Instant;
+
+/// How many unknown keys an address may try at once.
+const BURST: u32 = 50;
+/// How long it takes until it may try one more.
+const PACE: Duration = Duration::from_millis(100);
+/// The longest that a look-up waits.
+const LONGEST: Duration = Duration::from_secs(5);
+/// How many addresses are told apart; all others are counted as one.
+const MOST_ADDRESSES: usize = 10_000;
+/// How many keys are remembered as right.
+const MOST_KEYS: usize = 10_000;
+
+/// Who tries keys. Clones share what they know.
+#[derive(Clone, Debug, Default)]
+pub struct Throttle(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// When each address will have paid for what it tried: later than now by one [`PACE`] for each key.
+    paid_at: HashMap<Option<IpAddr>, Instant>,
+    /// Keys that were right. Only by their hash, and only to slow them down no more.
+    right: HashSet<[u8; 32]>,
+}
+
+/// A look-up that was let through; say [`Attempt::right`] when its key was.
+#[derive(Debug)]
+pub struct Attempt {
+    throttle: Throttle,
+    /// Whose account it was put on; nothing when it was on nobody's.
+    account: Option<Option<IpAddr>>,
+    key: [u8; 32],
+}
+
+impl Throttle {
+    /// Waits until the key may be looked up.
+    pub async fn admit(&self, from: Option<IpAddr>, key: KeyHash) -> Attempt {
+        let (attempt, wait) = self.book(from.map(block), key, Instant::now());
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+        attempt
+    }
+
+    fn book(&self, from: Option<IpAddr>, key: KeyHash, now: Instant) -> (Attempt, Duration) {
+        let mut known = self.known();
+        let key = *key.as_bytes();
+        if known.right.contains(&key) {
+            return (Attempt { throttle: self.clone(), account: None, key }, Duration::ZERO);
+        }
+        let account = known.account(from, now);
+        let paid_at = known.paid_at.entry(account).or_insert(now);
+        *paid_at = (*paid_at).max(now) + PACE;
+        let wait = paid_at.saturating_duration_since(now + PACE * BURST).min(LONGEST);
+        // What will not be waited for is not owed either, so that nobody is in debt for ever.
+        *paid_at = (*paid_at).min(now + PACE * BURST + LONGEST);
+        (Attempt { throttle: self.clone(), account: Some(account), key }, wait)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// The account of an address: its own while there is room.
+    fn account(&mut self, from: Option<IpAddr>, now: Instant) -> Option<IpAddr> {
+        if self.paid_at.len() >= MOST_ADDRESSES && !self.paid_at.contains_key(&from) {
+            self.paid_at.retain(|_, paid_at| *paid_at > now);
+            if self.paid_at.len() >= MOST_ADDRESSES {
+                return None;
+            }
+        }
+        from
+    }
+}
+
+impl Attempt {
+    /// The key was right: what it cost is given back.
+    pub fn right(self) {
+        let mut known = self.throttle.known();
+        let Some(account) = self.account else { return };
+        if let Some(paid_at) = known.paid_at.get_mut(&account) {
+            *paid_at -= PACE;
+        }
+        if known.right.len() >= MOST_KEYS {
+            known.right.clear();
+        }
+        known.right.insert(self.key);
+    }
+}
+
+/// Whoever has one IPv6 address has the 2^64 around it.
+fn block(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: u32) -> KeyHash {
+        let mut bytes = [0; 32];
+        bytes[..4].copy_from_slice(&number.to_be_bytes());
+        KeyHash::from_bytes(bytes)
+    }
+
+    fn address(number: u32) -> Option<IpAddr> {
+        Some(std::net::Ipv4Addr::from_bits(number).into())
+    }
+
+    #[test]
+    fn a_flood_from_one_address_waits_and_nobody_else_does() {
+        let (throttle, now) = (Throttle::default(), Instant::now());
+        let wait = |from, number, now| throttle.book(address(from), key(number), now).1;
+        assert!((0..BURST).all(|number| wait(1, number, now).is_zero()));
+        assert_eq!(wait(1, 100, now), PACE);
+        assert_eq!(wait(1, 101, now), PACE * 2);
+        assert!((0..10_000).all(|number| wait(1, number, now) <= LONGEST));
+        assert_eq!(wait(2, 100, now), Duration::ZERO);
+        let later = now + PACE * BURST + LONGEST;
+        assert_eq!(wait(1, 102, later), Duration::ZERO, "all is paid for");
+    }
+
+    #[test]
+    fn a_key_that_was_right_is_not_slowed_down_again() {
+        let (throttle, now) = (Throttle::default(), Instant::now());
+        for number in 0..10_000 {
+            throttle.book(address(1), key(number), now);
+        }
+        let (attempt, wait) = throttle.book(address(1), key(77_777), now);
+        assert_eq!(wait, LONGEST);
+        attempt.right();
+        assert_eq!(throttle.book(address(1), key(77_777), now).1, Duration::ZERO);
+    }
+
+    #[test]
+    fn right_keys_cost_their_address_nothing() {
+        let (throttle, now) = (Throttle::default(), Instant::now());
+        for number in 0..1_000 {
+            let (attempt, wait) = throttle.book(address(1), key(number), now);
+            assert!(wait.is_zero());
+            attempt.right();
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_has_a_bound() {
+        let (throttle, now) = (Throttle::default(), Instant::now());
+        for number in 0..50_000 {
+            throttle.book(address(number), key(number), now).0.right();
+            throttle.book(address(number), key(number + 1_000_000), now);
+        }
+        let known = throttle.known();
+        assert!(known.paid_at.len() <= MOST_ADDRESSES + 1 && known.right.len() <= MOST_KEYS);
+    }
+
+    #[test]
+    fn an_ipv6_network_is_one_address() {
+        let read = |text: &str| block(text.parse().expect("an address"));
+        assert_eq!(read("2001:db8:1:2:aaaa::1"), read("2001:db8:1:2:bbbb::2"));
+        assert_ne!(read("2001:db8:1:2::1"), read("2001:db8:1:3::1"));
+        assert_eq!(read("::ffff:192.0.2.1"), read("192.0.2.1"));
+    }
+}
