@@ -20,7 +20,7 @@ use crate::store::calls::commands::Command;
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Transfer {
     /// A number in E.164 form, or a `sip:` URI.
-    #[schema(value_type = String, example = "+12025550142")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550142")]
     to: PhoneNumber,
 }
 

@@ -6,12 +6,24 @@ use super::example::{error_example, example};
 
 const JSON: &str = "application/json";
 const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
+/// RFC 3339, section 5.6.
+const DATE_TIME: &str = "^[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))\
+    T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
 const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 
 /// Completes a document that has its paths and schemas.
 pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
-    spell_out_ids(&mut document["components"]["schemas"]);
+    spell_out_formats(&mut document["components"]["schemas"]);
+    let schemas = &mut document["components"]["schemas"];
+    describe_agents(&mut schemas["AgentConfig"]["properties"]);
+    let word = schemas["Fallback"]["properties"]["model"].clone();
+    for (of, list) in [("SttChoice", "keyterms"), ("Interruption", "backchannels")] {
+        let items = &mut schemas[of]["properties"][list]["items"];
+        for rule in ["minLength", "maxLength", "pattern"] {
+            items[rule] = word[rule].clone();
+        }
+    }
     require_what_answers_always_hold(document);
     let schemas = document["components"]["schemas"].clone();
     let links = links(document);
@@ -25,6 +37,13 @@ pub(super) fn complete(document: &mut Value) {
             }
         }
     }
+}
+
+/// What cannot be said where an agent's fields are.
+fn describe_agents(fields: &mut Value) {
+    fields["variables"]["propertyNames"] = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" });
+    fields["variables"]["maxProperties"] = json!(50);
+    fields["realtime"]["type"] = json!("null");
 }
 
 /// `List<T>` and `WithWarnings<T>` repeat the schema of `T`; they shall refer to it.
@@ -44,15 +63,18 @@ fn reference(name: &str) -> Value {
 }
 
 /// Formats are hints to many tools; a pattern is a rule.
-fn spell_out_ids(schema: &mut Value) {
+fn spell_out_formats(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            fields.values_mut().for_each(spell_out_ids);
-            if fields.get("format").is_some_and(|format| format == "uuid") {
-                fields.insert("pattern".to_owned(), UUID.into());
-            }
+            fields.values_mut().for_each(spell_out_formats);
+            let pattern = match fields.get("format").and_then(Value::as_str) {
+                Some("uuid") => UUID,
+                Some("date-time") => DATE_TIME,
+                _ => return,
+            };
+            fields.insert("pattern".to_owned(), pattern.into());
         }
-        Value::Array(items) => items.iter_mut().for_each(spell_out_ids),
+        Value::Array(items) => items.iter_mut().for_each(spell_out_formats),
         _ => {}
     }
 }
