@@ -129,7 +129,7 @@ pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sql
     Ok(ended.len())
 }
 
-fn body_without_words(body: &[u8]) -> Vec<u8> {
+pub(super) fn body_without_words(body: &[u8]) -> Vec<u8> {
     // We wrote it, so it is JSON; if it were not, nothing of it could stay.
     let mut body: Value = serde_json::from_slice(body).unwrap_or_default();
     if let Some(data) = body.get_mut("data") {
