@@ -8,6 +8,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::auth::LastUsed;
 use super::calls::Accept;
+use super::connections::Trials;
 use super::metrics;
 use crate::calls::Context;
 use crate::clock::Clock;
@@ -43,6 +44,9 @@ pub struct HttpState {
     /// Creates calls.
     #[from_ref(skip)]
     pub(super) acceptances: Gather<Accept>,
+    /// Tries connections.
+    #[from_ref(skip)]
+    pub(super) trials: Arc<Trials>,
     pub(super) metrics: PrometheusHandle,
 }
 
@@ -67,6 +71,7 @@ impl HttpState {
             calls: None,
             last_used: LastUsed::default(),
             draining: Draining::default(),
+            trials: Arc::default(),
             metrics: metrics::recorder(),
         }
     }
