@@ -119,6 +119,12 @@ impl Call {
         &self.phase
     }
 
+    /// Whether the talk goes on: its end is not decided, so what clients ask of it may be done.
+    #[must_use]
+    pub const fn is_in_conversation(&self) -> bool {
+        matches!(self.phase, Phase::InProgress { .. })
+    }
+
     /// Who placed the call.
     #[must_use]
     pub const fn direction(&self) -> Direction {

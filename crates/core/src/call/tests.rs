@@ -427,3 +427,13 @@ fn an_end_decided_by_a_dead_node_is_carried_out_as_decided() {
     assert_eq!(story.reason(), Some(EndReason::ApiHangup));
     assert_eq!(story.events[3..], [EventKind::CarrierHangup, EventKind::CallCompleted]);
 }
+
+#[test]
+fn nothing_is_asked_of_a_conversation_whose_end_is_decided() {
+    let late = Story::talking();
+    assert!(!Story::ringing().call.is_in_conversation() && late.call.is_in_conversation());
+    let late = late.then(6_000, CallInput::HangUpRequested);
+    assert_eq!((late.call.status(), late.call.is_in_conversation()), (Status::InProgress, false), "it only closes");
+    let left = Story::talking().taken_over().then(6_000, CallInput::Abandoned);
+    assert!(!left.call.is_in_conversation(), "it died with its node");
+}

@@ -13,6 +13,7 @@ impl Conversation {
         }
         if interrupt {
             self.fall_silent();
+            self.to_say.clear(); // It is said instead of everything before it.
         }
         self.to_say.push_back(text);
     }

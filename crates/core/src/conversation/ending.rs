@@ -120,6 +120,7 @@ impl Conversation {
             return;
         }
         self.fall_silent();
+        self.to_say.clear(); // It was meant for a person.
         self.greet_at = None;
         self.machine = Some(Machine { since: self.now, beeped: beep });
     }

@@ -390,7 +390,8 @@ impl Conversation {
         }));
     }
 
-    /// Stops the agent at once; what was heard is written down, the rest is forgotten.
+    /// Stops the agent at once; what was heard is written down, the rest is forgotten. What the API wanted said and has
+    /// not begun waits on: it was promised.
     fn fall_silent(&mut self) {
         self.cancel_model();
         if !self.mouth.is_idle() || self.overlap.is_some() {
@@ -401,7 +402,6 @@ impl Conversation {
         }
         self.overlap = None;
         self.answering = None;
-        self.to_say.clear();
     }
 
     fn is_due(&self, at: Option<Timestamp>) -> bool {

@@ -153,16 +153,17 @@ impl Setup {
         self.carriers.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// Tries what a connection is for, with its credentials, without ringing anybody. Secrets are not in what comes back.
-    pub async fn check(&self, row: &ConnectionRow, carries: bool) -> Vec<Check> {
+    /// Tries what a connection is for, with its credentials, without ringing anybody, within `deadline`. Secrets are not in
+    /// what comes back.
+    pub async fn check(&self, row: &ConnectionRow, carries: bool, deadline: Duration) -> Vec<Check> {
         let mut checks = if carries {
             vec![match self.carrier_of(row) {
-                Ok(carrier) => Check::of("carrier", verify(&*carrier)).await,
+                Ok(carrier) => Check::within(deadline, "carrier", verify(&*carrier)).await,
                 Err(words) => Check::failed("settings", words),
             }]
         } else {
             match self.providers.for_connection(row, &self.vault) {
-                Ok(provider) => check::provider(&provider).await,
+                Ok(provider) => check::provider(&provider, deadline).await,
                 Err(words) => vec![Check::failed("settings", format!("Connection {}: {words}", row.name))],
             }
         };

@@ -7,6 +7,8 @@ use reqwest::header::{ACCEPT, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
+use crate::clock;
+
 /// More than one request ever needs.
 const DEADLINE: Duration = Duration::from_secs(20);
 /// A followed call ends long before.
@@ -65,6 +67,18 @@ impl Api {
 
     pub(super) async fn create(&self, path: &str, body: Value) -> anyhow::Result<Value> {
         Ok(self.send(self.request(Method::POST, path).json(&body)).await?.json().await?)
+    }
+
+    /// As [`Api::create`], asked once more when no answer came: the service does it once.
+    pub(super) async fn create_once(&self, path: &str, body: Value) -> anyhow::Result<Value> {
+        let key = uuid::Builder::from_random_bytes(clock::random()).into_uuid().to_string();
+        let request = || self.request(Method::POST, path).header("Idempotency-Key", &key).json(&body);
+        let response = match self.send(request()).await {
+            Err(error) if error.is::<Refused>() => return Err(error),
+            Err(_) => self.send(request()).await?,
+            Ok(response) => response,
+        };
+        Ok(response.json().await?)
     }
 
     /// The id of what was made.

@@ -60,7 +60,7 @@ pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, Failure> {
     let key = key.ok_or_else(|| Failure::Usage(no_key.to_owned()))?;
     let api = Api::new(&url, key.trim()).map_err(|error| Failure::Usage(format!("--url: {error:#}")))?;
     let agent = agent_id(&api, &args.agent).await?;
-    let placed = api.create("/v1/calls", request(&args, &agent)).await.map_err(usage_if_invalid)?;
+    let placed = api.create_once("/v1/calls", request(&args, &agent)).await.map_err(usage_if_invalid)?;
     let id = placed["id"].as_str().context("the call has no id")?.to_owned();
     let screen = Screen::new(json);
     let interrupts = signal(SignalKind::interrupt())?;

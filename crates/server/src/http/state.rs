@@ -8,6 +8,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::auth::LastUsed;
 use super::calls::{Accept, Followers};
+use super::connections::Trials;
 use super::metrics;
 use super::throttle::Throttle;
 use crate::calls::Context;
@@ -48,6 +49,9 @@ pub struct HttpState {
     /// Creates calls.
     #[from_ref(skip)]
     pub(super) acceptances: Gather<Accept>,
+    /// Tries connections.
+    #[from_ref(skip)]
+    pub(super) trials: Arc<Trials>,
     pub(super) metrics: PrometheusHandle,
 }
 
@@ -74,6 +78,7 @@ impl HttpState {
             throttle: Throttle::default(),
             followers: Followers::default(),
             draining: Draining::default(),
+            trials: Arc::default(),
             metrics: metrics::recorder(),
         }
     }

@@ -47,12 +47,8 @@ impl Check {
         Self { name, ok: false, detail: detail.into(), duration_ms: 0 }
     }
 
-    /// Does `work` within [`DEADLINE`]; it says in a sentence what it found, or what is wrong.
-    pub async fn of(name: &'static str, work: impl Future<Output = Result<String, String>>) -> Self {
-        Self::within(DEADLINE, name, work).await
-    }
-
-    async fn within(
+    /// Does `work` within `deadline`; it says in a sentence what it found, or what is wrong.
+    pub async fn within(
         deadline: Duration,
         name: &'static str,
         work: impl Future<Output = Result<String, String>>,
@@ -67,23 +63,23 @@ impl Check {
     }
 }
 
-/// Tries everything that `provider` offers, all at the same time.
-pub async fn provider(provider: &Provider) -> Vec<Check> {
+/// Tries everything that `provider` offers, all at the same time, within `deadline`.
+pub async fn provider(provider: &Provider, deadline: Duration) -> Vec<Check> {
     let language_model = async {
         match provider.clone().llm() {
-            Ok(llm) => Some(Check::of("language_model", think(&*llm)).await),
+            Ok(llm) => Some(Check::within(deadline, "language_model", think(&*llm)).await),
             Err(_) => None,
         }
     };
     let speech_to_text = async {
         match provider.clone().stt() {
-            Ok(stt) => Some(Check::of("speech_to_text", hear(&*stt)).await),
+            Ok(stt) => Some(Check::within(deadline, "speech_to_text", hear(&*stt)).await),
             Err(_) => None,
         }
     };
     let text_to_speech = async {
         match provider.clone().tts() {
-            Ok(tts) => Some(Check::of("text_to_speech", speak(&*tts)).await),
+            Ok(tts) => Some(Check::within(deadline, "text_to_speech", speak(&*tts)).await),
             Err(_) => None,
         }
     };

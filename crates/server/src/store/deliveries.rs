@@ -8,7 +8,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use uuid::Uuid;
 
-use super::{Conn, Tx, chunks, on};
+use super::{Conn, Tx, chunks, on, retention};
 
 /// The words of `deliveries.state`.
 pub const STATES: [&str; 5] = ["pending", "sending", "succeeded", "failed", "canceled"];
@@ -142,13 +142,15 @@ pub async fn get(
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(webhook.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// The bytes that a delivery's attempts send.
+/// The bytes that a delivery's attempts send, without words that may no longer be kept.
 ///
 /// # Errors
 /// When the database fails or there is no such delivery.
 pub async fn body(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Result<Vec<u8>, sqlx::Error> {
-    const SQL: &str = "SELECT body FROM deliveries WHERE tenant_id = $1 AND id = $2";
-    on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_one(c).await)
+    const SQL: &str = "SELECT body, erase FROM deliveries WHERE tenant_id = $1 AND id = $2";
+    let (body, erase): (Vec<u8>, bool) =
+        on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_one(c).await)?;
+    Ok(if erase { retention::body_without_words(&body) } else { body })
 }
 
 /// Every attempt of a delivery, in their order.

@@ -1,7 +1,7 @@
 //! What is left of a call when its words may no longer be kept.
 //!
 //! Status, numbers, times, metadata, latency and usage stay: they are what is counted and paid for. Everything that holds
-//! words goes: transcript, summary, outcome, recording, variables and the texts that the call brought along, and their
+//! words goes: transcript, summary, outcome, error, recording, variables and the texts that the call brought along, and their
 //! copies in events, in finished deliveries with what receivers answered, and in a kept answer of `POST /v1/calls`.
 
 use serde_json::Value;
@@ -33,26 +33,31 @@ pub struct Expired {
 /// # Errors
 /// When the database fails.
 pub async fn erase_calls_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<Vec<Expired>, sqlx::Error> {
-    const SQLITE: &str = "SELECT id, tenant_id, created_at, request FROM calls \
+    const SQL: &str = "SELECT id, tenant_id, created_at, request FROM calls \
         WHERE retention_days IS NOT NULL AND erased_at IS NULL AND status IN ('completed', 'failed') \
         AND ended_at + retention_days * 86400000000 <= $1 LIMIT $2";
-    const POSTGRES: &str = "SELECT id, tenant_id, created_at, request FROM calls \
-        WHERE retention_days IS NOT NULL AND erased_at IS NULL AND status IN ('completed', 'failed') \
-        AND ended_at + retention_days * 86400000000 <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED";
-    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
-    let expired: Vec<Expired> = on!(tx, |c| sqlx::query_as(sql).bind(now.as_micros()).bind(BATCH).fetch_all(c).await)?;
+    let sql = locking(tx, SQL);
+    let expired: Vec<Expired> =
+        on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(now.as_micros()).bind(BATCH).fetch_all(c).await)?;
     for call in &expired {
         erase_call(tx, call, now).await?;
     }
     Ok(expired)
 }
 
+/// `sql`, taking only what nobody else is working on. On SQLite a transaction is alone anyway.
+fn locking(tx: &Tx, sql: &str) -> String {
+    let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
+    format!("{sql}{lock}")
+}
+
 async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), sqlx::Error> {
     const CALL: &str = "UPDATE calls SET summary = CASE WHEN summary IS NULL THEN NULL ELSE $2 END, outcome = NULL, \
-        recording = NULL, request = $3, erased_at = $4 WHERE id = $1";
+        error = CASE WHEN error IS NULL THEN NULL ELSE $2 END, recording = NULL, request = $3, erased_at = $4 WHERE id = $1";
     const LINES: &str = "DELETE FROM transcript_entries WHERE call_id = $1";
     const ANSWER: &str = "DELETE FROM idempotency_keys WHERE tenant_id = $1 AND created_at = $2 AND location = $3";
-    const DELIVERIES: &str = "UPDATE deliveries SET erase = TRUE WHERE call_id = $1 AND event = 'call.completed'";
+    const DELIVERIES: &str = "UPDATE deliveries SET erase = TRUE \
+        WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
     let request = Json(without_words(&call.request));
     on!(tx, |c| sqlx::query(CALL)
         .bind(call.id)
@@ -90,7 +95,7 @@ fn without_words(request: &CallRequest) -> CallRequest {
 }
 
 async fn erase_event(tx: &mut Tx, call: Uuid) -> Result<(), sqlx::Error> {
-    const TOLD: &str = "SELECT id, data FROM events WHERE call_id = $1 AND event = 'call.completed'";
+    const TOLD: &str = "SELECT id, data FROM events WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
     const TELL: &str = "UPDATE events SET data = $2 WHERE id = $1";
     let told: Vec<(Uuid, Json<Value>)> = on!(tx, |c| sqlx::query_as(TOLD).bind(call).fetch_all(c).await)?;
     for (id, Json(mut data)) in told {
@@ -100,11 +105,12 @@ async fn erase_event(tx: &mut Tx, call: Uuid) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Of the data of `call.completed`.
+/// Of the data of `call.completed` or `call.failed`; what is not there, or `null`, stays so.
 fn take_words_out(data: &mut Value) {
-    if let Some(data) = data.as_object_mut() {
-        data.insert("summary".to_owned(), WORDS_DELETED.into());
-        data.insert("outcome".to_owned(), Value::Null);
+    for (name, left) in [("summary", WORDS_DELETED.into()), ("error", WORDS_DELETED.into()), ("outcome", Value::Null)] {
+        if let Some(words) = data.get_mut(name).filter(|words| !words.is_null()) {
+            *words = left;
+        }
     }
 }
 
@@ -114,14 +120,13 @@ fn take_words_out(data: &mut Value) {
 /// # Errors
 /// When the database fails.
 pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sqlx::Error> {
-    const SQLITE: &str = "SELECT id, body FROM deliveries WHERE erase = TRUE \
+    const SQL: &str = "SELECT id, body FROM deliveries WHERE erase = TRUE \
         AND state IN ('succeeded', 'failed', 'canceled') LIMIT $1";
-    const POSTGRES: &str = "SELECT id, body FROM deliveries WHERE erase = TRUE \
-        AND state IN ('succeeded', 'failed', 'canceled') LIMIT $1 FOR UPDATE SKIP LOCKED";
     const BODY: &str = "UPDATE deliveries SET body = $2, erase = FALSE WHERE id = $1";
     const ANSWERS: &str = "UPDATE delivery_attempts SET response_excerpt = NULL WHERE delivery_id = $1";
-    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
-    let ended: Vec<(Uuid, Vec<u8>)> = on!(tx, |c| sqlx::query_as(sql).bind(BATCH).fetch_all(c).await)?;
+    let sql = locking(tx, SQL);
+    let ended: Vec<(Uuid, Vec<u8>)> =
+        on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(BATCH).fetch_all(c).await)?;
     for (id, body) in &ended {
         on!(tx, |c| sqlx::query(BODY).bind(id).bind(body_without_words(body)).execute(c).await.map(drop))?;
         on!(tx, |c| sqlx::query(ANSWERS).bind(id).execute(c).await.map(drop))?;
@@ -129,7 +134,7 @@ pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sql
     Ok(ended.len())
 }
 
-fn body_without_words(body: &[u8]) -> Vec<u8> {
+pub(super) fn body_without_words(body: &[u8]) -> Vec<u8> {
     // We wrote it, so it is JSON; if it were not, nothing of it could stay.
     let mut body: Value = serde_json::from_slice(body).unwrap_or_default();
     if let Some(data) = body.get_mut("data") {
@@ -151,4 +156,24 @@ pub async fn erased_for_housekeeping(conn: &mut Conn, calls: &[Uuid]) -> Result<
         }
         query.push(")").build_query_scalar().fetch_all(c).await
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_finished_call_is_told_without_its_words() {
+        let told = |data: Value| {
+            let body = body_without_words(json!({ "data": data }).to_string().as_bytes());
+            serde_json::from_slice::<Value>(&body).expect("JSON")["data"].take()
+        };
+        let completed = json!({ "summary": "Ana called.", "outcome": { "people": 4 }, "error": null, "turns": 2 });
+        let left = json!({ "summary": WORDS_DELETED, "outcome": null, "error": null, "turns": 2 });
+        assert_eq!(told(completed), left);
+        let failed = json!({ "error": "Cannot say: Ana.", "error_code": "provider_error" });
+        assert_eq!(told(failed), json!({ "error": WORDS_DELETED, "error_code": "provider_error" }));
+    }
 }

@@ -11,7 +11,7 @@ use switchhook_core::webhook::share::Standing;
 use switchhook_core::webhook::{EventFilter, SigningSecret};
 use uuid::Uuid;
 
-use super::{Conn, Tx, on};
+use super::{Conn, Dialect, Tx, on};
 use crate::vault::Vault;
 
 /// How long a replaced secret still signs beside its successor.
@@ -173,6 +173,19 @@ pub async fn update(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: WebhookId) -> Result<Option<WebhookRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2";
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+}
+
+/// As [`get`]; until the transaction ends nobody else changes it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn lock(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<Option<WebhookRow>, sqlx::Error> {
+    // On SQLite a transaction is alone anyway.
+    let sql = match tx.dialect() {
+        Dialect::Sqlite => "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2",
+        Dialect::Postgres => "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE",
+    };
+    on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
 /// A page of a tenant's endpoints, newest first, and one row more when there are more.

@@ -183,6 +183,11 @@ async fn bad_calls_are_refused_with_the_field_to_blame() {
     assert_eq!((status, shown["warnings"].as_array().map(Vec::len)), (StatusCode::OK, Some(1)), "{shown}");
     let (_, calls) = service.client.get("/v1/calls").await;
     assert_eq!(calls["data"], json!([]), "a dry run leaves nothing behind");
+    for (dry_run, status) in [(false, StatusCode::CREATED), (true, StatusCode::CONFLICT)] {
+        let body = json!({ "agent_id": agent.id, "to": "+12025550100", "dry_run": dry_run });
+        let request = service.client.request(Method::POST, "/v1/calls").header("Idempotency-Key", "used").json(&body);
+        assert_eq!(request.send().await.expect("an answer").status(), status, "dry run: {dry_run}");
+    }
     service.stop().await;
 }
 

@@ -86,6 +86,8 @@ async fn words_are_deleted_at_the_end_of_their_retention_and_the_rest_stays() {
     client
         .look_until(&format!("/v1/webhooks/{webhook}/deliveries"), |all| all["data"][0]["state"] == "succeeded")
         .await;
+    let again = redelivered(&service, &webhook, &mut receiver).await;
+    assert_eq!(again["summary"], json!(WORDS_DELETED), "also before the words of the finished delivery are deleted");
     assert_eq!(erase_after(&service, 49).await, 0, "the call itself was erased before");
     let later = redelivered(&service, &webhook, &mut receiver).await;
     assert_eq!((&later["summary"], &later["outcome"]), (&json!(WORDS_DELETED), &json!(null)), "{later}");

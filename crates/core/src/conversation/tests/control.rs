@@ -22,6 +22,7 @@ fn what_the_api_wants_said_waits_for_the_answer_and_is_remembered() {
 #[test]
 fn an_interruption_by_the_api_replaces_the_answer_but_talks_over_nobody() {
     let mut talk = Talk::with_answer(&quiet_agent(), "Yes, at ten.");
+    talk.until(3_400).tell(say("It will rain.", false)); // Nobody hears of it any more.
     talk.until(3_500).tell(say("Your taxi is here.", true));
     assert_eq!(talk.spoken().last(), Some(&(3_500, "Your taxi is here.")), "at once");
     talk.until(6_000);
@@ -35,6 +36,15 @@ fn an_interruption_by_the_api_replaces_the_answer_but_talks_over_nobody() {
     assert_eq!(texts(&talk), [""; 0], "the caller speaks");
     talk.caller_stops("Is there a table?").until(4_000).model_says("Yes.").until(8_000);
     assert_eq!(texts(&talk), ["Yes.", "Your taxi is here."]);
+}
+
+#[test]
+fn what_the_api_wants_said_outlives_an_interruption_by_the_caller() {
+    let mut talk = Talk::with_answer(&quiet_agent(), "We have a table at seven and another one at nine tonight.");
+    talk.until(3_500).tell(say("Your taxi is here.", false));
+    talk.until(4_000).caller_starts().until(4_300).partial("Not that");
+    talk.until(4_500).caller_stops("Not that late.").until(6_000).model_says("At six, then.").until(10_000);
+    assert_eq!(texts(&talk)[1..], ["At six, then.", "Your taxi is here."]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::store::calls::commands::{self, Command};
 use crate::talk;
 
 impl Runner {
-    /// Does what waits in the database. What could not be read waits on.
+    /// Does what waits in the database. What could not be read waits on; what comes after the end was decided stays undone.
     pub(super) async fn obey(&mut self) {
         let taken = match self.take_commands().await {
             Ok(taken) => taken,
@@ -19,12 +19,25 @@ impl Runner {
             }
         };
         for command in taken {
+            if !self.call.is_in_conversation() {
+                tracing::warn!("a command came after the end of the call was decided: it is not carried out");
+                continue;
+            }
             match command {
                 Command::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
                 Command::Dtmf { digits } => self.press(&digits),
                 Command::Transfer { to } => self.transfer(&to),
             }
         }
+    }
+
+    /// Starts a request to the carrier. It outlives the runner: what was accepted and taken once is not broken off halfway.
+    fn ask_carrier(&self, request: impl Future<Output = Outcome> + Send + 'static) {
+        let outcomes = self.outcomes.0.clone();
+        self.context.runners.spawn(async move {
+            // A runner that has gone needs no outcome.
+            let _ = outcomes.send(request.await);
+        });
     }
 
     async fn take_commands(&self) -> Result<Vec<Command>, sqlx::Error> {
@@ -46,7 +59,7 @@ impl Runner {
             return;
         }
         let keys = std::mem::take(&mut self.keys);
-        self.start(async move {
+        self.ask_carrier(async move {
             let in_sound = match tokio::time::timeout(CARRIER_ANSWER, carrier.send_dtmf(&leg, &keys)).await {
                 Ok(None) => Some(keys),
                 Ok(Some(Ok(()))) => None,
@@ -59,7 +72,7 @@ impl Runner {
                     None
                 }
             };
-            Some(Outcome::Keys { in_sound })
+            Outcome::Keys { in_sound }
         });
     }
 
@@ -69,7 +82,9 @@ impl Runner {
         if let Some(keys) = in_sound {
             self.talk.tell(talk::Command::Dtmf(keys));
         }
-        self.press_next();
+        if self.call.is_in_conversation() {
+            self.press_next();
+        }
     }
 
     /// Has the carrier pass the caller on, once at a time. The agent is silent until it has answered.
@@ -84,7 +99,7 @@ impl Runner {
             return;
         }
         self.talk.tell(talk::Command::TransferStarted);
-        self.start(async move {
+        self.ask_carrier(async move {
             let accepted = match tokio::time::timeout(CARRIER_ANSWER, carrier.transfer(&leg, &to)).await {
                 Ok(Ok(())) => true,
                 Ok(Err(error)) => {
@@ -96,7 +111,7 @@ impl Runner {
                     false
                 }
             };
-            Some(Outcome::Transfer { accepted })
+            Outcome::Transfer { accepted }
         });
     }
 

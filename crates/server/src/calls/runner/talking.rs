@@ -30,7 +30,7 @@ const WAITING: usize = 256;
 pub(super) struct Talk {
     notes: Option<mpsc::Receiver<Note>>,
     stage: Stage,
-    /// Everything that leaves the conversation goes through it.
+    /// Everything that leaves the conversation goes through it. It knows what the caller has pressed so far.
     redactor: Redactor,
 }
 
@@ -59,11 +59,10 @@ impl Talk {
 
     /// The next line of the transcript, or how the conversation ended by itself. Never, when nobody talks.
     pub(super) async fn next(&mut self) -> Happened {
-        let Self { notes, stage, redactor } = self;
         tokio::select! {
             biased;
-            line = next_line(notes) => Happened::Line(entry(line, redactor)),
-            report = report(stage) => {
+            line = next_line(&mut self.notes) => Happened::Line(self.entry(line)),
+            report = report(&mut self.stage) => {
                 self.stage = Stage::Ended(report.ok().map(Box::new));
                 Happened::Ended(self.end())
             }
@@ -90,7 +89,22 @@ impl Talk {
     /// A line that has been said and not been written.
     pub(super) fn line_at_hand(&mut self) -> Option<TranscriptEntry> {
         let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()?;
-        Some(entry(line, &self.redactor))
+        Some(self.entry(line))
+    }
+
+    /// What is written down of a line: agents repeat what they were told, keys included.
+    fn entry(&mut self, line: Line) -> TranscriptEntry {
+        if !line.by_agent {
+            self.redactor = std::mem::take(&mut self.redactor).knowing(pressed_in(&line.text));
+        }
+        TranscriptEntry {
+            role: if line.by_agent { "agent" } else { "caller" }.to_owned(),
+            text: self.redactor.text(&line.text),
+            start_ms: line.start_ms,
+            end_ms: line.end_ms,
+            interrupted: line.interrupted,
+            latency_ms: line.latency_ms,
+        }
     }
 
     /// Ends the conversation if it still runs, and says how it went.
@@ -215,17 +229,6 @@ fn extract(report: &Report) -> String {
     }
 }
 
-fn entry(line: Line, redactor: &Redactor) -> TranscriptEntry {
-    TranscriptEntry {
-        role: if line.by_agent { "agent" } else { "caller" }.to_owned(),
-        text: redactor.text(&line.text),
-        start_ms: line.start_ms,
-        end_ms: line.end_ms,
-        interrupted: line.interrupted,
-        latency_ms: line.latency_ms,
-    }
-}
-
 fn talk_end(end: &Ended, redactor: &Redactor) -> TalkEnd {
     let end = match end {
         Ended::By(end) => end,
@@ -251,5 +254,24 @@ pub(super) fn failed(failure: &Failure) -> TalkEnd {
             FailureCode::Pipeline => TalkFailure::PipelineError,
         },
         error: failure.words.clone().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchhook_core::privacy::Redact;
+
+    use super::*;
+
+    #[test]
+    fn keys_stay_out_of_the_transcript_also_where_the_agent_repeats_them() {
+        let mut talk = Talk { redactor: Redactor::new(&[Redact::Dtmf]), ..Talk::none() };
+        let mut written = |by_agent, text: &str| {
+            let text = text.to_owned();
+            talk.entry(Line { by_agent, text, start_ms: 0, end_ms: 0, interrupted: false, latency_ms: None }).text
+        };
+        assert_eq!(written(true, "Is it order 4711?"), "Is it order 4711?", "nobody has pressed it");
+        assert_eq!(written(false, "[keys] 4711"), "[keys] [dtmf]");
+        assert_eq!(written(true, "You typed 4711, right?"), "You typed [dtmf], right?");
     }
 }

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::connections::catalogue::{Kind, Provider};
 use crate::models::Models;
-use crate::providers::check::Check;
+use crate::providers::check::{Check, DEADLINE};
 use crate::providers::registry::Registry;
 use crate::store::connections::ConnectionRow;
 use crate::store::inspect::{self, Disabled, Schema};
@@ -155,7 +155,7 @@ async fn connection(setup: &Setup, tenant: &str, row: &ConnectionRow) -> Finding
         return Finding::warning(name, detail, "Nothing; calls with it fail as config_error until a later version.");
     }
     let carries = provider.is_some_and(|provider| provider.offers(Kind::Carrier));
-    let checks = setup.check(row, carries).await;
+    let checks = setup.check(row, carries, DEADLINE).await;
     let told = |ok: bool| {
         let told: Vec<_> =
             checks.iter().filter(|check| check.ok == ok).map(|check: &Check| check.detail.as_str()).collect();

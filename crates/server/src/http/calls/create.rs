@@ -230,7 +230,7 @@ pub(super) async fn create(
         Err(invalid) => return replay(&state, tenant, key, invalid).await,
     };
     if request.dry_run {
-        return dry_run(&state, tenant, plan, warnings).await;
+        return dry_run(&state, tenant, plan, warnings, key).await;
     }
     let patience = if key.is_some() { IN_FLIGHT } else { Duration::MAX };
     let wish = Wish { plan, warnings, key };
@@ -261,9 +261,22 @@ async fn replay(
 }
 
 /// What would become of the request, and nothing done.
-async fn dry_run(state: &HttpState, tenant: Tenant, plan: Plan, warnings: Vec<String>) -> Result<Response, ApiError> {
+async fn dry_run(
+    state: &HttpState,
+    tenant: Tenant,
+    plan: Plan,
+    warnings: Vec<String>,
+    key: Option<(IdempotencyKey, Fingerprint)>,
+) -> Result<Response, ApiError> {
     let now = state.clock.now();
-    let usage = accept::usage(&mut state.store.read().await?, tenant.id, &tenant.limits, now).await?;
+    let mut conn = state.store.read().await?;
+    if let Some((key, fingerprint)) = &key
+        && let Some(stored) = idempotency::get_all(&mut conn, tenant.id, &[key]).await?.first()
+    {
+        let same = stored.fingerprint == fingerprint.as_bytes();
+        return if same { Ok(answer(stored, true)) } else { Err(key_reused()) };
+    }
+    let usage = accept::usage(&mut conn, tenant.id, &tenant.limits, now).await?;
     quota::admit(&usage, &tenant.limits, now).map_err(over_quota)?;
     let resource = CallResource::from(plan.row(tenant.id, now));
     Ok((StatusCode::OK, Json(WithWarnings { resource, warnings })).into_response())

@@ -4,6 +4,8 @@ pub mod catalogue;
 mod change;
 mod test;
 
+pub use self::test::Trials;
+
 use std::collections::BTreeMap;
 
 use axum::Json;

@@ -1,11 +1,14 @@
 //! `POST /v1/connections/{id}/test`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use serde::Serialize;
 use switchhook_core::id::ConnectionId;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::catalogue::{Kind, Provider};
@@ -17,9 +20,25 @@ use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, NotFound};
 use crate::http::extract::PathId;
 use crate::models::Models;
-use crate::providers::check::Check;
+use crate::providers::check::{Check, DEADLINE};
 use crate::providers::registry::Registry;
 use crate::store::connections;
+
+/// Connections tried at once: the models of this machine take much memory each time.
+const AT_ONCE: usize = 2;
+
+/// What connections are tried with.
+pub struct Trials {
+    places: Semaphore,
+    /// On a node without calls, made when it is first needed.
+    setup: Mutex<Option<Arc<Setup>>>,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Self { places: Semaphore::new(AT_ONCE), setup: Mutex::default() }
+    }
+}
 
 /// How a test of a connection went.
 #[derive(Serialize, ToSchema)]
@@ -33,7 +52,8 @@ pub(super) struct ConnectionTest {
 /// Tries a connection for real, without ringing anybody.
 ///
 /// A carrier is asked whether it accepts the credentials; a language model answers a word, a recogniser hears one, a voice speaks
-/// one. That may cost a fraction of a cent. A failed check is no error of this request. It takes at most 15 seconds.
+/// one. That may cost a fraction of a cent. A failed check is no error of this request. It takes at most 15 seconds. A node
+/// tries two connections at once; others wait, and get a 503 when their 15 seconds are over.
 #[utoipa::path(
     post, path = "/connections/{id}/test", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
@@ -51,15 +71,28 @@ pub(super) async fn test(
     let found = connections::get(&mut state.store.read().await?, tenant.id, id).await?;
     let row = found.ok_or_else(missing)?;
     let carries = Provider::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier));
-    let checks = setup(&state)?.check(&row, carries).await;
+    let began = Instant::now();
+    let place = tokio::time::timeout(DEADLINE, state.trials.places.acquire()).await;
+    let _place = place.map_err(|_| busy())?.map_err(anyhow::Error::from)?;
+    let checks = setup(&state)?.check(&row, carries, DEADLINE.saturating_sub(began.elapsed())).await;
     Ok(Json(ConnectionTest { ok: checks.iter().all(|check| check.ok), checks }))
 }
 
-/// What calls are made with; a node without calls makes it for this once.
+fn busy() -> ApiError {
+    let detail = "Other connections are being tested. Test this one again in a moment.";
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(1)
+}
+
+/// What calls are made with; a node without calls has its own for tests.
 fn setup(state: &HttpState) -> Result<Arc<Setup>, ApiError> {
     if let Some(calls) = &state.calls {
         return Ok(calls.setup.clone());
     }
+    let mut kept = state.trials.setup.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(setup) = &*kept {
+        return Ok(setup.clone());
+    }
     let providers = Registry::new(&state.config, Models::new(&state.config.data_dir))?;
-    Ok(Arc::new(Setup::new(state.config.clone(), state.vault.clone(), providers, Simulator::new())))
+    let setup = Arc::new(Setup::new(state.config.clone(), state.vault.clone(), providers, Simulator::new()));
+    Ok(kept.insert(setup).clone())
 }

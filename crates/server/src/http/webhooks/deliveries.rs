@@ -20,6 +20,7 @@ use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use crate::http::extract::{Page, Params, PathId, PathIds};
 use crate::http::openapi;
+use crate::store::calls;
 use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewDelivery, STATES};
 use crate::store::webhooks::{self, WebhookRow};
 use crate::store::{Conn, Tx};
@@ -253,6 +254,10 @@ pub(super) async fn redeliver(
         tx.commit().await?;
         state.hints.webhooks.notify_one();
         return Ok(Json(DeliveryResource::from(row)).into_response());
+    }
+    if let Some(call) = row.call_id {
+        // Its words are not erased between the look at them and their copy.
+        calls::lock(&mut tx, tenant.id, CallId::from_uuid(call)).await?;
     }
     let old = deliveries::body(&mut tx, tenant.id, id).await?;
     let old: StoredBody<'_> = serde_json::from_slice(&old).map_err(anyhow::Error::from)?;

@@ -25,8 +25,8 @@ use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
 use super::extract::{self, Body, Page, Params, PathId, UnreadBody};
 use super::merge_patch;
 use crate::clock;
+use crate::store::deliveries as stored_deliveries;
 use crate::store::webhooks::{self, WebhookRow};
-use crate::store::{deliveries as stored_deliveries, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -224,17 +224,19 @@ async fn update(
     body: UnreadBody,
 ) -> Result<Json<WithWarnings<WebhookResource>>, ApiError> {
     let row = webhooks::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
-    let Body { value: request, warnings } = patched(&row, &body.bytes().await?)?;
-    let events = filter(request.events.as_deref())?;
+    let patch = body.bytes().await?;
+    let Body { value: request, warnings } = patched(&row, &patch)?;
+    filter(request.events.as_deref())?;
     if request.url != row.url {
         // A look-up may take long, so it is made before the transaction.
         target::check(&state.config, &request.url).await?;
     }
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
-    let mut row = webhooks::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    // It may have changed meanwhile, by another request or by its own failures: what the patch does not name stays so.
+    let Body { value: request, .. } = patched(&row, &patch)?;
+    row.events.0 = filter(request.events.as_deref())?;
     row.url = request.url;
-    row.events.0 = events;
     row.enable(request.enabled.unwrap_or(true));
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
     webhooks::update(&mut tx, &row).await?;
@@ -305,8 +307,7 @@ async fn rotate_secret(
     let now = state.clock.now();
     let secret = SigningSecret::generate(clock::random());
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Of two rotations at once each must see the other's secret.
-    let mut row = webhooks::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(missing)?; // Two at once see each other's secret.
     row.rotate(&state.vault, &secret, now);
     row.updated_at = merge_patch::newer(row.updated_at, now);
     webhooks::update(&mut tx, &row).await?;

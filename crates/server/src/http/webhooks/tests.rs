@@ -185,3 +185,26 @@ async fn a_test_delivery_is_listed_with_its_attempts_and_sent_again_as_a_new_one
         assert_eq!((status, text(&refused["code"])), (StatusCode::CONFLICT, "webhook_disabled"));
     }
 }
+
+#[tokio::test]
+async fn a_change_leaves_alone_what_happened_to_the_endpoint_meanwhile() {
+    for test in stores().await {
+        let tenant = tenant(&test.store, OwnLimits::default()).await;
+        let api = Api::new(&test, tenant).await;
+        let (_, _, made) = api.post("/v1/webhooks", json!({ "url": "https://8.8.8.8/hook" })).await;
+        let (id, path) = (text(&made["id"]), format!("/v1/webhooks/{}", text(&made["id"])));
+        let id = WebhookId::from_uuid(id.parse().expect("an id"));
+        let mut tx = test.store.begin().await.expect("a transaction");
+        let mut row = webhooks::lock(&mut tx, tenant, id).await.expect("read").expect("it was made");
+        row.enable(false);
+        webhooks::update(&mut tx, &row).await.expect("written");
+        let patch = json!({ "url": "https://8.8.4.4/hook" });
+        let mut changing = std::pin::pin!(api.send(Method::PATCH, &path, patch));
+        let waits = tokio::time::timeout(std::time::Duration::from_millis(300), &mut changing).await;
+        assert!(waits.is_err(), "{}: it waits for the other change", test.engine);
+        tx.commit().await.expect("committed");
+        let (status, _, changed) = changing.await;
+        assert_eq!((status.as_u16(), &changed["url"]), (200, &json!("https://8.8.4.4/hook")), "{changed}");
+        assert_eq!(changed["enabled"], json!(false), "{}: it was only disabled just now", test.engine);
+    }
+}
