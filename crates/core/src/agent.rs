@@ -131,14 +131,6 @@ pub struct SttChoice {
     pub connection_id: Option<ConnectionId>,
     /// The provider's model name.
     #[serde(default)]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(
-            min_length = 1,
-            max_length = 200,
-            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
-        )
-    )]
     pub model: Option<String>,
     /// Words the recogniser should expect.
     #[serde(default)]
@@ -159,14 +151,6 @@ pub struct LlmChoice {
     pub connection_id: Option<ConnectionId>,
     /// The provider's model name.
     #[serde(default)]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(
-            min_length = 1,
-            max_length = 200,
-            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
-        )
-    )]
     pub model: Option<String>,
     /// Sampling temperature, 0 to 2.
     #[serde(default)]
@@ -191,25 +175,9 @@ pub struct TtsChoice {
     pub connection_id: Option<ConnectionId>,
     /// The provider's voice name.
     #[serde(default)]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(
-            min_length = 1,
-            max_length = 200,
-            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
-        )
-    )]
     pub voice: Option<String>,
     /// The provider's model name.
     #[serde(default)]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(
-            min_length = 1,
-            max_length = 200,
-            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
-        )
-    )]
     pub model: Option<String>,
     /// Speaking rate, 0.5 to 2; 1 is the voice's own.
     #[serde(default)]
@@ -230,25 +198,9 @@ pub struct Fallback {
     pub connection_id: ConnectionId,
     /// The provider's model name.
     #[serde(default)]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(
-            min_length = 1,
-            max_length = 200,
-            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
-        )
-    )]
     pub model: Option<String>,
     /// The provider's voice name, for text to speech.
     #[serde(default)]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(
-            min_length = 1,
-            max_length = 200,
-            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
-        )
-    )]
     pub voice: Option<String>,
 }
 

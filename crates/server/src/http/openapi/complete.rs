@@ -15,15 +15,7 @@ const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
     spell_out_formats(&mut document["components"]["schemas"]);
-    let schemas = &mut document["components"]["schemas"];
-    describe_agents(&mut schemas["AgentConfig"]["properties"]);
-    let word = schemas["Fallback"]["properties"]["model"].clone();
-    for (of, list) in [("SttChoice", "keyterms"), ("Interruption", "backchannels")] {
-        let items = &mut schemas[of]["properties"][list]["items"];
-        for rule in ["minLength", "maxLength", "pattern"] {
-            items[rule] = word[rule].clone();
-        }
-    }
+    describe_agents(&mut document["components"]["schemas"]);
     require_what_answers_always_hold(document);
     let schemas = document["components"]["schemas"].clone();
     let links = links(document);
@@ -39,11 +31,27 @@ pub(super) fn complete(document: &mut Value) {
     }
 }
 
-/// What cannot be said where an agent's fields are.
-fn describe_agents(fields: &mut Value) {
+/// What cannot be said where an agent's fields are, or would have to be said at each of many.
+fn describe_agents(schemas: &mut Value) {
+    let fields = &mut schemas["AgentConfig"]["properties"];
     fields["variables"]["propertyNames"] = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" });
     fields["variables"]["maxProperties"] = json!(50);
     fields["realtime"]["type"] = json!("null");
+    for of in ["SttChoice", "LlmChoice", "TtsChoice", "Fallback"] {
+        for word in ["model", "voice"] {
+            schemas[of]["properties"].get_mut(word).map(describe_word);
+        }
+    }
+    for (of, words) in [("SttChoice", "keyterms"), ("Interruption", "backchannels")] {
+        describe_word(&mut schemas[of]["properties"][words]["items"]);
+    }
+}
+
+/// Some characters on one line, not only white space.
+fn describe_word(schema: &mut Value) {
+    schema["minLength"] = json!(1);
+    schema["maxLength"] = json!(200);
+    schema["pattern"] = json!(r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$");
 }
 
 /// `List<T>` and `WithWarnings<T>` repeat the schema of `T`; they shall refer to it.
