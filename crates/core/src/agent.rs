@@ -24,11 +24,14 @@ pub use validate::FieldError;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentConfig {
     /// What the language model is told about its job; `{{variable}}` is replaced by the call's variables.
-    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 100_000, pattern = r"\S"))]
     pub instructions: String,
     /// BCP 47 tag of the language spoken.
     #[serde(default = "default_language")]
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 35, example = "en-US"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(max_length = 35, pattern = "^[A-Za-z]{2,8}(-[0-9A-Za-z]{1,8})*$", example = "en-US")
+    )]
     pub language: String,
     /// How the conversation is opened.
     #[serde(default)]
@@ -66,6 +69,7 @@ pub struct AgentConfig {
     pub dtmf: Dtmf,
     /// Tools the model may call.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 32))]
     pub tools: Vec<Tool>,
     /// What is written down after the call.
     #[serde(default)]
@@ -127,12 +131,23 @@ pub struct SttChoice {
     pub connection_id: Option<ConnectionId>,
     /// The provider's model name.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            min_length = 1,
+            max_length = 200,
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+            example = "a-model"
+        )
+    )]
     pub model: Option<String>,
     /// Words the recogniser should expect.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Phrase>, max_items = 200))]
     pub keyterms: Vec<String>,
     /// Tried in order when this one fails.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
 }
 
@@ -145,6 +160,15 @@ pub struct LlmChoice {
     pub connection_id: Option<ConnectionId>,
     /// The provider's model name.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            min_length = 1,
+            max_length = 200,
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+            example = "a-model"
+        )
+    )]
     pub model: Option<String>,
     /// Sampling temperature, 0 to 2.
     #[serde(default)]
@@ -156,6 +180,7 @@ pub struct LlmChoice {
     pub max_tokens: Option<u32>,
     /// Tried in order when this one fails.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
 }
 
@@ -168,9 +193,27 @@ pub struct TtsChoice {
     pub connection_id: Option<ConnectionId>,
     /// The provider's voice name.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            min_length = 1,
+            max_length = 200,
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+            example = "a-voice"
+        )
+    )]
     pub voice: Option<String>,
     /// The provider's model name.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            min_length = 1,
+            max_length = 200,
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+            example = "a-model"
+        )
+    )]
     pub model: Option<String>,
     /// Speaking rate, 0.5 to 2; 1 is the voice's own.
     #[serde(default)]
@@ -178,8 +221,16 @@ pub struct TtsChoice {
     pub speed: Option<f32>,
     /// Tried in order when this one fails.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
 }
+
+/// A word or a few, on one line.
+#[cfg(feature = "openapi")]
+#[derive(utoipa::ToSchema)]
+#[schema(pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Harbor Table")]
+#[expect(dead_code, reason = "describes the entries of lists of words")]
+struct Phrase(String);
 
 /// A provider to try when the first one fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,9 +241,27 @@ pub struct Fallback {
     pub connection_id: ConnectionId,
     /// The provider's model name.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            min_length = 1,
+            max_length = 200,
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+            example = "a-model"
+        )
+    )]
     pub model: Option<String>,
     /// The provider's voice name, for text to speech.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            min_length = 1,
+            max_length = 200,
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+            example = "a-voice"
+        )
+    )]
     pub voice: Option<String>,
 }
 
@@ -231,6 +300,7 @@ pub struct Interruption {
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 20))]
     pub min_words: u32,
     /// Words that never interrupt by themselves.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Phrase>, max_items = 200))]
     pub backchannels: Vec<String>,
 }
 
@@ -329,6 +399,7 @@ pub struct Tool {
     pub kind: ToolKind,
     /// When the model should use it.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub description: Option<String>,
 }
 

@@ -14,8 +14,10 @@ pub struct Dtmf {
     #[cfg_attr(feature = "openapi", schema(pattern = "^[0-9*#A-D]$", example = "#"))]
     pub finish_on_key: Option<String>,
     /// Silence after a key that ends the input, in milliseconds, 500 to 20000.
+    #[cfg_attr(feature = "openapi", schema(minimum = 500, maximum = 20_000))]
     pub digit_timeout_ms: u32,
     /// So many keys are a whole input, 1 to 64.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 64))]
     pub max_digits: u32,
     /// Whether a key stops what the agent is saying, where the caller may interrupt it.
     pub interrupt: bool,

@@ -95,8 +95,9 @@ struct OverridesBody {
     #[schema(value_type = Option<GreetingShape>)]
     greeting: Option<GreetingOverride>,
     /// The whole instructions.
-    #[schema(max_length = 100_000)]
+    #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     instructions: Option<String>,
+    /// Some of the limits.
     limits: Option<LimitsOverride>,
 }
 
@@ -105,8 +106,10 @@ struct OverridesBody {
 #[schema(as = CallLimits)]
 struct LimitsOverride {
     /// The longest a call may last, in seconds.
+    #[schema(minimum = 10, maximum = 14_400)]
     max_duration_seconds: Option<u32>,
     /// How long it may ring, in seconds.
+    #[schema(minimum = 5, maximum = 120)]
     ring_timeout_seconds: Option<u32>,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct ConnectionTest {
 /// A carrier is asked whether it accepts the credentials; a language model answers a word, a recogniser hears one, a voice speaks
 /// one. That may cost a fraction of a cent. A failed check is no error of this request. It takes at most 15 seconds.
 #[utoipa::path(
-    post, path = "/connections/{id}/test", tag = "Connections",
+    post, path = "/connections/{id}/test", operation_id = "test_connection", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "What was tried and how it went", body = ConnectionTest),
