@@ -28,6 +28,7 @@ BEYOND_A_SCHEMA = [
     r"must not be less than min_silence_ms",  # two fields
     r"is required when on_machine is leave_message",
     r"is in the list already",  # two entries
+    r"must have words",  # which letters are, Unicode says
     # What is wrong with the host, port or user of a URL.
     r"must be an absolute URL",
     r"must have a host with a public name",

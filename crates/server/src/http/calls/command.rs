@@ -10,7 +10,7 @@ use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
-use crate::http::extract::{self, Body, JsonBytes};
+use crate::http::extract::{Body, UnreadBody};
 use crate::store::calls;
 use crate::store::calls::commands::{self, Command};
 
@@ -24,15 +24,10 @@ pub(super) trait Asks: DeserializeOwned {
 pub(super) type Answer = Result<Json<WithWarnings<CallResource>>, ApiError>;
 
 /// Takes a command down for the node that runs the call. What is wrong is found in the order 404, 413 or 422, 409.
-pub(super) async fn give<B: Asks>(
-    state: HttpState,
-    tenant: Tenant,
-    id: CallId,
-    body: Result<JsonBytes, ApiError>,
-) -> Answer {
+pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, body: UnreadBody) -> Answer {
     let missing = || ApiError::not_found("call");
     calls::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
-    let Body { value, warnings } = extract::parse::<B>(&body?.0)?;
+    let Body { value, warnings } = body.read::<B>().await?;
     let command = value.command().map_err(|error| ApiError::invalid_fields(vec![error]))?;
 
     let mut tx = state.store.begin().await?;

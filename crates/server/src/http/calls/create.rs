@@ -97,6 +97,7 @@ struct OverridesBody {
     /// The whole instructions.
     #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     instructions: Option<String>,
+    /// Some of the limits.
     limits: Option<LimitsOverride>,
 }
 

@@ -12,8 +12,8 @@ use super::command::{self, Answer, Asks};
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest, NotFound};
-use crate::http::extract::{JsonBytes, PathId};
+use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::extract::{PathId, UnreadBody};
 use crate::store::calls::commands::Command;
 
 const MAX_DIGITS: usize = 64;
@@ -44,7 +44,7 @@ impl Asks for SendDtmf {
 ///
 /// What the agent is saying waits while the tones are on the line.
 #[utoipa::path(
-    post, path = "/calls/{id}/dtmf", tag = "Calls", request_body = SendDtmf,
+    post, path = "/calls/{id}/dtmf", operation_id = "send_dtmf", tag = "Calls", request_body = SendDtmf,
     params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The call; the keys will be pressed", body = WithWarnings<CallResource>),
@@ -58,7 +58,7 @@ pub(super) async fn dtmf(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
-    body: Result<JsonBytes, ApiError>,
+    body: UnreadBody,
 ) -> Answer {
     command::give::<SendDtmf>(state, tenant, id, body).await
 }

@@ -11,8 +11,8 @@ use super::command::{self, Answer, Asks};
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest, NotFound};
-use crate::http::extract::{JsonBytes, PathId};
+use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::extract::{PathId, UnreadBody};
 use crate::store::calls::commands::Command;
 
 const MAX_TEXT: usize = 2_000;
@@ -46,7 +46,7 @@ impl Asks for Say {
 /// It is part of the conversation: the transcript shows it as far as it was heard, and the language model knows of it. An agent
 /// that is already saying goodbye says no more.
 #[utoipa::path(
-    post, path = "/calls/{id}/say", tag = "Calls", request_body = Say,
+    post, path = "/calls/{id}/say", operation_id = "say_in_call", tag = "Calls", request_body = Say,
     params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The call; the agent will say it", body = WithWarnings<CallResource>),
@@ -60,7 +60,7 @@ pub(super) async fn say(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
-    body: Result<JsonBytes, ApiError>,
+    body: UnreadBody,
 ) -> Answer {
     command::give::<Say>(state, tenant, id, body).await
 }

@@ -12,8 +12,8 @@ use super::command::{self, Answer, Asks};
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest, NotFound};
-use crate::http::extract::{JsonBytes, PathId};
+use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::extract::{PathId, UnreadBody};
 use crate::store::calls::commands::Command;
 
 /// Whom to pass the caller on to.
@@ -35,7 +35,7 @@ impl Asks for Transfer {
 /// The agent falls silent and the carrier is asked. When it agrees, the call ends as `completed` with `end_reason` `transferred`,
 /// and the line lives on without us. When it does not, the agent says so in a sentence and the conversation goes on.
 #[utoipa::path(
-    post, path = "/calls/{id}/transfer", tag = "Calls", request_body = Transfer,
+    post, path = "/calls/{id}/transfer", operation_id = "transfer_call", tag = "Calls", request_body = Transfer,
     params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The call; its carrier will be asked", body = WithWarnings<CallResource>),
@@ -49,7 +49,7 @@ pub(super) async fn transfer(
     State(state): State<HttpState>,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
-    body: Result<JsonBytes, ApiError>,
+    body: UnreadBody,
 ) -> Answer {
     command::give::<Transfer>(state, tenant, id, body).await
 }

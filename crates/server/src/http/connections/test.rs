@@ -55,7 +55,7 @@ pub(super) struct ConnectionTest {
 /// one. That may cost a fraction of a cent. A failed check is no error of this request. It takes at most 15 seconds. A node
 /// tries two connections at once; others wait, and get a 503 when their 15 seconds are over.
 #[utoipa::path(
-    post, path = "/connections/{id}/test", tag = "Connections",
+    post, path = "/connections/{id}/test", operation_id = "test_connection", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "What was tried and how it went", body = ConnectionTest),
