@@ -1,6 +1,6 @@
 //! The special-purpose address registries of IANA (RFC 6890), as they stood on 2026-07-18, and what they leave out.
 //!
-//! The two files are the registries unchanged. To bring them up to date, put
+//! The two files are the registries in the form that IANA publishes, from a public copy of that day. To bring them up to date, put
 //! <https://www.iana.org/assignments/iana-ipv4-special-registry/iana-ipv4-special-registry-1.csv> and
 //! <https://www.iana.org/assignments/iana-ipv6-special-registry/iana-ipv6-special-registry-1.csv> in their places, and
 //! the new blocks into the list that the tests keep of them.
