@@ -8,11 +8,19 @@ use super::balancer::Balancer;
 use super::{Cluster, tell, until, witness};
 use crate::crash::load::{Load, Nodes};
 use crate::harness::postgres::Stop;
+use crate::harness::{Client, PATIENCE};
 
 /// From the moment the database takes connections again.
 const BACK: Duration = Duration::from_secs(5);
-/// How long the load runs before a restart.
-const LOAD: Duration = Duration::from_secs(2);
+/// Calls between two restarts.
+const LOAD: u64 = 20;
+
+/// Waits until more calls have been accepted.
+async fn load_goes_on(client: &Client) {
+    let accepted = async || client.get("/v1/tenant").await.1["monthly_calls"]["used"].as_u64().unwrap_or_default();
+    let goal = accepted().await + LOAD;
+    until("more calls are accepted", PATIENCE, async || accepted().await >= goal).await;
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_is_lost() {
@@ -24,7 +32,7 @@ async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_
     let (witness, webhook) = witness(&client).await;
     let load = Load::start(5, &Nodes::of(vec![client.clone()]), &agent.id, 1);
     for how in [Stop::Immediate, Stop::Fast] {
-        tokio::time::sleep(LOAD).await;
+        load_goes_on(&client).await;
         tokio::task::block_in_place(|| cluster.server.restart(how));
         let took = until("every node serves again", BACK, async || {
             let mut served = true;
@@ -35,7 +43,7 @@ async fn the_database_is_restarted_under_load_and_nothing_that_was_acknowledged_
         });
         tell(&format!("back after {:.1?} ({how:?})", took.await));
     }
-    tokio::time::sleep(LOAD).await;
+    load_goes_on(&client).await;
     let served = load.finish().await;
     tell(&format!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
     assert_eq!((served.wrong, served.unanswered), (Vec::new(), 0));
