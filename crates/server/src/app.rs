@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::calls::setup::Setup;
 use crate::calls::{self, Context, Live};
+use crate::carrier::address::Addresses;
 use crate::carrier::simulator::Simulator;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
@@ -87,14 +88,16 @@ impl Service {
         if config.has_role(Role::Calls) {
             let providers = Registry::new(&config, models)?;
             let simulator = simulator(&config)?;
+            let addresses = Addresses::new(config.reached_at(service.address), &vault);
             service.speech = Some(providers.local_speech());
+            let setup = Setup::new(config.clone(), vault.clone(), providers, simulator, addresses)?;
             let context = Context {
                 store: for_calls,
                 leases: for_leases,
                 clock: clock.clone(),
                 config: config.clone(),
                 hints: hints.clone(),
-                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, simulator)),
+                setup: Arc::new(setup),
                 node: NodeId::new(clock.now(), clock::random()),
                 live: service.live.clone(),
                 runners: TaskTracker::new(),

@@ -110,7 +110,7 @@ impl Story {
 }
 
 fn accepted() -> CallInput {
-    CallInput::DialAccepted { carrier_call_id: "CA1".to_owned() }
+    CallInput::DialAccepted { carrier_call_id: "CA1".to_owned(), waits: Duration::ZERO }
 }
 
 fn hangup(cause: CarrierCause) -> CallInput {

@@ -12,8 +12,10 @@ use switchhook_core::agent::{AgentConfig, Fallback, ToolKind, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 
-use crate::carrier::Carrier;
+use crate::carrier::address::Addresses;
+use crate::carrier::rest::Rest;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
+use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
 use crate::providers::check::{self, Check};
 use crate::providers::registry::{Provider, Registry};
@@ -71,14 +73,31 @@ pub struct Setup {
     vault: Vault,
     providers: Registry,
     simulator: Simulator,
+    rest: Rest,
+    addresses: Addresses,
     carriers: Mutex<HashMap<(ConnectionId, i64), Arc<dyn Carrier>>>,
 }
 
 impl Setup {
     /// With nothing made yet.
+    ///
+    /// # Errors
+    /// When the client for requests to carriers cannot be made.
+    pub fn new(
+        config: Arc<Config>,
+        vault: Vault,
+        providers: Registry,
+        simulator: Simulator,
+        addresses: Addresses,
+    ) -> anyhow::Result<Self> {
+        let rest = Rest::new(&config)?;
+        Ok(Self { config, vault, providers, simulator, rest, addresses, carriers: Mutex::default() })
+    }
+
+    /// Where carriers reach this service.
     #[must_use]
-    pub fn new(config: Arc<Config>, vault: Vault, providers: Registry, simulator: Simulator) -> Self {
-        Self { config, vault, providers, simulator, carriers: Mutex::default() }
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
     }
 
     /// The phone network inside this process.
@@ -125,11 +144,18 @@ impl Setup {
         let row = connections::get(&mut store.read().await?, row.tenant(), id)
             .await?
             .ok_or_else(|| SetupError::config("The carrier connection of this call no longer exists."))?;
-        self.carrier_of(&row).map_err(SetupError::Config)
+        self.carrier_of(&row)
     }
 
     /// The carrier behind a connection.
-    fn carrier_of(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, String> {
+    ///
+    /// # Errors
+    /// When its settings or credentials are of no use.
+    pub fn carrier_of(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, SetupError> {
+        self.make_carrier(row).map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
+    }
+
+    fn make_carrier(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, String> {
         let id = ConnectionId::from_uuid(row.id);
         let key = (id, row.updated_at);
         if let Some(carrier) = self.kept(&key) {
@@ -138,10 +164,15 @@ impl Setup {
         let carrier: Arc<dyn Carrier> = match row.provider.as_str() {
             "simulator" => {
                 let settings = SimulatorSettings::parse(&Value::Object(row.settings.0.clone()))
-                    .map_err(|error| format!("Connection {}: {}: {}.", row.name, error.path, error.message))?;
+                    .map_err(|error| format!("{}: {}.", error.path, error.message))?;
                 Arc::new(self.simulator.with_settings(settings))
             }
-            other => return Err(format!("Connection {}: carrier {other} is not available yet.", row.name)),
+            other => {
+                let credentials =
+                    row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
+                let connection = Connection { rest: &self.rest, settings: &row.settings, credentials: &credentials };
+                real(other, &connection)?
+            }
         };
         let mut carriers = self.carriers.lock().unwrap_or_else(PoisonError::into_inner);
         carriers.retain(|(kept, _), _| *kept != id);
@@ -159,7 +190,7 @@ impl Setup {
         let mut checks = if carries {
             vec![match self.carrier_of(row) {
                 Ok(carrier) => Check::within(deadline, "carrier", verify(&*carrier)).await,
-                Err(words) => Check::failed("settings", words),
+                Err(words) => Check::failed("settings", words.to_string()),
             }]
         } else {
             match self.providers.for_connection(row, &self.vault) {
@@ -256,9 +287,14 @@ impl Setup {
     }
 }
 
+/// The adapter of a real carrier.
+fn real(provider: &str, _connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
+    Err(format!("carrier {provider} is not available yet."))
+}
+
 async fn verify(carrier: &dyn Carrier) -> Result<String, String> {
     match carrier.verify().await {
-        Ok(()) => Ok("It accepts the credentials.".to_owned()),
+        Ok(found) => Ok(found),
         Err(error) => Err(format!("{}.", error.words.trim_end_matches('.'))),
     }
 }

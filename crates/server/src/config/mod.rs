@@ -136,6 +136,12 @@ impl Config {
         }
     }
 
+    /// What carriers are told: the configured address, or else where the service `listens`.
+    #[must_use]
+    pub fn reached_at(&self, listens: SocketAddr) -> String {
+        self.public_url.clone().unwrap_or_else(|| format!("http://{listens}"))
+    }
+
     /// Whether this node does that.
     #[must_use]
     pub fn has_role(&self, role: Role) -> bool {

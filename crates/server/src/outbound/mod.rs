@@ -154,7 +154,8 @@ async fn beginning(response: &mut Response) -> String {
 }
 
 /// The words of the error at the bottom, such as `Connection refused`.
-fn innermost(error: &dyn std::error::Error) -> String {
+#[must_use]
+pub fn innermost(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error).to_string()
 }
 

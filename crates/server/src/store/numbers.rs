@@ -1,7 +1,7 @@
 //! Phone numbers of tenants, each at one carrier connection.
 
 use sqlx::{FromRow, QueryBuilder};
-use switchhook_core::id::{NumberId, TenantId};
+use switchhook_core::id::{ConnectionId, NumberId, TenantId};
 use uuid::Uuid;
 
 use super::{Conn, Tx, on};
@@ -78,6 +78,19 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: NumberId) -> Result<Opti
 pub async fn by_number(conn: &mut Conn, tenant: TenantId, number: &str) -> Result<Vec<NumberRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM numbers WHERE tenant_id = $1 AND number = $2 ORDER BY id";
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(number).fetch_all(c).await)
+}
+
+/// The number of a connection that its carrier says is called: the token of the connection's address has shown that it may.
+///
+/// # Errors
+/// When the database fails.
+pub async fn of_connection(
+    conn: &mut Conn,
+    connection: ConnectionId,
+    number: &str,
+) -> Result<Option<NumberRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM numbers WHERE connection_id = $1 AND number = $2";
+    on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(number).fetch_optional(c).await)
 }
 
 /// Up to `limit` of a tenant's numbers in connections of these `providers`, oldest first.

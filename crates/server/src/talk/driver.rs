@@ -247,6 +247,7 @@ impl Driver {
                 self.dialer.press(&digits);
                 Input::KeysStarted
             }
+            Command::Machine { greeting_ended } => Input::MachineDetected { beep: greeting_ended },
             Command::TransferStarted => Input::TransferStarted,
             Command::TransferRefused => Input::TransferRefused,
         }
@@ -349,8 +350,7 @@ impl Driver {
     /// The agent's sound to the line, and both sides to the recording.
     fn sound_out(&mut self, sound: Option<AgentAudio>) {
         if let Some(frame) = &sound {
-            let bytes = self.media.law.encode_frame(&frame.0);
-            self.send(ToCarrier::Audio(bytes::Bytes::copy_from_slice(&bytes)));
+            self.send(ToCarrier::Audio(*frame));
         }
         if let Some(recorder) = &mut self.recorder {
             let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(Frame::silence()));
@@ -369,10 +369,7 @@ impl Driver {
     /// Something from the line; nothing more comes when it is gone.
     fn frame_in(&mut self, message: Option<FromCarrier>) -> Inputs {
         match message {
-            Some(FromCarrier::Audio(bytes)) => match self.media.law.decode_frame(&bytes) {
-                Ok(frame) => self.caller(CallerAudio(frame)),
-                Err(_) => Inputs::new(), // A frame of the wrong length carries nothing that could be heard.
-            },
+            Some(FromCarrier::Audio(frame)) => self.caller(frame),
             Some(FromCarrier::Dtmf(digit)) => vec![Input::Dtmf { digit }],
             Some(FromCarrier::MarkPlayed(_)) => Inputs::new(),
             None => {

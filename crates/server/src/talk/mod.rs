@@ -43,6 +43,11 @@ pub enum Command {
     },
     /// Send the tones of these keys; `w` is a pause.
     Dtmf(String),
+    /// The carrier says that a machine answered, and whether its greeting is over.
+    Machine {
+        /// Whether a message can be left now.
+        greeting_ended: bool,
+    },
     /// Fall silent: the carrier is asked to pass the caller on.
     TransferStarted,
     /// It did not: go on.

@@ -1,24 +1,31 @@
-//! What clients ask of the running conversation: taken from the database once, and done once or not at all.
+//! What clients ask of the running conversation, and what the carrier told another node: taken from the database once, and
+//! done once or not at all.
 
 use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
 use switchhook_core::phone_number::PhoneNumber;
 
 use super::acts::CARRIER_ANSWER;
-use super::{Outcome, Runner};
+use super::{Outcome, Runner, Stopped};
 use crate::store::calls::commands::{self, Command};
 use crate::talk;
 
 impl Runner {
     /// Does what waits in the database. What could not be read waits on; what comes after the end was decided stays undone.
-    pub(super) async fn obey(&mut self) {
+    pub(super) async fn obey(&mut self) -> Result<(), Stopped> {
         let taken = match self.take_commands().await {
             Ok(taken) => taken,
             Err(error) => {
                 tracing::warn!(%error, "commands to this call could not be taken; trying again");
-                return;
+                return Ok(());
             }
         };
         for command in taken {
+            if let Command::Told { told } = command {
+                if let Some(input) = self.told(told) {
+                    self.handle(input).await?;
+                }
+                continue;
+            }
             if !self.call.is_in_conversation() {
                 tracing::warn!("a command came after the end of the call was decided: it is not carried out");
                 continue;
@@ -27,8 +34,10 @@ impl Runner {
                 Command::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
                 Command::Dtmf { digits } => self.press(&digits),
                 Command::Transfer { to } => self.transfer(&to),
+                Command::Told { .. } => {}
             }
         }
+        Ok(())
     }
 
     /// Starts a request to the carrier. It outlives the runner: what was accepted and taken once is not broken off halfway.

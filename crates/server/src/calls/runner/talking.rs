@@ -32,6 +32,8 @@ pub(super) struct Talk {
     stage: Stage,
     /// Everything that leaves the conversation goes through it. It knows what the caller has pressed so far.
     redactor: Redactor,
+    /// Whether a machine answered before the conversation began, and whether its greeting was over.
+    machine: Option<bool>,
 }
 
 /// What came of the conversation.
@@ -50,7 +52,7 @@ enum Stage {
 
 impl Talk {
     pub(super) fn none() -> Self {
-        Self { notes: None, stage: Stage::NotBegun, redactor: Redactor::default() }
+        Self { notes: None, stage: Stage::NotBegun, redactor: Redactor::default(), machine: None }
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -83,6 +85,14 @@ impl Talk {
             && commands.try_send(command).is_err()
         {
             tracing::warn!("a conversation that is ending, or is told too much at once, did not hear a command");
+        }
+    }
+
+    /// A machine answered. Told before the conversation begins, it is told again then.
+    pub(super) fn machine(&mut self, greeting_ended: bool) {
+        match self.stage {
+            Stage::NotBegun => self.machine = Some(greeting_ended),
+            _ => self.tell(Command::Machine { greeting_ended }),
         }
     }
 
@@ -148,7 +158,11 @@ impl Runner {
         let (notes, written) = mpsc::channel(WAITING);
         let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes)));
         let redactor = self.plan.as_ref().map_or_else(|_| Redactor::default(), |plan| redactor_of(plan));
-        self.talk = Talk { notes: Some(written), stage: Stage::Running { commands, task }, redactor };
+        let machine = self.talk.machine.take();
+        self.talk = Talk { notes: Some(written), stage: Stage::Running { commands, task }, redactor, machine: None };
+        if let Some(greeting_ended) = machine {
+            self.talk.machine(greeting_ended);
+        }
     }
 
     pub(super) fn stop_talk(&mut self) {

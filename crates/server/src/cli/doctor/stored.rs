@@ -11,6 +11,7 @@ use url::Url;
 
 use super::Finding;
 use crate::calls::setup::Setup;
+use crate::carrier::address::Addresses;
 use crate::carrier::simulator::Simulator;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -141,7 +142,8 @@ async fn try_tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) 
 
 async fn tried(config: &Arc<Config>, vault: Vault, rows: Vec<(String, ConnectionRow)>) -> anyhow::Result<Vec<Finding>> {
     let providers = Registry::new(config, Models::new(&config.data_dir))?;
-    let setup = Setup::new(config.clone(), vault, providers, Simulator::new());
+    let addresses = Addresses::new(config.reached_at(config.listen), &vault);
+    let setup = Setup::new(config.clone(), vault, providers, Simulator::new(), addresses)?;
     let setup = &setup;
     let tries = rows.into_iter().map(|(tenant, row)| async move { connection(setup, &tenant, &row).await });
     Ok(stream::iter(tries).buffered(AT_ONCE).collect().await)

@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use super::catalogue::{Kind, Provider};
 use super::missing;
 use crate::calls::setup::Setup;
+use crate::carrier::address::Addresses;
 use crate::carrier::simulator::Simulator;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
@@ -93,6 +94,8 @@ fn setup(state: &HttpState) -> Result<Arc<Setup>, ApiError> {
         return Ok(setup.clone());
     }
     let providers = Registry::new(&state.config, Models::new(&state.config.data_dir))?;
-    let setup = Arc::new(Setup::new(state.config.clone(), state.vault.clone(), providers, Simulator::new()));
+    let addresses = Addresses::new(state.config.reached_at(state.config.listen), &state.vault);
+    let setup = Setup::new(state.config.clone(), state.vault.clone(), providers, Simulator::new(), addresses)?;
+    let setup = Arc::new(setup);
     Ok(kept.insert(setup).clone())
 }
