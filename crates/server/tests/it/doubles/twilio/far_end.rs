@@ -40,7 +40,8 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) fn new(character: FarEnd) -> Self {
-        let lines = if matches!(character, FarEnd::Diner) { &["name", "day", "time", "people", "yes"][..] } else { &[] };
+        let lines =
+            if matches!(character, FarEnd::Diner) { &["name", "day", "time", "people", "yes"][..] } else { &[] };
         let keys = if let FarEnd::Presses(keys) = character { keys } else { "" };
         Self {
             character,

@@ -8,10 +8,10 @@ use tokio::time::sleep;
 use super::network::{Network, Record, now};
 use super::placing::{Amd, Placed};
 use super::script::{Fate, MediaFate, Script};
+use super::signature;
 use super::stream::{self, Over};
 use super::teller::{self, Teller};
 use super::twiml::Verb;
-use super::signature;
 
 /// How long it takes to tell a machine from a person.
 const TELLS_APART: Duration = Duration::from_millis(400);

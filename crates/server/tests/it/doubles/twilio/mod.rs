@@ -22,6 +22,7 @@ mod twiml;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::header::CONTENT_TYPE;
@@ -165,7 +166,8 @@ impl TwilioDouble {
         let answer = answer.expect("the service answers");
         let status = answer.status();
         let kind = answer.headers().get(CONTENT_TYPE).map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
-        let is_xml = kind.as_ref().is_some_and(|kind| kind.starts_with("text/xml") || kind.starts_with("application/xml"));
+        let is_xml =
+            kind.as_ref().is_some_and(|kind| kind.starts_with("text/xml") || kind.starts_with("application/xml"));
         if status == StatusCode::OK && !is_xml {
             self.network.complaints.add(format!("12300: a document of type {kind:?}"));
         }
@@ -181,6 +183,23 @@ impl TwilioDouble {
     /// Complaints that the test has caused on purpose.
     pub(crate) fn complaints(&self) -> Vec<String> {
         self.network.complaints.take()
+    }
+
+    /// There was a call to this number a minute ago.
+    pub(crate) fn remember_a_call_to(&self, number: &str) {
+        let mut record = self.network.new_record(OWN, number, "completed");
+        record.created -= Duration::from_secs(60);
+        self.network.with(|state| state.calls.push(record));
+    }
+
+    /// Posts a report with this signature, or with none.
+    pub(crate) async fn report(&self, url: &str, signature: Option<&str>, fields: &[(String, String)]) -> Answered {
+        let mut request = self.network.http.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        if let Some(signature) = signature {
+            request = request.header(self.network.flavour.signature_header(), signature);
+        }
+        let answer = request.body(form::Form::encode(fields)).send().await.expect("the service answers");
+        Answered { status: answer.status(), body: answer.text().await.unwrap_or_default(), call: String::new() }
     }
 
     /// What every report about this call says.

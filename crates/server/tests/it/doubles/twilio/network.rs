@@ -70,6 +70,8 @@ pub(crate) struct Record {
     pub(crate) awaits_end: Option<bool>,
     /// The status that we set.
     pub(crate) ended_by_us: Option<String>,
+    /// How often we asked for its end, also when it was over.
+    pub(crate) asked_to_end: u32,
     /// Whom we passed it on to.
     pub(crate) dialled: Option<String>,
     /// Keys that were heard in the sound that we sent.
@@ -158,6 +160,7 @@ impl Network {
             timeout: Duration::from_secs(60),
             awaits_end: None,
             ended_by_us: None,
+            asked_to_end: 0,
             dialled: None,
             keys: String::new(),
             played: 0,

@@ -198,7 +198,10 @@ fn requests_that_the_vendor_would_refuse_are_refused_with_its_code() {
         read(Flavour::Twilio, &Form(fields), |number| number == "+12025550199")
     };
     let placed = read_with("Timeout", &["20"]).expect("it is good");
-    assert_eq!((placed.events, placed.timeout), (vec!["ringing".to_owned(), "completed".to_owned()], Duration::from_secs(20)));
+    assert_eq!(
+        (placed.events, placed.timeout),
+        (vec!["ringing".to_owned(), "completed".to_owned()], Duration::from_secs(20))
+    );
     let long = format!("<Response><!--{}--></Response>", "x".repeat(LONGEST));
     let table: [(&str, &[&str], u32); 15] = [
         ("To", &[], 21201),

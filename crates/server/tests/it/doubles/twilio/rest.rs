@@ -50,7 +50,8 @@ fn refuse(network: &Network, refusal: &Refusal) -> Response {
 fn admit(network: &Network, headers: &HeaderMap, account: &str) -> Result<(), Box<Response>> {
     let flavour = network.flavour;
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let known = |(user, secret): &(&str, &str)| given == format!("Basic {}", STANDARD.encode(format!("{user}:{secret}")));
+    let known =
+        |(user, secret): &(&str, &str)| given == format!("Basic {}", STANDARD.encode(format!("{user}:{secret}")));
     if !flavour.secrets().iter().any(known) {
         return Err(Box::new(records::refusal(flavour, 401, 20003, "Authenticate")));
     }
@@ -206,6 +207,7 @@ async fn update(
     let changed = sid(&network, &call, "CA").and_then(|sid| {
         let order = order(&network, &form(&headers, &body)?)?;
         let not_found = Refusal { status: 404, code: 20404, words: format!("no call {sid}"), is_mistake: false };
+        network.change(sid, |record| record.asked_to_end += u32::from(matches!(order, Order::End)));
         let record = network.record(sid).ok_or(not_found)?;
         if record.is_over() {
             let code = if network.flavour == Flavour::Twilio { 21220 } else { 10000 };
@@ -266,7 +268,8 @@ async fn set_number(
     }
     let changed = sid(&network, &number, "PN").and_then(|sid| {
         let form = form(&headers, &body)?;
-        let known = ["VoiceUrl", "VoiceMethod", "StatusCallback", "StatusCallbackMethod"];
+        let known =
+            ["VoiceUrl", "VoiceMethod", "StatusCallback", "StatusCallbackMethod", "VoiceApplicationSid", "TrunkSid"];
         if let Some(unknown) = form.unknown(&known) {
             return Err(mistake(0, format!("a number has no {unknown}")));
         }

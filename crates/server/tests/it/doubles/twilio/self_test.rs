@@ -42,7 +42,8 @@ impl Customer {
         let (sender, streams) = mpsc::channel(4);
         let shared = Shared { base: base.clone(), reports: Arc::default(), streams: sender };
         let reports = shared.reports.clone();
-        let router = Router::new().route("/status", post(take_report)).route("/media", get(take_sound)).with_state(shared);
+        let router =
+            Router::new().route("/status", post(take_report)).route("/media", get(take_sound)).with_state(shared);
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { base, reports, streams }
     }

@@ -111,7 +111,8 @@ impl Talk {
         if leg.script.media == MediaFate::NeverStarts {
             return;
         }
-        let call = if leg.script.media == MediaFate::OtherCall { self.flavour.id(Prefix::Call) } else { leg.sid.clone() };
+        let call =
+            if leg.script.media == MediaFate::OtherCall { self.flavour.id(Prefix::Call) } else { leg.sid.clone() };
         let mut parameters: Vec<_> = wanted.parameters.clone();
         if leg.script.media == MediaFate::OtherToken {
             parameters.iter_mut().for_each(|(_, value)| *value = "0".repeat(value.len()));
@@ -236,7 +237,8 @@ impl Talk {
             Some("mark") => {
                 fields(&message, &["event", "streamSid", "mark"])?;
                 fields(&message["mark"], &["name"])?;
-                let name = message["mark"]["name"].as_str().filter(|name| !name.is_empty()).ok_or("a mark without name")?;
+                let name =
+                    message["mark"]["name"].as_str().filter(|name| !name.is_empty()).ok_or("a mark without name")?;
                 self.playout.mark(name.to_owned());
             }
             Some("clear") => {

@@ -121,8 +121,17 @@ fn parameter(node: Node<'_, '_>) -> Result<(String, String), String> {
 }
 
 fn dial(node: Node<'_, '_>) -> Result<Verb, String> {
-    let known =
-        ["action", "method", "timeout", "timeLimit", "callerId", "answerOnBridge", "record", "hangupOnStar", "referUrl"];
+    let known = [
+        "action",
+        "method",
+        "timeout",
+        "timeLimit",
+        "callerId",
+        "answerOnBridge",
+        "record",
+        "hangupOnStar",
+        "referUrl",
+    ];
     attributes(node, &known)?;
     let callees: Vec<_> = node.children().filter(Node::is_element).collect();
     let [callee] = callees[..] else { return Err(format!("12200: Dial has {} callees", callees.len())) };
