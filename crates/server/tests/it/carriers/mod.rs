@@ -112,7 +112,7 @@ impl Stage {
 async fn set_up(client: &Client, double: &TwilioDouble, changes: Value) -> Set {
     let scripted = client.create("/v1/connections", json!({ "name": "scripted", "provider": "scripted" })).await;
     let carrier = client.create("/v1/connections", double.connection()).await;
-    assert_eq!(carrier["warnings"], json!([]), "{carrier}");
+    assert!(carrier["warnings"].is_null(), "{carrier}");
     let by = json!({ "connection_id": scripted["id"] });
     let mut agent = json!({
         "name": "Ava", "instructions": "Book a table.", "stt": by, "llm": by, "tts": by,

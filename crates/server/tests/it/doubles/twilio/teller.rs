@@ -92,8 +92,8 @@ async fn post_all(network: Network, url: String, mut waiting: mpsc::UnboundedRec
             },
         }
     }
-    for fields in held.into_iter().chain(sent) {
-        report(&network, &url, &fields).await;
+    for fields in held.iter().chain(&held).chain(&sent) {
+        report(&network, &url, fields).await;
     }
 }
 
