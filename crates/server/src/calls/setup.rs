@@ -15,6 +15,7 @@ use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use crate::carrier::address::Addresses;
 use crate::carrier::rest::Rest;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
+use crate::carrier::twilio::{self, Flavour};
 use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
 use crate::providers::check::{self, Check};
@@ -288,8 +289,12 @@ impl Setup {
 }
 
 /// The adapter of a real carrier.
-fn real(provider: &str, _connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
-    Err(format!("carrier {provider} is not available yet."))
+fn real(provider: &str, connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
+    match provider {
+        "twilio" => twilio::connect(Flavour::Twilio, connection),
+        "signalwire" => twilio::connect(Flavour::SignalWire, connection),
+        other => Err(format!("carrier {other} is not available yet.")),
+    }
 }
 
 async fn verify(carrier: &dyn Carrier) -> Result<String, String> {

@@ -13,6 +13,7 @@ pub mod callback;
 pub mod rest;
 pub mod simulator;
 pub mod stream;
+pub mod twilio;
 
 use std::time::Duration;
 

@@ -65,8 +65,8 @@ const fn planned(name: &'static str, kinds: &'static [Kind], required: &'static 
 /// Every provider, carriers first.
 pub const PROVIDERS: &[Provider] = &[
     usable("simulator", &[Kind::Carrier], &[]),
-    planned("twilio", &[Kind::Carrier], &["account_sid", "auth_token"]),
-    planned("signalwire", &[Kind::Carrier], &[]),
+    usable("twilio", &[Kind::Carrier], &["account_sid", "auth_token"]),
+    usable("signalwire", &[Kind::Carrier], &["project_id", "api_token", "signing_key"]),
     planned("telnyx", &[Kind::Carrier], &[]),
     planned("plivo", &[Kind::Carrier], &[]),
     planned("vonage", &[Kind::Carrier], &[]),
