@@ -108,6 +108,16 @@ impl Provider {
         }
     }
 
+    /// The last segment of the address to which its numbers' calls are to be sent; nothing where nothing is to be set.
+    #[must_use]
+    pub fn inbound_topic(&self) -> Option<&'static str> {
+        match self.name {
+            "twilio" | "signalwire" => Some("voice"),
+            "telnyx" => Some("events"),
+            _ => None,
+        }
+    }
+
     /// Whether it offers this.
     #[must_use]
     pub fn offers(&self, kind: Kind) -> bool {
