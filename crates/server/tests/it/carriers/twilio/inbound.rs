@@ -42,7 +42,8 @@ async fn a_caller_without_a_number_who_hangs_up_is_told_of_too() {
     let stage = Stage::new(Flavour::Twilio).await;
     let voice = stage.answer_calls().await;
     stage.double.script("anonymous", Script::with(FarEnd::HangsUpAfter(Duration::from_millis(800))));
-    stage.double.call_in(&voice, "anonymous", OWN).await;
+    let answered = stage.double.call_in(&voice, "anonymous", OWN).await;
+    assert_eq!(answered.status, StatusCode::OK, "{answered:?}");
     let call = text(&calls(&stage).await[0]["id"]);
     let ended = stage.client().wait_for_end(&call).await;
     assert_eq!((&ended["end_reason"], &ended["from"]), (&json!("caller_hangup"), &json!("anonymous")), "{ended}");
