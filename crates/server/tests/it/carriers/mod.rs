@@ -78,18 +78,12 @@ impl Stage {
         self.client().get(&format!("/v1/calls/{call}")).await.1
     }
 
-    /// Has the agent answer the account's number.
-    async fn answer_calls(&self) {
-        let path = format!("/v1/numbers/{}", self.set.number);
-        let (status, changed) = self.client().patch(&path, json!({ "inbound_agent_id": self.set.agent.id })).await;
-        assert_eq!(status, StatusCode::OK, "{changed}");
-    }
-
-    /// Where calls are announced.
-    fn voice_url(&self) -> String {
-        self.addresses()
-            .for_connection(self.double.flavour().provider(), self.set.connection.parse().expect("an id"))
-            .report("voice")
+    /// Has the agent answer the account's number, and the carrier send its calls here; where it sends them.
+    async fn answer_calls(&self) -> String {
+        let change = json!({ "inbound_agent_id": self.set.agent.id, "configure_carrier": true });
+        let (status, changed) = self.client().patch(&format!("/v1/numbers/{}", self.set.number), change).await;
+        assert_eq!((status, &changed["warnings"]), (StatusCode::OK, &Value::Null), "{changed}");
+        self.double.inbound_urls(OWN).expect("it is the account's").0
     }
 
     /// Where what happens on a call is reported.

@@ -17,11 +17,11 @@ const CALLEE: &str = "+12025550100";
 async fn a_whole_conversation_is_held_in_both_directions() {
     let stage = Stage::new(Flavour::SignalWire).await;
     let client = stage.client();
-    stage.answer_calls().await;
+    let voice = stage.answer_calls().await;
     stage.double.script(CALLEE, Script::with(FarEnd::Diner));
     stage.double.script("+12025550101", Script::with(FarEnd::Diner));
     let placed = stage.place(CALLEE).await;
-    let taken = stage.double.call_in(&stage.voice_url(), "+12025550101", OWN).await;
+    let taken = stage.double.call_in(&voice, "+12025550101", OWN).await;
     assert_eq!(taken.status, StatusCode::OK, "{taken:?}");
     let (_, inbound) = client.get("/v1/calls?direction=inbound").await;
     for call in [placed, text(&inbound["data"][0]["id"])] {

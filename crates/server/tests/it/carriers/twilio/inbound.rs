@@ -3,11 +3,7 @@
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use serde_json::{Map, Value, json};
-use switchhook::carrier::rest::Rest;
-use switchhook::carrier::{Connection, Inbound, twilio};
-use switchhook::config::Config;
-use switchhook_core::private::Private;
+use serde_json::{Value, json};
 
 use crate::carriers::{Stage, told};
 use crate::doubles::twilio::OWN;
@@ -25,9 +21,9 @@ async fn calls(stage: &Stage) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_calls_a_number_is_answered_by_its_agent() {
     let stage = Stage::new(Flavour::Twilio).await;
-    stage.answer_calls().await;
+    let voice = stage.answer_calls().await;
     stage.double.script(CALLER, Script::with(FarEnd::Diner));
-    let answered = stage.double.call_in(&stage.voice_url(), CALLER, OWN).await;
+    let answered = stage.double.call_in(&voice, CALLER, OWN).await;
     assert_eq!(answered.status, StatusCode::OK, "{answered:?}");
     let call = text(&calls(&stage).await[0]["id"]);
     let ended = stage.client().wait_for_end(&call).await;
@@ -44,9 +40,10 @@ async fn who_calls_a_number_is_answered_by_its_agent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_without_a_number_who_hangs_up_is_told_of_too() {
     let stage = Stage::new(Flavour::Twilio).await;
-    stage.answer_calls().await;
+    let voice = stage.answer_calls().await;
     stage.double.script("anonymous", Script::with(FarEnd::HangsUpAfter(Duration::from_millis(800))));
-    stage.double.call_in(&stage.voice_url(), "anonymous", OWN).await;
+    let answered = stage.double.call_in(&voice, "anonymous", OWN).await;
+    assert_eq!(answered.status, StatusCode::OK, "{answered:?}");
     let call = text(&calls(&stage).await[0]["id"]);
     let ended = stage.client().wait_for_end(&call).await;
     assert_eq!((&ended["end_reason"], &ended["from"]), (&json!("caller_hangup"), &json!("anonymous")), "{ended}");
@@ -57,9 +54,9 @@ async fn a_caller_without_a_number_who_hangs_up_is_told_of_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_announced_twice_is_one_call() {
     let stage = Stage::new(Flavour::Twilio).await;
-    stage.answer_calls().await;
-    let first = stage.double.call_in(&stage.voice_url(), CALLER, OWN).await;
-    let again = stage.double.announce_again(&stage.voice_url(), &first.call).await;
+    let voice = stage.answer_calls().await;
+    let first = stage.double.call_in(&voice, CALLER, OWN).await;
+    let again = stage.double.announce_again(&voice, &first.call).await;
     assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body), "it is told the same");
     let all = calls(&stage).await;
     assert_eq!(all.len(), 1, "{all:?}");
@@ -73,7 +70,9 @@ async fn a_call_that_is_announced_twice_is_one_call() {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_nobody_may_take_are_refused_politely_and_leave_nothing_behind() {
     let stage = Stage::with(Flavour::Twilio, |config| config.concurrent_calls = 1).await;
-    let voice = stage.voice_url();
+    let voice = stage.answer_calls().await;
+    let nobody = json!({ "inbound_agent_id": null });
+    stage.client().patch(&format!("/v1/numbers/{}", stage.set.number), nobody).await;
     let unserved = stage.double.call_in(&voice, CALLER, OWN).await;
     assert_eq!(stage.double.rejects(&unserved.body), Some(false), "no agent: {unserved:?}");
     let unknown = stage.double.call_in(&voice, CALLER, "+12025550198").await;
@@ -93,25 +92,16 @@ async fn calls_that_nobody_may_take_are_refused_politely_and_leave_nothing_behin
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_is_pointed_at_us() {
+async fn a_number_is_pointed_at_us_where_that_is_wanted() {
     let stage = Stage::new(Flavour::Twilio).await;
-    let connection = stage.double.connection();
-    let credentials = connection["credentials"].as_object().expect("an object");
-    let credentials = credentials.iter().map(|(name, secret)| (name.clone(), text(secret))).collect();
-    let mut config = Config::for_tests(stage.service.data_dir());
-    config.outbound_allow = "127.0.0.0/8,http".parse().expect("valid");
-    let rest = Rest::new(&config).expect("a client");
-    let settings: Map<String, Value> = connection["settings"].as_object().expect("an object").clone();
-    let connection = Connection { rest: &rest, settings: &settings, credentials: &Private::new(credentials) };
-    let carrier = twilio::connect(twilio::Flavour::Twilio, &connection).expect("it is complete");
-    let (own, other) = (OWN.parse().expect("a number"), "+12025550198".parse().expect("a number"));
-    let to = stage.addresses().for_connection("twilio", stage.set.connection.parse().expect("an id"));
-
-    assert_eq!(carrier.inbound(&own).await, Ok(Inbound::Unset));
-    assert_eq!(carrier.set_inbound(&own, &to).await, Ok(()));
-    assert_eq!(stage.double.inbound_urls(OWN), Some((to.report("voice"), to.report("status"))));
-    assert_eq!(carrier.inbound(&own).await, Ok(Inbound::To(to.report("voice"))));
-    assert_eq!(carrier.inbound(&other).await, Ok(Inbound::NotOnAccount));
-    assert!(carrier.set_inbound(&other, &to).await.is_err());
+    let client = stage.client();
+    assert_eq!(stage.double.inbound_urls(OWN), Some((String::new(), String::new())), "not unless that is asked for");
+    let voice = stage.answer_calls().await;
+    let (_, number) = client.get(&format!("/v1/numbers/{}", stage.set.number)).await;
+    assert_eq!(number["inbound_url"], json!(voice), "{number}");
+    assert_eq!(stage.double.inbound_urls(OWN), Some((voice.clone(), voice.replace("/voice", "/status"))));
+    let other = json!({ "number": "+12025550198", "connection_id": stage.set.connection, "configure_carrier": true });
+    let other = client.create("/v1/numbers", other).await;
+    assert!(text(&other["warnings"][0]).contains("not on the account"), "{other}");
     stage.stop().await;
 }

@@ -1,13 +1,13 @@
 //! Nodes that die, and requests of the carrier that reach another node than the call's own.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
-use crate::carriers::{Set, set_up};
+use crate::carriers::set_up;
 use crate::doubles::twilio::TwilioDouble;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{FarEnd, Fate, Script};
@@ -66,21 +66,21 @@ async fn a_node_that_is_killed_leaves_no_line_open() {
     assert_eq!((double.asked(RINGS), double.asked(HOLDS)), (1, 1));
 }
 
-/// An address that leads to whatever it is pointed at.
+/// An address that leads to a node, once it is pointed at one: until then, whoever comes waits.
 struct Door {
     base: String,
-    leads_to: Arc<Mutex<String>>,
+    leads_to: watch::Sender<String>,
 }
 
 impl Door {
     async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("it is bound"));
-        let leads_to: Arc<Mutex<String>> = Arc::default();
-        let to = leads_to.clone();
+        let leads_to = watch::Sender::new(String::new());
+        let mut to = leads_to.subscribe();
         tokio::spawn(async move {
             while let Ok((mut client, _)) = listener.accept().await {
-                let node = to.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let Ok(node) = to.wait_for(|node| !node.is_empty()).await.map(|node| node.clone()) else { return };
                 tokio::spawn(async move {
                     // A node that is gone ends the connection, and the client sees that.
                     if let Ok(mut node) = TcpStream::connect(node).await {
@@ -93,91 +93,67 @@ impl Door {
     }
 
     fn point_at(&self, process: &Process) {
-        let address = process.base.trim_start_matches("http://").to_owned();
-        *self.leads_to.lock().unwrap_or_else(PoisonError::into_inner) = address;
+        self.leads_to.send_replace(process.base.trim_start_matches("http://").to_owned());
     }
 }
 
-/// Two nodes on one database. What the carrier wants of either reaches the other.
-struct Crossed {
-    _server: Server,
-    doors: [Door; 2],
-    nodes: [(Process, Client); 2],
-    set: Set,
-}
-
-impl Crossed {
-    async fn new(double: &TwilioDouble) -> Self {
-        switchhook::lifecycle::install_tls();
-        let server = tokio::task::block_in_place(Server::start);
-        let database = server.database().await;
-        let doors = [Door::open().await, Door::open().await];
-        let node = |door: &Door| {
-            let node = allowing(Node::on(Some(database.clone()))).with("SWITCHHOOK_MASTER_KEY", MASTER_KEY);
-            node.with("SWITCHHOOK_PUBLIC_URL", door.base.clone())
-        };
-        let settings = [node(&doors[0]), node(&doors[1])];
-        let key = tenant(&settings[0]);
-        let nodes = [start(&settings[0], &key), start(&settings[1], &key)];
-        doors[0].point_at(&nodes[1].0);
-        doors[1].point_at(&nodes[0].0);
-        let set = set_up(&nodes[0].1, double, json!({})).await;
-        Self { _server: server, doors, nodes, set }
-    }
-
-    fn client(&self) -> &Client {
-        &self.nodes[0].1
-    }
-
-    /// Which node has dialled.
-    fn dialler(&self, double: &TwilioDouble, number: &str) -> usize {
-        let reports = double.call(number).status_callback.expect("it was asked for");
-        self.doors.iter().position(|door| reports.starts_with(&door.base)).expect("it is one of them")
-    }
-
-    /// Waits until so many calls run on this node.
-    async fn until_live(&self, node: usize, calls: &str) {
-        let looking = async {
-            loop {
-                let request = self.nodes[node].1.request(Method::GET, "/metrics");
-                let shown = request.send().await.expect("an answer").text().await.expect("text");
-                if shown.lines().find_map(|line| line.strip_prefix("switchhook_live_calls ")) == Some(calls) {
-                    return;
-                }
-                // Between two looks at a service that runs in real time.
-                tokio::time::sleep(Duration::from_millis(100)).await;
+/// Waits until so many calls run on this node.
+async fn until_live(node: &Client, calls: &str) {
+    let looking = async {
+        loop {
+            let request = node.request(Method::GET, "/metrics");
+            let shown = request.send().await.expect("an answer").text().await.expect("text");
+            if shown.lines().find_map(|line| line.strip_prefix("switchhook_live_calls ")) == Some(calls) {
+                return;
             }
-        };
-        tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("{calls} calls on node {node}"));
-    }
+            // Between two looks at a service that runs in real time.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("{calls} calls on {}", node.base));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_and_sound_may_reach_any_node_and_the_one_with_the_sound_talks() {
     let double = TwilioDouble::start(Flavour::Twilio).await;
-    let crossed = Crossed::new(&double).await;
-    let client = crossed.client();
+    let server = tokio::task::block_in_place(Server::start);
+    let (database, door) = (server.database().await, Door::open().await);
+    let node = || {
+        let node = allowing(Node::on(Some(database.clone()))).with("SWITCHHOOK_MASTER_KEY", MASTER_KEY);
+        node.with("SWITCHHOOK_PUBLIC_URL", door.base.clone())
+    };
+    let (dialler, other) = (node(), node());
+    let key = tenant(&dialler);
+    let (_dialler, client) = start(&dialler, &key);
+    let set = set_up(&client, &double, json!({})).await;
+    let rings_for = Duration::from_secs(4);
+    double.script(RINGS, Script { rings_for, ..Script::ending("no-answer", Some(603)) });
+    double.script(HOLDS, Script { rings_for, ..Script::default() });
+    double.script(TALKS, Script { rings_for, ..Script::with(FarEnd::HangsUpAfter(Duration::from_secs(1))) });
+    let mut calls = Vec::new();
+    for number in [RINGS, HOLDS, TALKS] {
+        calls.push(client.place(&set.agent, number).await);
+        double.until(number, "it rings", |call| call.status == "ringing").await;
+    }
 
-    double.script(RINGS, Script { rings_for: Duration::from_secs(2), ..Script::ending("no-answer", Some(603)) });
-    let rejected = client.place(&crossed.set.agent, RINGS).await;
-    client.wait_for(&rejected, |call| !call["ringing_at"].is_null()).await;
-    let ended = client.wait_for_end(&rejected).await;
-    assert_eq!((&ended["error_code"], &ended["carrier"]["sip_code"]), (&json!("rejected"), &json!(603)), "{ended}");
+    // Nobody else was there to dial. From now on the carrier meets the other node only.
+    let (process, others_client) = start(&other, &key);
+    door.point_at(&process);
+    let rejected = client.wait_for_end(&calls[0]).await;
+    assert!(!rejected["ringing_at"].is_null(), "{rejected}");
+    assert_eq!((&rejected["error_code"], &rejected["carrier"]["sip_code"]), (&json!("rejected"), &json!(603)));
 
-    let held = client.place(&crossed.set.agent, HOLDS).await;
-    client.wait_for(&held, |call| call["status"] == "in_progress").await;
-    let dialler = crossed.dialler(&double, HOLDS);
-    crossed.until_live(1 - dialler, "1").await;
-    crossed.until_live(dialler, "0").await;
-    client.post(&format!("/v1/calls/{held}/hangup"), json!({})).await;
-    assert_eq!(client.wait_for_end(&held).await["end_reason"], "api_hangup");
-
-    double.script(TALKS, Script::with(FarEnd::Diner));
-    let talked = client.place(&crossed.set.agent, TALKS).await;
-    let ended = client.wait_for_end(&talked).await;
-    assert_eq!((&ended["end_reason"], &ended["outcome"]["people"]), (&json!("agent_hangup"), &json!(4)), "{ended}");
-    let events = client.event_names(&talked).await;
+    client.wait_for(&calls[1], |call| call["status"] == "in_progress").await;
+    let talked = client.wait_for_end(&calls[2]).await;
+    assert_eq!((&talked["status"], &talked["ended_by"]), (&json!("completed"), &json!("caller")), "{talked}");
+    let events = client.event_names(&calls[2]).await;
     assert_eq!(events, ["call.queued", "call.dialing", "call.in_progress", "carrier.hangup", "call.completed"]);
+    assert!(double.call(TALKS).played > 0, "it was talked to");
+
+    until_live(&others_client, "1").await;
+    until_live(&client, "0").await;
+    client.post(&format!("/v1/calls/{}/hangup", calls[1]), json!({})).await;
+    assert_eq!(client.wait_for_end(&calls[1]).await["end_reason"], "api_hangup");
     for number in [RINGS, HOLDS, TALKS] {
         assert_eq!((double.asked(number), double.calls(number).len()), (1, 1), "{number}");
     }

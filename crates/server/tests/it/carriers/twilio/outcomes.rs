@@ -9,8 +9,9 @@ use switchhook_core::Timestamp;
 use tokio::net::TcpListener;
 
 use crate::carriers::{Stage, told};
+use crate::doubles::twilio::Record;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{Answer, Delivery, Fate, MediaFate, Script};
+use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, MediaFate, Script};
 use crate::harness::text;
 
 const CALLEE: &str = "+12025550100";
@@ -128,17 +129,17 @@ async fn what_is_missing_or_fails_on_our_side_has_its_code_too() {
     agent["name"] = json!("Slow");
     agent["llm"] = json!({ "connection_id": slow["id"], "model": "any" });
     let slow = client.create("/v1/agents", agent).await;
-    stage.double.script(CALLEE, Script::with(crate::doubles::twilio::script::FarEnd::Diner));
+    stage.double.script(CALLEE, Script::with(FarEnd::Diner));
     let wish = json!({ "agent_id": slow["id"], "to": CALLEE });
     let unanswered = text(&client.create("/v1/calls", wish).await["id"]);
 
     let left = stage.talking("+12025550109").await;
     stage.service.abandon(&left);
     assert_eq!(client.wait_for_end(&left).await["error_code"], "pipeline_error");
-    let seen = stage.double.until("+12025550109", "it is over", |call| call.is_over()).await;
-    assert!(seen.ended_by_us.is_some(), "whoever finds it hangs it up: {seen:?}");
+    let found = |call: &Record| call.is_over() && call.asked_to_end > 0;
+    stage.double.until("+12025550109", "whoever finds it hangs it up", found).await;
     assert_eq!(client.wait_for_end(&unanswered).await["error_code"], "provider_timeout");
-    assert!(stage.double.until(CALLEE, "it is over", |call| call.is_over()).await.ended_by_us.is_some());
+    stage.double.until(CALLEE, "it is hung up", found).await;
     stage.stop().await;
 }
 

@@ -1,5 +1,7 @@
 //! Requests that claim to come from the carrier, and reports that come late, twice or in the wrong order.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -11,6 +13,9 @@ use crate::doubles::twilio::signature;
 const CALLEE: &str = "+12025550100";
 /// Where the carrier reaches the service, which itself listens elsewhere.
 const PUBLIC: &str = "https://voice.example.com";
+
+/// The caller has heard enough.
+const SOON: Duration = Duration::from_millis(1_000);
 
 /// A call that rings on, of which nothing is told unless a test does.
 async fn ringing(stage: &Stage) -> String {
@@ -104,10 +109,10 @@ async fn reports_of_another_call_or_with_words_of_the_future_change_nothing() {
 async fn reports_that_are_late_doubled_or_out_of_order_change_neither_facts_nor_events() {
     let stage = Stage::new(Flavour::Twilio).await;
     let client = stage.client();
-    stage.double.script(CALLEE, Script { delivery: Delivery::Chaotic, ..Script::with(FarEnd::Diner) });
+    stage.double.script(CALLEE, Script { delivery: Delivery::Chaotic, ..Script::with(FarEnd::HangsUpAfter(SOON)) });
     let call = stage.place(CALLEE).await;
     let ended = client.wait_for_end(&call).await;
-    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("agent_hangup")), "{ended}");
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("caller_hangup")), "{ended}");
     let events = client.event_names(&call).await;
     assert_eq!(events, ["call.queued", "call.dialing", "call.in_progress", "carrier.hangup", "call.completed"]);
 

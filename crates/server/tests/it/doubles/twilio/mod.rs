@@ -146,7 +146,7 @@ impl TwilioDouble {
                 return answered;
             }
         };
-        record.status_callback = Some(voice_url.replace("/voice", "/status"));
+        record.status_callback = self.inbound_urls(to).map(|(_, status)| status).filter(|url| !url.is_empty());
         record.events = vec!["completed".to_owned()];
         let script = self.network.look(|state| state.scripts.get(from).cloned()).unwrap_or_default();
         self.network.arrive(record, verbs, script);
@@ -174,7 +174,7 @@ impl TwilioDouble {
         Answered { status, body: answer.text().await.unwrap_or_default(), call: record.sid.clone() }
     }
 
-    /// What `number`'s calls and their ends are reported to.
+    /// Where the account's `number` announces its calls, and where it reports their ends.
     pub(crate) fn inbound_urls(&self, number: &str) -> Option<(String, String)> {
         let found = self.network.look(|state| state.numbers.iter().find(|known| known.number == number).cloned());
         found.map(|known| (known.voice_url, known.status_callback))
