@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use reqwest::Client;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, judge_url};
 use uuid::Uuid;
 
+use super::anthropic::{self, ANTHROPIC_URL};
+use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
-use super::openai::{OPENAI_URL, OpenAiLlm};
+use super::openai::{self, OPENAI_URL};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::{Llm, Stt, Tts};
 use crate::config::Config;
@@ -21,7 +24,7 @@ use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
 /// Until a connection to a provider is made.
-const CONNECT: Duration = Duration::from_secs(3);
+pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// A connection that is kept saves its making in the next turn.
 const KEEP_IDLE: Duration = Duration::from_secs(90);
 
@@ -66,7 +69,7 @@ impl Provider {
 
 /// Makes and keeps providers.
 pub struct Registry {
-    http: reqwest::Client,
+    http: Client,
     addresses: AddressPolicy,
     speech: Arc<LocalSpeech>,
     local: Provider,
@@ -124,20 +127,29 @@ impl Registry {
         let provider = match row.provider.as_str() {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
-            "openai" => self.openai(row, vault)?,
+            "openai" => self.model("openai", row, vault, OPENAI_URL, openai::chat::connect)?,
+            "anthropic" => self.model("anthropic", row, vault, ANTHROPIC_URL, anthropic::connect)?,
+            "gemini" => self.model("gemini", row, vault, GEMINI_URL, gemini::connect)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
         Ok(provider)
     }
 
-    fn openai(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
+    /// A provider whose language model `connect` makes.
+    fn model(
+        &self,
+        name: &str,
+        row: &ConnectionRow,
+        vault: &Vault,
+        usual_url: &str,
+        connect: impl Fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>,
+    ) -> Result<Provider, String> {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        let base_url = text(&row.settings, "base_url").unwrap_or(OPENAI_URL);
+        let base_url = text(&row.settings, "base_url").unwrap_or(usual_url);
         judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
-        let model = text(&row.settings, "model").map(str::to_owned);
-        let llm = OpenAiLlm::new(self.http.clone(), base_url, key(&credentials), model);
-        Ok(Provider { llm: Some(Arc::new(llm)), ..Provider::named("openai") })
+        let llm = connect(self.http.clone(), base_url, key(&credentials), &row.settings)?;
+        Ok(Provider { llm: Some(llm), ..Provider::named(name) })
     }
 }
 
