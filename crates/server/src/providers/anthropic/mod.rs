@@ -5,7 +5,7 @@
 //! | `base_url` | with or without `/v1` at its end |
 //! | `model` | when the agent names none |
 //! | `prompt_caching` | whether instructions, tools and the conversation so far are marked for the provider's cache; `true` by default |
-//! | `headers`, `query`, `request` | added to every request, see [`crate::providers::llm::Server`] |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::new` |
 
 mod wire;
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `base_url` | up to `/models`; without a path, `/v1beta` is added |
 //! | `model` | when the agent names none |
-//! | `headers`, `query`, `request` | added to every request, see [`crate::providers::llm::Server`]; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::new`; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
 
 mod wire;
 

@@ -27,12 +27,6 @@ use self::thoughts::Thoughts;
 use crate::providers::sse::Events;
 use crate::providers::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Usage};
 
-/// Until the headers of an answer.
-const FIRST_BYTE: Duration = Duration::from_secs(5);
-/// Until its first words.
-const FIRST_WORD: Duration = Duration::from_secs(8);
-/// Between two pieces of it, comments included.
-const GAP: Duration = Duration::from_secs(8);
 /// All of it, repetitions included.
 const WHOLE: Duration = Duration::from_secs(60);
 /// Requests for one answer, the first included.
@@ -134,18 +128,19 @@ impl<D: Dialect> Models<D> {
         events: &mpsc::Sender<LlmEvent>,
         reading: &mut Reading,
     ) -> Result<Usage, Refusal> {
-        let first_word = Instant::now() + FIRST_WORD;
+        let patience = self.server.patience();
+        let first_word = Instant::now() + patience.first_word;
         let sent = self.server.send(self.dialect.request(&self.server, request));
-        let response = timeout(FIRST_BYTE, sent).await.map_err(|_| Refusal::late(FIRST_BYTE))??;
+        let response = timeout(patience.first_byte, sent).await.map_err(|_| Refusal::late(patience.first_byte))??;
         let mut stream = response.bytes_stream();
         let mut lines = Events::default();
         let mut answer = D::Answer::default();
         let mut read = 0;
         *reading = Reading::default();
         'reading: loop {
-            let gap = Instant::now() + GAP;
+            let gap = Instant::now() + patience.gap;
             let (deadline, waited) =
-                if reading.alive || gap < first_word { (gap, GAP) } else { (first_word, FIRST_WORD) };
+                if reading.alive || gap < first_word { (gap, patience.gap) } else { (first_word, patience.first_word) };
             let piece = match timeout_at(deadline, stream.next()).await {
                 Ok(Some(Ok(piece))) => piece,
                 Ok(Some(Err(error))) => return Err(Refusal::broken(error)),

@@ -256,7 +256,7 @@ impl Described {
             return ours(words);
         }
         if matches!(status, 408 | 504) || self.is_one_of(&["timeout_error", "DEADLINE_EXCEEDED"]) {
-            return Refusal { fault: Fault::Late(super::FIRST_BYTE), ..Refusal::theirs(again, words) };
+            return Refusal { fault: Fault::Late(super::server::FIRST_BYTE), ..Refusal::theirs(again, words) };
         }
         match status {
             409 | 425 | 429 | 498 | 499 | 500..=599 => Refusal::theirs(again, words),
@@ -333,7 +333,7 @@ mod tests {
         let anthropic = |kind: &str| json!({ "type": "error", "error": { "type": kind, "message": "No." } });
         let gemini = |code: u16, status: &str| json!({ "error": { "code": code, "status": status, "message": "No." } });
         let (ours, theirs) = (Fault::Ours, Fault::Theirs);
-        let late = Fault::Late(super::super::FIRST_BYTE);
+        let late = Fault::Late(super::super::server::FIRST_BYTE);
         for (status, body, fault, remedy, words) in [
             (401, openai("Wrong key.", "invalid_api_key"), ours, Remedy::None, "Wrong key. (invalid_api_key)"),
             (429, openai("Slow down.", "rate_limit_exceeded"), theirs, AT_ONCE, "Slow down. (rate_limit_exceeded)"),

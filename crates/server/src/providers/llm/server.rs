@@ -1,5 +1,7 @@
 //! Where a language model is served, and what is peculiar to asking there: what a connection's settings say.
 
+use std::time::Duration;
+
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
@@ -22,6 +24,41 @@ const OWN_HEADERS: [&str; 8] = [
 /// The same for fields of requests.
 const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "system", "systemInstruction", "tools"];
 
+/// Until the headers of an answer.
+pub(super) const FIRST_BYTE: Duration = Duration::from_secs(5);
+/// What a customer may set instead, in milliseconds. The turn engine waits for ten seconds at most.
+const PATIENCE: std::ops::RangeInclusive<u64> = 50..=10_000;
+
+/// How long each step of an answer may take.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// Until the headers of an answer.
+    pub(super) first_byte: Duration,
+    /// Until its first words.
+    pub(super) first_word: Duration,
+    /// Between two pieces of it, comments included.
+    pub(super) gap: Duration,
+}
+
+impl Patience {
+    fn read(settings: &Map<String, Value>) -> Result<Self, String> {
+        let set = object(settings, "timeouts_ms")?;
+        let ms = |name: &str, usual: Duration| match set.and_then(|set| set.get(name)) {
+            None => Ok(usual),
+            Some(value) => {
+                value.as_u64().filter(|ms| PATIENCE.contains(ms)).map(Duration::from_millis).ok_or_else(|| {
+                    format!("settings.timeouts_ms.{name} must be from {} to {}.", PATIENCE.start(), PATIENCE.end())
+                })
+            }
+        };
+        Ok(Self {
+            first_byte: ms("first_byte", FIRST_BYTE)?,
+            first_word: ms("first_word", Duration::from_secs(8))?,
+            gap: ms("gap", Duration::from_secs(8))?,
+        })
+    }
+}
+
 /// One connection's model server.
 pub(crate) struct Server {
     http: reqwest::Client,
@@ -31,11 +68,12 @@ pub(crate) struct Server {
     headers: HeaderMap,
     query: Vec<(String, String)>,
     fields: Map<String, Value>,
+    patience: Patience,
 }
 
 impl Server {
-    /// As the settings say: `model`, and of every request further `headers`, `query` parameters, and fields (`request`, a
-    /// merge patch: `null` takes a field out). The base address is used up to its last path segment.
+    /// As the settings say: `model`; of every request further `headers`, `query` parameters, and fields (`request`, a
+    /// merge patch: `null` takes a field out); and `timeouts_ms`: `first_byte`, `first_word` and `gap`.
     ///
     /// # Errors
     /// What is wrong with which setting, in a sentence.
@@ -58,6 +96,7 @@ impl Server {
             headers: headers(&texts(settings, "headers")?)?,
             query: texts(settings, "query")?,
             fields,
+            patience: Patience::read(settings)?,
         })
     }
 
@@ -70,6 +109,10 @@ impl Server {
     /// The agent's model, the connection's, or the provider's usual one.
     pub(crate) fn model<'a>(&'a self, request: &'a LlmRequest, usual: &'a str) -> &'a str {
         request.model.as_deref().or(self.model.as_deref()).unwrap_or(usual)
+    }
+
+    pub(super) fn patience(&self) -> Patience {
+        self.patience
     }
 
     /// The secret, if the connection has one.
@@ -188,6 +231,7 @@ mod tests {
             (json!({ "query": { "v": 1 } }), "settings.query.v"),
             (json!({ "request": [] }), "settings.request must be an object"),
             (json!({ "request": { "stream": false } }), "must not contain stream"),
+            (json!({ "timeouts_ms": { "gap": 60_000 } }), "settings.timeouts_ms.gap must be from"),
         ] {
             let refused = with(settings).err().expect("of no use");
             assert!(refused.contains(words), "{refused}");

@@ -9,7 +9,7 @@
 //! | `model` | when the agent names none |
 //! | `max_tokens_field` | `max_tokens`, or `max_completion_tokens` as OpenAI's newer models want it (the default there) |
 //! | `key_header` | the header of the key where it is not a bearer token: `api-key` on Azure |
-//! | `headers`, `query`, `request` | added to every request, see [`crate::providers::llm::Server`] |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::new` |
 
 use std::sync::Arc;
 
