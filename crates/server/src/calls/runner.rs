@@ -7,6 +7,7 @@ mod acts;
 mod commands;
 mod commit;
 mod left_behind;
+mod look_back;
 mod talking;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@ mod conversation;
 mod gemini;
 mod openai;
 mod rehearsal;
+mod service;
 
 use std::time::{Duration, Instant};
 
