@@ -12,7 +12,7 @@ mod talking;
 
 use std::sync::Arc;
 
-use switchhook_core::call::{Call, CallEffect, CallInput};
+use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy};
 use switchhook_core::conversation::Failure;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -78,6 +78,8 @@ enum Outcome {
     Transfer {
         /// Whether the line has gone to somebody else.
         accepted: bool,
+        /// Whose wish that was.
+        by: EndedBy,
     },
 }
 
@@ -171,6 +173,10 @@ impl Runner {
                         self.write_line(line).await?;
                         None
                     }
+                    Happened::Wish(wish) => {
+                        self.fulfil(wish);
+                        None
+                    }
                     Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
                 },
                 failure = not_ready(&mut self.prepared) => {
@@ -206,7 +212,7 @@ impl Runner {
                 self.pressed(in_sound);
                 Ok(None)
             }
-            Outcome::Transfer { accepted } => Ok(self.transferred(accepted)),
+            Outcome::Transfer { accepted, by } => Ok(self.transferred(accepted, by)),
             Outcome::WrappedUp(wrap_up) => {
                 while let Some(line) = self.talk.line_at_hand() {
                     self.write_line(line).await?;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use switchhook_core::agent::{AgentConfig, Fallback, ToolKind, fill_in};
+use serde_json::Value;
+use switchhook_core::agent::{AgentConfig, Fallback, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 
@@ -18,12 +18,13 @@ use crate::config::Config;
 use crate::providers::check::{self, Check};
 use crate::providers::registry::{Provider, Registry};
 use crate::providers::scripted::NeverAnswers;
-use crate::providers::{Llm, Stt, SttOptions, ToolSpec, Tts};
+use crate::providers::{Llm, Stt, SttOptions, Tts};
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
 use crate::talk::pipeline::{LlmSettings, Pipeline, TtsSettings};
+use crate::talk::tools::Toolbox;
 use crate::vault::Vault;
 
 /// Everything that can be known of a call before it is dialled.
@@ -104,7 +105,7 @@ impl Setup {
             .await?
             .ok_or_else(|| SetupError::config("The agent of this call no longer exists."))?;
         let agent = for_call(agent, row);
-        let mut pipeline = self.pipeline(&mut conn, tenant, &agent).await?;
+        let mut pipeline = self.pipeline(&mut conn, tenant, &agent, row).await?;
         if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
             pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
         }
@@ -177,12 +178,19 @@ impl Setup {
         checks
     }
 
-    async fn pipeline(&self, conn: &mut Conn, tenant: TenantId, agent: &AgentConfig) -> Result<Pipeline, SetupError> {
+    async fn pipeline(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+        row: &CallRow,
+    ) -> Result<Pipeline, SetupError> {
+        let tools = Toolbox::new(self.providers.tools(), agent, &variables(agent, row), row.call_id());
         Ok(Pipeline {
             stt: self.stt(conn, tenant, agent).await?,
             llm: self.llm(conn, tenant, agent).await?,
             tts: self.tts(conn, tenant, agent).await?,
-            tools: tools(agent),
+            tools: Arc::new(tools),
         })
     }
 
@@ -295,15 +303,21 @@ fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
     if let Some(seconds) = request.ring_timeout_seconds {
         agent.limits.ring_timeout_seconds = seconds;
     }
-    let mut variables: BTreeMap<String, String> =
-        agent.variables.iter().filter_map(|(name, v)| v.default.clone().map(|value| (name.clone(), value))).collect();
-    variables.extend(request.variables.clone());
+    let variables = variables(&agent, row);
     agent.greeting.text = fill_in(&agent.greeting.text, &variables);
     agent.instructions = fill_in(&agent.instructions, &variables);
     if let Some(message) = &mut agent.answering_machine.message {
         *message = fill_in(message, &variables);
     }
     agent
+}
+
+/// The call's variables, and the agent's where the call gives none.
+fn variables(agent: &AgentConfig, row: &CallRow) -> BTreeMap<String, String> {
+    let mut variables: BTreeMap<String, String> =
+        agent.variables.iter().filter_map(|(name, v)| v.default.clone().map(|value| (name.clone(), value))).collect();
+    variables.extend(row.request.0.variables.clone());
+    variables
 }
 
 /// The deadlines of a call's phases.
@@ -316,17 +330,4 @@ pub fn timing(config: &Config, plan: Option<&CallPlan>) -> Timing {
         media_timeout: config.media_timeout,
         ..Timing::default()
     }
-}
-
-/// What the model may call.
-fn tools(agent: &AgentConfig) -> Vec<ToolSpec> {
-    let described = agent.tools.iter().find(|tool| tool.kind == ToolKind::EndCall);
-    let described = described.and_then(|tool| tool.description.clone());
-    vec![ToolSpec {
-        name: "end_call".to_owned(),
-        description: described.unwrap_or_else(|| {
-            "Ends the phone call. Say goodbye in the same answer, and use this only when the caller is done.".to_owned()
-        }),
-        parameters: json!({ "type": "object", "properties": {}, "additionalProperties": false }),
-    }]
 }

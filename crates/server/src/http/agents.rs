@@ -157,14 +157,16 @@ fn unusable_schemas(config: &AgentConfig) -> Vec<FieldError> {
         let words = Schema::new(schema).err()?;
         Some(FieldError::new(path, format!("is a JSON Schema that cannot be used: {words}")))
     };
-    schemas.filter_map(wrong).collect()
+    let tools = config.tools.iter().enumerate();
+    let parameters = tools.filter_map(|(i, tool)| Some((format!("tools.{i}.parameters"), tool.parameters.as_ref()?)));
+    schemas.chain(parameters).filter_map(wrong).collect()
 }
 
 fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {
     let provider = json!({ "fallbacks": [{}] });
     let shape = json!({
         "greeting": {}, "stt": provider, "llm": provider, "tts": provider, "realtime": {}, "turn_taking": {},
-        "interruption": {}, "silence": {}, "limits": {}, "answering_machine": {}, "dtmf": {}, "tools": [{}],
+        "interruption": {}, "silence": {}, "limits": {}, "answering_machine": {}, "dtmf": {}, "tools": [{ "destinations": [{}] }],
         "analysis": {}, "recording": {}, "privacy": {}, "variables": { "*": {} },
     });
     let errors = extract::arrays_for_objects(json, &shape);

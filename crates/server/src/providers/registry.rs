@@ -28,6 +28,9 @@ pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// A connection that is kept saves its making in the next turn.
 const KEEP_IDLE: Duration = Duration::from_secs(90);
 
+/// The longest that a tool may take, whatever it says.
+const TOOL: Duration = Duration::from_secs(10);
+
 /// What one connection can do.
 #[derive(Clone, Default)]
 pub struct Provider {
@@ -71,6 +74,7 @@ impl Provider {
 pub struct Registry {
     http: Client,
     addresses: AddressPolicy,
+    tools: outbound::Client,
     speech: Arc<LocalSpeech>,
     local: Provider,
     /// By connection, each for the version of it that was written at that time.
@@ -92,7 +96,15 @@ impl Registry {
             tts: Some(Arc::new(LocalTts::new(speech.clone()))),
             ..Provider::named("local")
         };
-        Ok(Self { http, addresses: config.outbound_allow.clone(), speech, local, made: Mutex::default() })
+        let tools = outbound::Client::new(config, &config.outbound_allow, TOOL)?;
+        let addresses = config.outbound_allow.clone();
+        Ok(Self { http, addresses, tools, speech, local, made: Mutex::default() })
+    }
+
+    /// Asks the services that tools are.
+    #[must_use]
+    pub fn tools(&self) -> outbound::Client {
+        self.tools.clone()
     }
 
     /// The models of this machine, shared by all calls.

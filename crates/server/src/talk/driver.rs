@@ -3,18 +3,22 @@
 //! Outgoing sound runs on absolute deadlines of 20 ms: a tick that comes late does not make the next one late. Nothing here
 //! waits for anything but the next thing to happen, so sound is never late because of a provider, a tool or a disk.
 
+mod prepared;
+mod sound;
+mod tools;
+
+pub use self::prepared::Prepared;
+
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::Value;
 use switchhook_core::Timestamp;
 use switchhook_core::call::ErrorCode;
-use switchhook_core::conversation::{
-    Conversation, Effect, End, Failure, FailureCode, Input, Speaker, ToolCall, TurnTimes,
-};
+use switchhook_core::conversation::{Conversation, Effect, Failure, FailureCode, Input, Speaker, TurnTimes};
 use switchhook_media::dtmf::Dialer;
-use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
-use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
+use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::task::AbortOnDropHandle;
@@ -26,11 +30,8 @@ use super::plain::plain;
 use super::playback::Playback;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
-use crate::carrier::{FromCarrier, Media, ToCarrier};
+use crate::carrier::{Media, ToCarrier};
 use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, Usage};
-
-/// Frames of the caller that may wait to be recorded, against jitter: 200 ms.
-const RECORDED_BEHIND: usize = 10;
 
 /// Frames that are later than this are not sent after each other: what they would have played is played a little later.
 const LATEST: Duration = Duration::from_millis(200);
@@ -41,76 +42,10 @@ const RECORDING_CLOSED: Duration = Duration::from_secs(1);
 type Recogniser = (Box<dyn SttSession>, mpsc::Receiver<SttEvent>);
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
+/// The turn of a tool, the id of its call, and what it answered.
+type ToolResult = (u32, String, Value);
 /// The greeting's words, and its sound in the making.
 type Greeting = (String, AbortOnDropHandle<Result<Rendered, ProviderError>>);
-
-/// How far the recogniser is.
-enum Opening {
-    UnderWay(AbortOnDropHandle<Result<Recogniser, ProviderError>>),
-    Done(Result<Recogniser, ProviderError>),
-}
-
-impl Opening {
-    /// Waits until it is done. May be dropped and called again.
-    async fn wait(&mut self) -> &mut Result<Recogniser, ProviderError> {
-        if let Self::UnderWay(opening) = self {
-            let stopped =
-                || ProviderError::Failed { provider: "speech to text", words: "it stopped unexpectedly".to_owned() };
-            let opened = opening.await.unwrap_or_else(|_| Err(stopped()));
-            *self = Self::Done(opened);
-        }
-        match self {
-            Self::Done(opened) => opened,
-            Self::UnderWay(_) => unreachable!("it was waited for above"),
-        }
-    }
-}
-
-/// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory.
-pub struct Prepared {
-    settings: Settings,
-    pipeline: Pipeline,
-    recogniser: Opening,
-    greeting: Option<Greeting>,
-}
-
-impl Prepared {
-    /// Starts getting ready.
-    #[must_use]
-    pub fn new(settings: Settings, pipeline: Pipeline) -> Self {
-        let recogniser = {
-            let pipeline = pipeline.clone();
-            Opening::UnderWay(AbortOnDropHandle::new(tokio::spawn(async move {
-                let (events, heard) = mpsc::channel(64);
-                Ok((pipeline.open_stt(events).await?, heard))
-            })))
-        };
-        let greeting = Conversation::opening(&settings.agent).map(|text| {
-            let rendering = pipeline.render(text.clone());
-            (text, rendering)
-        });
-        Self { settings, pipeline, recogniser, greeting }
-    }
-
-    /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
-    pub async fn not_ready(&mut self) -> Failure {
-        match self.recogniser.wait().await {
-            Err(error) => failure(error),
-            Ok(_) => std::future::pending().await,
-        }
-    }
-
-    /// Holds the conversation until it ends. `commands` may close at any time.
-    pub async fn talk(mut self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
-        if let Err(error) = self.recogniser.wait().await {
-            return stillborn(&self.settings, error);
-        }
-        let Opening::Done(Ok((session, heard))) = self.recogniser else { unreachable!("it has just opened") };
-        let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, session, media, notes);
-        driver.run(heard, commands).await;
-        driver.report().await
-    }
-}
 
 /// Whether the recording is there. A slow disk goes on writing by itself: what is known of the call does not wait for it.
 async fn written(recorder: Recorder) -> bool {
@@ -120,19 +55,6 @@ async fn written(recorder: Recorder) -> bool {
             tracing::warn!("the disk is slow: a recording is still being written");
             true
         }
-    }
-}
-
-/// The report of a conversation that could not begin.
-fn stillborn(settings: &Settings, error: &ProviderError) -> Report {
-    let conversation = Conversation::new(&settings.agent, Timestamp::from_micros(0));
-    Report {
-        end: Ended::By(End::Failed(failure(error))),
-        turns: 0,
-        history: conversation.history(),
-        latency: Latencies::default().summary(),
-        usage: Usage::default(),
-        recorded: false,
     }
 }
 
@@ -166,6 +88,11 @@ struct Driver {
     speaking: HashMap<u32, Running>,
     answers: Signals<LlmEvent>,
     speech: Signals<TtsAudio>,
+    /// Tools that run, and what they answer.
+    tools: Vec<Running>,
+    results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
+    /// The number that the caller is passed on to once they have heard what is being said.
+    pass_on: Option<String>,
     latencies: Latencies,
     last_response: Option<i64>,
     usage: Usage,
@@ -204,6 +131,9 @@ impl Driver {
             speaking: HashMap::new(),
             answers: mpsc::channel(64),
             speech: mpsc::channel(64),
+            tools: Vec::new(),
+            results: mpsc::channel(64),
+            pass_on: None,
             latencies: Latencies::default(),
             last_response: None,
             usage: Usage::default(),
@@ -230,12 +160,14 @@ impl Driver {
                 Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
+                Some((turn, id, result)) = self.results.1.recv() => vec![Input::ToolResult { turn, id, result }],
                 Some(command) = commands.recv() => vec![self.told(command)],
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
             };
             for input in inputs {
                 self.handle(input);
             }
+            self.pass_on_when_silent();
         }
     }
 
@@ -266,6 +198,7 @@ impl Driver {
     fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
             Effect::Ask { turn, messages, .. } => {
+                self.pass_on = None; // The model has been told that it took too long.
                 let running = self.pipeline.ask(turn, messages, self.answers.0.clone());
                 self.asks.insert(turn, running);
             }
@@ -274,6 +207,7 @@ impl Driver {
             Effect::ClearPlayback => {
                 self.playback.clear();
                 self.speaking.clear();
+                self.pass_on = None;
                 self.send(ToCarrier::Clear);
             }
             Effect::Pause => self.playback.pause(),
@@ -293,7 +227,7 @@ impl Driver {
             }
             Effect::Turn(times) => self.measured(&times),
             Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
-            Effect::RunTool { turn, call } => return Some(unknown_tool(turn, call)),
+            Effect::RunTool { turn, call } => return self.run_tool(turn, call),
         }
         None
     }
@@ -324,91 +258,6 @@ impl Driver {
             None => self.pipeline.speak(utterance, text, signals),
         };
         self.speaking.insert(utterance, running);
-    }
-
-    /// 20 ms of the agent to the line: tones of keys, before which speech stands back, or the next of its speech.
-    fn frame_out(&mut self) -> Inputs {
-        if let Some(tone) = self.dialer.next_frame() {
-            self.sound_out(Some(AgentAudio(tone)));
-            return if self.dialer.is_idle() { vec![Input::KeysSent] } else { Inputs::new() };
-        }
-        let next = self.playback.next_frame();
-        let sound = next.as_ref().and_then(|(frame, _)| *frame);
-        if sound.is_some() && !self.greeted {
-            self.greeted = true;
-            self.latencies.greeting(self.began.elapsed());
-        }
-        self.sound_out(sound);
-        match next {
-            Some((_, played)) if played.finished => vec![Input::PlaybackFinished { utterance: played.utterance }],
-            Some((_, played)) => vec![Input::Played { utterance: played.utterance, samples: played.samples }],
-            None => Inputs::new(),
-        }
-    }
-
-    /// The agent's sound to the line, and both sides to the recording.
-    fn sound_out(&mut self, sound: Option<AgentAudio>) {
-        if let Some(frame) = &sound {
-            let bytes = self.media.law.encode_frame(&frame.0);
-            self.send(ToCarrier::Audio(bytes::Bytes::copy_from_slice(&bytes)));
-        }
-        if let Some(recorder) = &mut self.recorder {
-            let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(Frame::silence()));
-            recorder.push(caller, sound.unwrap_or(AgentAudio(Frame::silence())));
-        }
-    }
-
-    /// A full channel means that the line has taken nothing for seconds: it is broken. The end of one that is closed is told
-    /// by its other direction.
-    fn send(&mut self, message: ToCarrier) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.media.outgoing.try_send(message) {
-            self.end.get_or_insert(Ended::MediaLost);
-        }
-    }
-
-    /// Something from the line; nothing more comes when it is gone.
-    fn frame_in(&mut self, message: Option<FromCarrier>) -> Inputs {
-        match message {
-            Some(FromCarrier::Audio(bytes)) => match self.media.law.decode_frame(&bytes) {
-                Ok(frame) => self.caller(CallerAudio(frame)),
-                Err(_) => Inputs::new(), // A frame of the wrong length carries nothing that could be heard.
-            },
-            Some(FromCarrier::Dtmf(digit)) => vec![Input::Dtmf { digit }],
-            Some(FromCarrier::MarkPlayed(_)) => Inputs::new(),
-            None => {
-                self.end = Some(Ended::MediaLost);
-                Inputs::new()
-            }
-        }
-    }
-
-    fn caller(&mut self, frame: CallerAudio) -> Inputs {
-        self.usage.stt_audio_ms += u64::try_from(FRAME_DURATION.as_millis()).unwrap_or(0);
-        self.session.audio(&frame);
-        if self.recorder.is_some() {
-            if self.unrecorded.len() >= RECORDED_BEHIND {
-                self.unrecorded.pop_front();
-            }
-            self.unrecorded.push_back(frame);
-        }
-        let mut inputs = Inputs::new();
-        match self.vad.push(&frame) {
-            Some(VadEvent::SpeechStarted) => {
-                self.session.speech_started();
-                inputs.push(Input::SpeechStarted);
-            }
-            Some(VadEvent::SpeechStopped) => {
-                let segment = self.segment;
-                self.segment += 1;
-                self.session.speech_stopped(segment);
-                inputs.push(Input::SpeechStopped { segment });
-            }
-            None => {}
-        }
-        if self.machine.frame(&frame.0) {
-            inputs.push(Input::MachineDetected { beep: true });
-        }
-        inputs
     }
 
     fn recognised(&mut self, event: SttEvent) -> Inputs {
@@ -482,11 +331,6 @@ impl Driver {
             recorded,
         }
     }
-}
-
-/// The only tool of this version acts inside the engine, so a model that calls another one has made it up.
-fn unknown_tool(turn: u32, call: ToolCall) -> Input {
-    Input::ToolResult { turn, id: call.id, result: json!({ "error": "There is no such tool." }) }
 }
 
 fn recognised(event: SttEvent) -> Input {

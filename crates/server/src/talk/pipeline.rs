@@ -11,9 +11,10 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::plain::{plain, plain_value};
+use super::tools::Toolbox;
 use crate::providers::{
-    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession,
-    ToolSpec, Tts, TtsAudio, TtsRequest, Usage,
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
+    TtsAudio, TtsRequest, Usage,
 };
 
 /// How long a provider with a fallback behind it may take to give its first sign.
@@ -34,7 +35,7 @@ pub struct Pipeline {
     /// Text to speech.
     pub tts: Vec<(Arc<dyn Tts>, TtsSettings)>,
     /// What the model may call.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<Toolbox>,
 }
 
 /// How a model is asked.
@@ -90,7 +91,7 @@ impl Pipeline {
 
     /// Asks the model; `turn` comes back with every signal.
     pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Running {
-        let (llms, tools) = (self.llm.clone(), self.tools.clone());
+        let (llms, tools) = (self.llm.clone(), self.tools.specs());
         AbortOnDropHandle::new(tokio::spawn(async move {
             let start = |(llm, settings): &(Arc<dyn Llm>, LlmSettings), events| {
                 let request = LlmRequest {

@@ -16,7 +16,7 @@ use super::look_back::{LookBack, look_back};
 use super::{Outcome, Runner};
 use crate::calls::setup::CallPlan;
 use crate::store::calls::{TranscriptEntry, WrapUp};
-use crate::talk::{Command, Ended, Line, Note, Report};
+use crate::talk::{Command, Ended, Line, Note, Report, Wish};
 
 /// How long a stopped conversation may take to say how it went.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -37,6 +37,8 @@ pub(super) struct Talk {
 pub(super) enum Happened {
     /// Something was said.
     Line(TranscriptEntry),
+    /// The agent wants something of the carrier.
+    Wish(Wish),
     /// It is over.
     Ended(TalkEnd),
 }
@@ -60,7 +62,10 @@ impl Talk {
     pub(super) async fn next(&mut self) -> Happened {
         tokio::select! {
             biased;
-            line = next_line(&mut self.notes) => Happened::Line(self.entry(line)),
+            note = next_note(&mut self.notes) => match note {
+                Note::Line(line) => Happened::Line(self.entry(line)),
+                Note::Wish(wish) => Happened::Wish(wish),
+            },
             report = report(&mut self.stage) => {
                 self.stage = Stage::Ended(report.ok().map(Box::new));
                 Happened::Ended(self.end())
@@ -87,8 +92,12 @@ impl Talk {
 
     /// A line that has been said and not been written.
     pub(super) fn line_at_hand(&mut self) -> Option<TranscriptEntry> {
-        let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()?;
-        Some(self.entry(line))
+        loop {
+            // Wishes of a conversation that is over come too late.
+            if let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()? {
+                return Some(self.entry(line));
+            }
+        }
     }
 
     /// What is written down of a line: agents repeat what they were told, keys included.
@@ -123,10 +132,10 @@ impl Talk {
     }
 }
 
-async fn next_line(notes: &mut Option<mpsc::Receiver<Note>>) -> Line {
+async fn next_note(notes: &mut Option<mpsc::Receiver<Note>>) -> Note {
     if let Some(open) = notes {
-        if let Some(Note::Line(line)) = open.recv().await {
-            return line;
+        if let Some(note) = open.recv().await {
+            return note;
         }
         *notes = None;
     }
