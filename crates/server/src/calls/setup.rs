@@ -16,6 +16,7 @@ use crate::carrier::Carrier;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
 use crate::config::Config;
 use crate::providers::check::{self, Check};
+use crate::providers::prices::Rates;
 use crate::providers::registry::{Provider, Registry};
 use crate::providers::scripted::NeverAnswers;
 use crate::providers::{Llm, Stt, SttOptions, Tts};
@@ -23,7 +24,7 @@ use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
-use crate::talk::pipeline::{LlmSettings, Pipeline, TtsSettings};
+use crate::talk::pipeline::{KnownRates, LlmSettings, Pipeline, TtsSettings};
 use crate::talk::tools::Toolbox;
 use crate::vault::Vault;
 
@@ -186,12 +187,11 @@ impl Setup {
         row: &CallRow,
     ) -> Result<Pipeline, SetupError> {
         let tools = Toolbox::new(self.providers.tools(), agent, &variables(agent, row), row.call_id());
-        Ok(Pipeline {
-            stt: self.stt(conn, tenant, agent).await?,
-            llm: self.llm(conn, tenant, agent).await?,
-            tts: self.tts(conn, tenant, agent).await?,
-            tools: Arc::new(tools),
-        })
+        let (stt, stt_rates) = self.stt(conn, tenant, agent).await?.into_iter().unzip();
+        let (llm, llm_rates) = self.llm(conn, tenant, agent).await?.into_iter().unzip();
+        let (tts, tts_rates) = self.tts(conn, tenant, agent).await?.into_iter().unzip();
+        let rates = KnownRates { stt: stt_rates, llm: llm_rates, tts: tts_rates };
+        Ok(Pipeline { stt, llm, tts, tools: Arc::new(tools), rates })
     }
 
     async fn stt(
@@ -199,14 +199,17 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
-    ) -> Result<Vec<(Arc<dyn Stt>, SttOptions)>, SetupError> {
+    ) -> Result<Vec<Charged<(Arc<dyn Stt>, SttOptions)>>, SetupError> {
         let choice = agent.stt.as_ref();
         let keyterms = choice.map(|stt| stt.keyterms.clone()).unwrap_or_default();
         let (id, model) = choice.map_or((None, None), |stt| (stt.connection_id, stt.model.clone()));
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |stt| &stt.fallbacks)) {
-            let stt = self.provider(conn, tenant, id, "local").await?.stt().map_err(SetupError::config)?;
-            found.push((stt, SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() }));
+            let provider = self.provider(conn, tenant, id, "local").await?;
+            let rates = provider.rates(model.as_deref());
+            let stt = provider.stt().map_err(SetupError::config)?;
+            let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
+            found.push(((stt, options), rates));
         }
         Ok(found)
     }
@@ -216,14 +219,16 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
-    ) -> Result<Vec<(Arc<dyn Llm>, LlmSettings)>, SetupError> {
+    ) -> Result<Vec<Charged<(Arc<dyn Llm>, LlmSettings)>>, SetupError> {
         let choice = agent.llm.as_ref();
         let (id, model) = choice.map_or((None, None), |llm| (llm.connection_id, llm.model.clone()));
         let (temperature, max_tokens) = choice.map_or((None, None), |llm| (llm.temperature, llm.max_tokens));
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |llm| &llm.fallbacks)) {
-            let llm = self.provider(conn, tenant, id, "scripted").await?.llm().map_err(SetupError::config)?;
-            found.push((llm, LlmSettings { model, temperature, max_tokens }));
+            let provider = self.provider(conn, tenant, id, "scripted").await?;
+            let rates = provider.rates(model.as_deref());
+            let llm = provider.llm().map_err(SetupError::config)?;
+            found.push(((llm, LlmSettings { model, temperature, max_tokens }), rates));
         }
         Ok(found)
     }
@@ -233,15 +238,17 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
-    ) -> Result<Vec<(Arc<dyn Tts>, TtsSettings)>, SetupError> {
+    ) -> Result<Vec<Charged<(Arc<dyn Tts>, TtsSettings)>>, SetupError> {
         let choice = agent.tts.as_ref();
         let (id, model) = choice.map_or((None, None), |tts| (tts.connection_id, tts.model.clone()));
         let voice = choice.and_then(|tts| tts.voice.clone());
         let speed = choice.and_then(|tts| tts.speed).unwrap_or(1.0);
         let mut found = Vec::new();
         for (id, model, voice) in with_fallbacks(id, model, voice, choice.map_or(&[], |tts| &tts.fallbacks)) {
-            let tts = self.provider(conn, tenant, id, "local").await?.tts().map_err(SetupError::config)?;
-            found.push((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }));
+            let provider = self.provider(conn, tenant, id, "local").await?;
+            let rates = provider.rates(model.as_deref());
+            let tts = provider.tts().map_err(SetupError::config)?;
+            found.push(((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }), rates));
         }
         Ok(found)
     }
@@ -271,6 +278,9 @@ async fn verify(carrier: &dyn Carrier) -> Result<String, String> {
     }
 }
 
+/// Something, and what it charges if that is known.
+type Charged<T> = (T, Option<Rates>);
+/// A connection, a model and a voice.
 type Choice = (Option<ConnectionId>, Option<String>, Option<String>);
 
 fn with_fallbacks(

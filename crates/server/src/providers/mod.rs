@@ -12,6 +12,7 @@ pub mod gemini;
 pub(crate) mod llm;
 pub mod local;
 pub mod openai;
+pub mod prices;
 pub mod registry;
 pub mod scripted;
 pub(crate) mod sse;
@@ -83,6 +84,10 @@ pub struct Usage {
     pub llm_estimated: bool,
     /// Characters spoken.
     pub tts_characters: u64,
+    /// What that costs in US dollars, by the table of prices.
+    pub cost_usd: f64,
+    /// Whether some of it has no price in the table, so that the cost is not all.
+    pub unpriced: bool,
 }
 
 impl std::ops::Add for Usage {
@@ -97,6 +102,8 @@ impl std::ops::Add for Usage {
             llm_output_tokens: self.llm_output_tokens + more.llm_output_tokens,
             llm_estimated: self.llm_estimated || more.llm_estimated,
             tts_characters: self.tts_characters + more.tts_characters,
+            cost_usd: self.cost_usd + more.cost_usd,
+            unpriced: self.unpriced || more.unpriced,
         }
     }
 }

@@ -31,6 +31,8 @@ use super::playback::Playback;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
 use crate::carrier::{Media, ToCarrier};
+use crate::providers::llm;
+use crate::providers::prices::Rates;
 use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, Usage};
 
 /// Frames that are later than this are not sent after each other: what they would have played is played a little later.
@@ -38,8 +40,8 @@ const LATEST: Duration = Duration::from_millis(200);
 /// How long the end of a recording is waited for.
 const RECORDING_CLOSED: Duration = Duration::from_secs(1);
 
-/// An open recogniser, and where its words arrive.
-type Recogniser = (Box<dyn SttSession>, mpsc::Receiver<SttEvent>);
+/// An open recogniser, what it charges, and where its words arrive.
+type Recogniser = (Box<dyn SttSession>, Option<Rates>, mpsc::Receiver<SttEvent>);
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
 /// The turn of a tool, the id of its call, and what it answered.
@@ -84,7 +86,7 @@ struct Driver {
     began: Instant,
     /// Whether the agent has made any sound yet.
     greeted: bool,
-    asks: HashMap<u32, Running>,
+    asks: HashMap<u32, Asked>,
     speaking: HashMap<u32, Running>,
     answers: Signals<LlmEvent>,
     speech: Signals<TtsAudio>,
@@ -96,8 +98,18 @@ struct Driver {
     latencies: Latencies,
     last_response: Option<i64>,
     usage: Usage,
+    /// What the recogniser heard, and what it charges.
+    heard: Usage,
+    heard_at: Option<Rates>,
     notes: mpsc::Sender<Note>,
     end: Option<Ended>,
+}
+
+/// A question to the model that is being answered, and the characters of it and of its answer so far.
+struct Asked {
+    running: Running,
+    read: usize,
+    written: usize,
 }
 
 /// What the engine is to be told; most happenings are one input or none.
@@ -137,6 +149,8 @@ impl Driver {
             latencies: Latencies::default(),
             last_response: None,
             usage: Usage::default(),
+            heard: Usage::default(),
+            heard_at: None,
             notes,
             end: None,
         }
@@ -199,10 +213,11 @@ impl Driver {
         match effect {
             Effect::Ask { turn, messages, .. } => {
                 self.pass_on = None; // The model has been told that it took too long.
+                let read = llm::characters(&messages);
                 let running = self.pipeline.ask(turn, messages, self.answers.0.clone());
-                self.asks.insert(turn, running);
+                self.asks.insert(turn, Asked { running, read, written: 0 });
             }
-            Effect::CancelModel { turn } => drop(self.asks.remove(&turn)),
+            Effect::CancelModel { turn } => self.take_back(turn),
             Effect::Speak { utterance, text, .. } => self.speak(utterance, text),
             Effect::ClearPlayback => {
                 self.playback.clear();
@@ -271,7 +286,12 @@ impl Driver {
 
     fn answered(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Inputs {
         vec![match signal {
-            Signal::Piece(LlmEvent::Delta(text)) => Input::ModelDelta { turn, text: plain(text) },
+            Signal::Piece(LlmEvent::Delta(text)) => {
+                if let Some(asked) = self.asks.get_mut(&turn) {
+                    asked.written += text.chars().count();
+                }
+                Input::ModelDelta { turn, text: plain(text) }
+            }
             Signal::Piece(LlmEvent::ToolCall(call)) => Input::ModelToolCall { turn, call },
             Signal::Done(usage) => {
                 self.add(usage);
@@ -283,6 +303,14 @@ impl Driver {
                 Input::ModelFailed { turn, failure: failure(&error) }
             }
         }]
+    }
+
+    /// Cancels a question. What has been read and written is paid for all the same.
+    fn take_back(&mut self, turn: u32) {
+        if let Some(Asked { running, read, written }) = self.asks.remove(&turn) {
+            drop(running);
+            self.add(self.pipeline.taken_back(read, written));
+        }
     }
 
     fn spoken(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {
@@ -327,7 +355,7 @@ impl Driver {
             turns: self.conversation.turns(),
             history: self.conversation.history(),
             latency: self.latencies.summary(),
-            usage: self.usage,
+            usage: Rates::price(self.heard_at.as_ref(), self.heard) + self.usage,
             recorded,
         }
     }

@@ -109,7 +109,11 @@ async fn a_service_is_asked_and_the_model_told_what_it_says() {
         said.iter().any(|text| text == "Let me check the book.") && said.last().is_some_and(|text| text == "Goodbye."),
         "{said:?}"
     );
-    assert!(ended["usage"]["llm_input_tokens"].as_u64().is_some_and(|tokens| tokens == 6 * 12), "{ended}");
+    // Six answers, each of 8 new tokens, 4 from the cache and 7 written, at the prices of gpt-4o-mini.
+    let usage = &ended["usage"];
+    assert_eq!((&usage["llm_input_tokens"], &usage["unpriced"]), (&json!(72), &json!(false)), "{usage}");
+    let cost = usage["cost_usd"].as_f64().expect("a number") * 1_000_000.0;
+    assert!((cost - 6.0 * (8.0 * 0.15 + 4.0 * 0.075 + 7.0 * 0.6)).abs() < 1e-6, "{usage}");
     double.finish();
     service.stop().await;
 }

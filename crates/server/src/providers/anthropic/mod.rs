@@ -23,7 +23,7 @@ use super::llm::{Dialect, MAX_TOKENS, Models, Server};
 /// Where Anthropic itself listens.
 pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 /// The model when neither the agent nor the connection names one.
-const USUAL_MODEL: &str = "claude-haiku-4-5";
+pub(crate) const USUAL_MODEL: &str = "claude-haiku-4-5";
 /// The version of the interface; required in every request.
 const VERSION: &str = "2023-06-01";
 /// Agents may ask for up to 2.

@@ -21,7 +21,7 @@ use super::{Llm, LlmRequest};
 /// Where Google itself listens.
 pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 /// The model when neither the agent nor the connection names one.
-const USUAL_MODEL: &str = "gemini-2.5-flash";
+pub(crate) const USUAL_MODEL: &str = "gemini-2.5-flash";
 /// These think before they answer unless told not to, and callers wait. Others refuse to be told so.
 const CAN_ANSWER_AT_ONCE: &str = "gemini-2.5-flash";
 

@@ -164,7 +164,7 @@ impl<D: Dialect> Models<D> {
             }
         }
         reading.finish(&mut answer, events).await?;
-        Ok(answer.usage().unwrap_or_else(|| estimate(request, reading.characters)))
+        Ok(answer.usage().unwrap_or_else(|| estimate(characters(&request.messages), reading.characters)))
     }
 
     async fn gather(&self, request: LlmRequest) -> Result<(String, Usage), ProviderError> {
@@ -250,8 +250,7 @@ impl Reading {
 }
 
 /// What an answer cost whose server does not say: four characters to a token.
-pub(crate) fn estimate(request: &LlmRequest, written: usize) -> Usage {
-    let read: usize = request.messages.iter().map(|message| message.text.chars().count()).sum();
+pub(crate) fn estimate(read: usize, written: usize) -> Usage {
     let tokens = |characters: usize| u64::try_from(characters.div_ceil(4)).unwrap_or(u64::MAX);
     Usage {
         llm_input_tokens: tokens(read),
@@ -259,6 +258,11 @@ pub(crate) fn estimate(request: &LlmRequest, written: usize) -> Usage {
         llm_estimated: true,
         ..Usage::default()
     }
+}
+
+/// How many characters a model reads in these messages.
+pub(crate) fn characters(messages: &[Message]) -> usize {
+    messages.iter().map(|message| message.text.chars().count()).sum()
 }
 
 #[async_trait]

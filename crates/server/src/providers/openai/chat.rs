@@ -21,7 +21,7 @@ use crate::providers::llm::{Dialect, MAX_TOKENS, Models, Server};
 use crate::providers::{Llm, LlmRequest};
 
 /// The model when neither the agent nor the connection names one.
-const USUAL_MODEL: &str = "gpt-4o-mini";
+pub(crate) const USUAL_MODEL: &str = "gpt-4o-mini";
 /// Knows the newer name of the limit, and its newer models refuse the older one.
 const OPENAI_HOST: &str = "://api.openai.com";
 

@@ -50,7 +50,8 @@ impl Prepared {
             let pipeline = pipeline.clone();
             Opening::UnderWay(AbortOnDropHandle::new(tokio::spawn(async move {
                 let (events, heard) = mpsc::channel(64);
-                Ok((pipeline.open_stt(events).await?, heard))
+                let (session, rates) = pipeline.open_stt(events).await?;
+                Ok((session, rates, heard))
             })))
         };
         let greeting = Conversation::opening(&settings.agent).map(|text| {
@@ -73,8 +74,9 @@ impl Prepared {
         if let Err(error) = self.recogniser.wait().await {
             return stillborn(&self.settings, error);
         }
-        let Opening::Done(Ok((session, heard))) = self.recogniser else { unreachable!("it has just opened") };
+        let Opening::Done(Ok((session, rates, heard))) = self.recogniser else { unreachable!("it has just opened") };
         let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, session, media, notes);
+        driver.heard_at = rates;
         driver.run(heard, commands).await;
         driver.report().await
     }

@@ -70,7 +70,7 @@ impl Driver {
     }
 
     fn caller(&mut self, frame: CallerAudio) -> Inputs {
-        self.usage.stt_audio_ms += u64::try_from(FRAME_DURATION.as_millis()).unwrap_or(0);
+        self.heard.stt_audio_ms += u64::try_from(FRAME_DURATION.as_millis()).unwrap_or(0);
         self.session.audio(&frame);
         if self.recorder.is_some() {
             if self.unrecorded.len() >= RECORDED_BEHIND {
