@@ -7,12 +7,13 @@ mod acts;
 mod commands;
 mod commit;
 mod left_behind;
+mod look_back;
 mod talking;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchhook_core::call::{Call, CallEffect, CallInput, Phase};
+use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase};
 use switchhook_core::conversation::Failure;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -81,6 +82,8 @@ enum Outcome {
     Transfer {
         /// Whether the line has gone to somebody else.
         accepted: bool,
+        /// Whose wish that was.
+        by: EndedBy,
     },
 }
 
@@ -181,6 +184,10 @@ impl Runner {
                         self.write_line(line).await?;
                         None
                     }
+                    Happened::Wish(wish) => {
+                        self.fulfil(wish);
+                        None
+                    }
                     Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
                 },
                 failure = not_ready(&mut self.prepared) => {
@@ -233,7 +240,7 @@ impl Runner {
                 self.pressed(in_sound);
                 Ok(None)
             }
-            Outcome::Transfer { accepted } => Ok(self.transferred(accepted)),
+            Outcome::Transfer { accepted, by } => Ok(self.transferred(accepted, by)),
             Outcome::WrappedUp(wrap_up) => {
                 while let Some(line) = self.talk.line_at_hand() {
                     self.write_line(line).await?;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::{Certificate, Response};
+use reqwest::{Certificate, Method, Response};
 use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_url};
 
 use crate::config::Config;
@@ -72,6 +72,28 @@ pub struct Answer {
     pub excerpt: String,
 }
 
+/// What a tool asks.
+pub struct Request {
+    /// How.
+    pub method: Method,
+    /// Where.
+    pub url: String,
+    /// With which further headers.
+    pub headers: HeaderMap,
+    /// With which body.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What a tool's service answers.
+pub struct Page {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body; at most 16 KiB.
+    pub body: Vec<u8>,
+    /// Whether that is all of it.
+    pub whole: bool,
+}
+
 /// Why there is no answer. The words may be shown to the customer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
@@ -124,6 +146,31 @@ impl Client {
         self.check_peer(&response)?;
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
         Ok(Answer { status: response.status().as_u16(), retry_after, excerpt: beginning(&mut response).await })
+    }
+
+    /// Sends a request of a tool within `deadline` and reads the answer, at most 16 KiB of it.
+    ///
+    /// # Errors
+    /// As [`Client::post`], and when the answer breaks off.
+    pub async fn ask(&self, request: Request, deadline: Duration) -> Result<Page, SendError> {
+        let within = Self { deadline, ..self.clone() };
+        let Request { method, url, headers, body } = request;
+        let url = judge_url(&url, &self.policy)?;
+        let mut asked = self.http.request(method, url).headers(headers).timeout(deadline);
+        if let Some(body) = body {
+            asked = asked.body(body);
+        }
+        let mut response = asked.send().await.map_err(|error| within.explain(&error))?;
+        self.check_peer(&response)?;
+        let mut body = Vec::new();
+        while body.len() <= READ_LIMIT {
+            match response.chunk().await.map_err(|error| within.explain(&error))? {
+                Some(chunk) => body.extend_from_slice(&chunk),
+                None => return Ok(Page { status: response.status().as_u16(), body, whole: true }),
+            }
+        }
+        body.truncate(READ_LIMIT);
+        Ok(Page { status: response.status().as_u16(), body, whole: false })
     }
 
     /// The resolver gave vetted addresses only; this is the second lock on the same door.

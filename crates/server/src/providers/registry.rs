@@ -5,13 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use reqwest::Client;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, judge_url};
 use uuid::Uuid;
 
+use super::anthropic::{self, ANTHROPIC_URL};
+use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
-use super::openai::{OPENAI_URL, OpenAiLlm};
+use super::openai::{self, OPENAI_URL};
+use super::prices::{PriceList, Prices, Rates};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::{Llm, Stt, Tts};
 use crate::config::Config;
@@ -21,9 +25,12 @@ use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
 /// Until a connection to a provider is made.
-const CONNECT: Duration = Duration::from_secs(3);
+pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// A connection that is kept saves its making in the next turn.
 const KEEP_IDLE: Duration = Duration::from_secs(90);
+
+/// The longest that a tool may take, whatever it says.
+const TOOL: Duration = Duration::from_secs(10);
 
 /// What one connection can do.
 #[derive(Clone, Default)]
@@ -32,9 +39,18 @@ pub struct Provider {
     stt: Option<Arc<dyn Stt>>,
     llm: Option<Arc<dyn Llm>>,
     tts: Option<Arc<dyn Tts>>,
+    prices: PriceList,
+    /// The connection's model, or the provider's usual one.
+    model: Option<String>,
 }
 
 impl Provider {
+    /// What a model of this provider charges, as far as that is known.
+    #[must_use]
+    pub fn rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.model.as_deref())).copied()
+    }
+
     fn named(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
@@ -66,8 +82,10 @@ impl Provider {
 
 /// Makes and keeps providers.
 pub struct Registry {
-    http: reqwest::Client,
+    http: Client,
     addresses: AddressPolicy,
+    tools: outbound::Client,
+    prices: Prices,
     speech: Arc<LocalSpeech>,
     local: Provider,
     /// By connection, each for the version of it that was written at that time.
@@ -84,12 +102,22 @@ impl Registry {
             outbound::builder(config, &config.outbound_allow)?.connect_timeout(CONNECT).pool_idle_timeout(KEEP_IDLE);
         let http = http.build().context("the client for requests to providers could not be made")?;
         let speech = LocalSpeech::new(models);
+        let prices = Prices::load(config.prices.as_deref())?;
         let local = Provider {
+            prices: prices.of("local"),
             stt: Some(Arc::new(LocalStt::new(speech.clone()))),
             tts: Some(Arc::new(LocalTts::new(speech.clone()))),
             ..Provider::named("local")
         };
-        Ok(Self { http, addresses: config.outbound_allow.clone(), speech, local, made: Mutex::default() })
+        let tools = outbound::Client::new(config, &config.outbound_allow, TOOL)?;
+        let addresses = config.outbound_allow.clone();
+        Ok(Self { http, addresses, tools, prices, speech, local, made: Mutex::default() })
+    }
+
+    /// Asks the services that tools are.
+    #[must_use]
+    pub fn tools(&self) -> outbound::Client {
+        self.tools.clone()
     }
 
     /// The models of this machine, shared by all calls.
@@ -105,7 +133,10 @@ impl Registry {
     pub fn built_in(&self, name: &str) -> Result<Provider, String> {
         match name {
             "local" => Ok(self.local.clone()),
-            "scripted" => scripted(&Map::new()),
+            "scripted" => {
+                let scripted = scripted(&Map::new())?;
+                Ok(Provider { prices: self.prices.of("scripted"), ..scripted })
+            }
             other => Err(format!("Provider {other} needs a connection.")),
         }
     }
@@ -124,20 +155,32 @@ impl Registry {
         let provider = match row.provider.as_str() {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
-            "openai" => self.openai(row, vault)?,
+            "openai" => self.model(row, vault, OPENAI_URL, openai::chat::USUAL_MODEL, openai::chat::connect)?,
+            "anthropic" => self.model(row, vault, ANTHROPIC_URL, anthropic::USUAL_MODEL, anthropic::connect)?,
+            "gemini" => self.model(row, vault, GEMINI_URL, gemini::USUAL_MODEL, gemini::connect)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
+        let prices = self.prices.of(&row.provider).with(&row.settings)?;
+        let model = text(&row.settings, "model").map(str::to_owned).or(provider.model.clone());
+        let provider = Provider { prices, model, ..provider };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
         Ok(provider)
     }
 
-    fn openai(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
+    /// A provider whose language model `connect` makes.
+    fn model(
+        &self,
+        row: &ConnectionRow,
+        vault: &Vault,
+        usual_url: &str,
+        usual_model: &str,
+        connect: impl Fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>,
+    ) -> Result<Provider, String> {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        let base_url = text(&row.settings, "base_url").unwrap_or(OPENAI_URL);
+        let base_url = text(&row.settings, "base_url").unwrap_or(usual_url);
         judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
-        let model = text(&row.settings, "model").map(str::to_owned);
-        let llm = OpenAiLlm::new(self.http.clone(), base_url, key(&credentials), model);
-        Ok(Provider { llm: Some(Arc::new(llm)), ..Provider::named("openai") })
+        let llm = connect(self.http.clone(), base_url, key(&credentials), &row.settings)?;
+        Ok(Provider { llm: Some(llm), model: Some(usual_model.to_owned()), ..Provider::named(&row.provider) })
     }
 }
 

@@ -1,0 +1,3 @@
+//! Adapters of providers against doubles of them.
+
+mod llm;
