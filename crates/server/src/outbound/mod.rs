@@ -7,6 +7,7 @@
 
 mod dns;
 mod names;
+pub mod ws;
 
 pub use names::{LookupError, Names};
 
@@ -101,15 +102,7 @@ impl Client {
     /// # Errors
     /// As [`builder`].
     pub fn new(config: &Config, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
-        let http = builder(config, policy)?.build().or_else(|error| {
-            // A container may have none; plain HTTP and `extra_ca` still work.
-            tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
-            builder(config, policy)?
-                .tls_certs_only([])
-                .build()
-                .context("the client for outgoing requests cannot be made")
-        })?;
-        Ok(Self { http, policy: policy.clone(), deadline })
+        Ok(Self { http: build(|| builder(config, policy))?, policy: policy.clone(), deadline })
     }
 
     /// Sends `body` and reads the answer, at most 16 KiB of it.
@@ -120,25 +113,40 @@ impl Client {
         let url = judge_url(url, &self.policy)?;
         // The deadline is for everything, from the look-up of the name to the end of the body.
         let request = self.http.post(url).headers(headers).body(body).timeout(self.deadline);
-        let mut response = request.send().await.map_err(|error| self.explain(&error))?;
-        self.check_peer(&response)?;
+        let mut response = request.send().await.map_err(|error| explain(&error, self.deadline))?;
+        check_peer(&response, &self.policy)?;
+        Ok(Answer::read(&mut response).await)
+    }
+}
+
+impl Answer {
+    async fn read(response: &mut Response) -> Self {
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Ok(Answer { status: response.status().as_u16(), retry_after, excerpt: beginning(&mut response).await })
+        Self { status: response.status().as_u16(), retry_after, excerpt: beginning(response).await }
     }
+}
 
-    /// The resolver gave vetted addresses only; this is the second lock on the same door.
-    fn check_peer(&self, response: &Response) -> Result<(), SendError> {
-        response.remote_addr().map_or(Ok(()), |peer| Ok(self.policy.judge(peer.ip())?))
-    }
+/// A client from what `builder` gives.
+fn build(builder: impl Fn() -> anyhow::Result<reqwest::ClientBuilder>) -> anyhow::Result<reqwest::Client> {
+    builder()?.build().or_else(|error| {
+        // A container may have none; plain HTTP and `extra_ca` still work.
+        tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
+        builder()?.tls_certs_only([]).build().context("the client for outgoing requests cannot be made")
+    })
+}
 
-    fn explain(&self, error: &reqwest::Error) -> SendError {
-        match LookupError::in_chain(error) {
-            Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
-            Some(LookupError::Unknown) => SendError::Unknown,
-            None if error.is_timeout() => SendError::Timeout(self.deadline),
-            None if error.is_connect() => SendError::Connect(innermost(error)),
-            None => SendError::Broken(innermost(error)),
-        }
+/// The resolver gave vetted addresses only; this is the second lock on the same door.
+fn check_peer(response: &Response, policy: &AddressPolicy) -> Result<(), SendError> {
+    response.remote_addr().map_or(Ok(()), |peer| Ok(policy.judge(peer.ip())?))
+}
+
+fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
+    match LookupError::in_chain(error) {
+        Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
+        Some(LookupError::Unknown) => SendError::Unknown,
+        None if error.is_timeout() => SendError::Timeout(deadline),
+        None if error.is_connect() => SendError::Connect(innermost(error)),
+        None => SendError::Broken(innermost(error)),
     }
 }
 

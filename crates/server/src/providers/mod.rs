@@ -7,6 +7,7 @@
 //! Sound is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
 
 pub mod check;
+pub mod connect;
 pub mod local;
 pub mod openai;
 pub mod registry;

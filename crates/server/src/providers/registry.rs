@@ -10,13 +10,14 @@ use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, judge_url};
 use uuid::Uuid;
 
+use super::connect::Connect;
 use super::local::{LocalSpeech, LocalStt, LocalTts};
 use super::openai::{OPENAI_URL, OpenAiLlm};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::{Llm, Stt, Tts};
 use crate::config::Config;
 use crate::models::Models;
-use crate::outbound;
+use crate::outbound::{self, ws::WebSockets};
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
@@ -67,6 +68,7 @@ impl Provider {
 /// Makes and keeps providers.
 pub struct Registry {
     http: reqwest::Client,
+    websockets: WebSockets,
     addresses: AddressPolicy,
     speech: Arc<LocalSpeech>,
     local: Provider,
@@ -89,7 +91,9 @@ impl Registry {
             tts: Some(Arc::new(LocalTts::new(speech.clone()))),
             ..Provider::named("local")
         };
-        Ok(Self { http, addresses: config.outbound_allow.clone(), speech, local, made: Mutex::default() })
+        let websockets = WebSockets::new(config, &config.outbound_allow)?;
+        let addresses = config.outbound_allow.clone();
+        Ok(Self { http, websockets, addresses, speech, local, made: Mutex::default() })
     }
 
     /// The models of this machine, shared by all calls.
@@ -129,6 +133,17 @@ impl Registry {
         };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
         Ok(provider)
+    }
+
+    fn connect<'a>(&'a self, row: &'a ConnectionRow, vault: &Vault) -> Result<Connect<'a>, String> {
+        let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
+        Ok(Connect {
+            http: &self.http,
+            websockets: &self.websockets,
+            addresses: &self.addresses,
+            settings: &row.settings,
+            key: key(&credentials),
+        })
     }
 
     fn openai(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
