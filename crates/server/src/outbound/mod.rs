@@ -140,7 +140,8 @@ fn check_peer(response: &Response, policy: &AddressPolicy) -> Result<(), SendErr
     response.remote_addr().map_or(Ok(()), |peer| Ok(policy.judge(peer.ip())?))
 }
 
-fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
+/// What an error of the HTTP client comes to.
+pub(crate) fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
     match LookupError::in_chain(error) {
         Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
         Some(LookupError::Unknown) => SendError::Unknown,

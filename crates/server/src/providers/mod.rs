@@ -6,12 +6,16 @@
 //!
 //! Sound is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
 
+pub mod cartesia;
 pub mod check;
 pub mod connect;
+pub mod deepgram;
+pub mod elevenlabs;
 pub mod local;
 pub mod openai;
 pub mod registry;
 pub mod scripted;
+pub mod voice;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

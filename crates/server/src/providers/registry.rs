@@ -14,7 +14,8 @@ use super::connect::Connect;
 use super::local::{LocalSpeech, LocalStt, LocalTts};
 use super::openai::{OPENAI_URL, OpenAiLlm};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
-use super::{Llm, Stt, Tts};
+use super::voice::Deadlines;
+use super::{Llm, Stt, Tts, cartesia, deepgram, elevenlabs, openai};
 use crate::config::Config;
 use crate::models::Models;
 use crate::outbound::{self, ws::WebSockets};
@@ -129,6 +130,9 @@ impl Registry {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
             "openai" => self.openai(row, vault)?,
+            "deepgram" => deepgram(&self.connect(row, vault)?)?,
+            "elevenlabs" => elevenlabs(&self.connect(row, vault)?)?,
+            "cartesia" => cartesia(&self.connect(row, vault)?)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
@@ -152,8 +156,24 @@ impl Registry {
         judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
         let model = text(&row.settings, "model").map(str::to_owned);
         let llm = OpenAiLlm::new(self.http.clone(), base_url, key(&credentials), model);
-        Ok(Provider { llm: Some(Arc::new(llm)), ..Provider::named("openai") })
+        let tts = openai::speech::connect(&self.connect(row, vault)?, Deadlines::default())?;
+        Ok(Provider { llm: Some(Arc::new(llm)), tts: Some(tts), ..Provider::named("openai") })
     }
+}
+
+fn deepgram(connect: &Connect<'_>) -> Result<Provider, String> {
+    let tts = deepgram::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { tts: Some(tts), ..Provider::named("deepgram") })
+}
+
+fn elevenlabs(connect: &Connect<'_>) -> Result<Provider, String> {
+    let tts = elevenlabs::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { tts: Some(tts), ..Provider::named("elevenlabs") })
+}
+
+fn cartesia(connect: &Connect<'_>) -> Result<Provider, String> {
+    let tts = cartesia::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { tts: Some(tts), ..Provider::named("cartesia") })
 }
 
 fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {

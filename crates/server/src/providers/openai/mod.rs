@@ -4,6 +4,7 @@
 //! The servers differ in much; [`wire`] reads the union. A stream that ends without having said anything, or without a finish
 //! reason, is a failure and not an answer. Requests are tried again only while nothing has been given.
 
+pub mod speech;
 pub(crate) mod sse;
 #[cfg(test)]
 mod tests;

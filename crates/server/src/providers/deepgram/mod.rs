@@ -1,0 +1,3 @@
+//! Deepgram.
+
+pub mod tts;
