@@ -1,0 +1,3 @@
+//! The providers in the cloud, each against a double of it.
+
+mod tts;
