@@ -5,17 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use reqwest::Client;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, judge_url};
 use uuid::Uuid;
 
+use super::anthropic::{self, ANTHROPIC_URL};
 use super::connect::Connect;
+use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
-use super::openai::{OPENAI_URL, OpenAiLlm};
+use super::openai::{self, OPENAI_URL};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::voice::Deadlines;
-use super::{Llm, Stt, Tts, cartesia, deepgram, elevenlabs, openai};
+use super::{Llm, Stt, Tts, cartesia, deepgram, elevenlabs};
 use crate::config::Config;
 use crate::models::Models;
 use crate::outbound::{self, ws::WebSockets};
@@ -23,7 +26,7 @@ use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
 /// Until a connection to a provider is made.
-const CONNECT: Duration = Duration::from_secs(3);
+pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// A connection that is kept saves its making in the next turn.
 const KEEP_IDLE: Duration = Duration::from_secs(90);
 
@@ -68,7 +71,7 @@ impl Provider {
 
 /// Makes and keeps providers.
 pub struct Registry {
-    http: reqwest::Client,
+    http: Client,
     websockets: WebSockets,
     addresses: AddressPolicy,
     speech: Arc<LocalSpeech>,
@@ -133,6 +136,8 @@ impl Registry {
             "deepgram" => deepgram(&self.connect(row, vault)?)?,
             "elevenlabs" => elevenlabs(&self.connect(row, vault)?)?,
             "cartesia" => cartesia(&self.connect(row, vault)?)?,
+            "anthropic" => self.model("anthropic", row, vault, ANTHROPIC_URL, anthropic::connect)?,
+            "gemini" => self.model("gemini", row, vault, GEMINI_URL, gemini::connect)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
@@ -151,13 +156,25 @@ impl Registry {
     }
 
     fn openai(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
-        let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        let base_url = text(&row.settings, "base_url").unwrap_or(OPENAI_URL);
-        judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
-        let model = text(&row.settings, "model").map(str::to_owned);
-        let llm = OpenAiLlm::new(self.http.clone(), base_url, key(&credentials), model);
         let tts = openai::speech::connect(&self.connect(row, vault)?, Deadlines::default())?;
-        Ok(Provider { llm: Some(Arc::new(llm)), tts: Some(tts), ..Provider::named("openai") })
+        let model = self.model("openai", row, vault, OPENAI_URL, openai::chat::connect)?;
+        Ok(Provider { tts: Some(tts), ..model })
+    }
+
+    /// A provider whose language model `connect` makes.
+    fn model(
+        &self,
+        name: &str,
+        row: &ConnectionRow,
+        vault: &Vault,
+        usual_url: &str,
+        connect: impl Fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>,
+    ) -> Result<Provider, String> {
+        let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
+        let base_url = text(&row.settings, "base_url").unwrap_or(usual_url);
+        judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
+        let llm = connect(self.http.clone(), base_url, key(&credentials), &row.settings)?;
+        Ok(Provider { llm: Some(llm), ..Provider::named(name) })
     }
 }
 

@@ -423,9 +423,7 @@ impl Driver {
     fn answered(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Inputs {
         vec![match signal {
             Signal::Piece(LlmEvent::Delta(text)) => Input::ModelDelta { turn, text: plain(text) },
-            Signal::Piece(LlmEvent::ToolCall { id, name, arguments }) => {
-                Input::ModelToolCall { turn, call: ToolCall { id, name, arguments } }
-            }
+            Signal::Piece(LlmEvent::ToolCall(call)) => Input::ModelToolCall { turn, call },
             Signal::Done(usage) => {
                 self.add(usage);
                 self.asks.remove(&turn);
@@ -462,10 +460,7 @@ impl Driver {
     }
 
     fn add(&mut self, usage: Usage) {
-        self.usage.stt_audio_ms += usage.stt_audio_ms;
-        self.usage.llm_input_tokens += usage.llm_input_tokens;
-        self.usage.llm_output_tokens += usage.llm_output_tokens;
-        self.usage.tts_characters += usage.tts_characters;
+        self.usage = self.usage + usage;
     }
 
     async fn report(mut self) -> Report {

@@ -151,8 +151,8 @@ impl Pipeline {
             let request =
                 AnalysisRequest { model: settings.model.clone(), messages: messages.to_vec(), schema: schema.cloned() };
             match llm.analyse(request).await {
-                Ok(Analysis { summary, outcome }) => {
-                    return Ok(Analysis { summary: plain(summary), outcome: plain_value(outcome) });
+                Ok(Analysis { summary, outcome, usage }) => {
+                    return Ok(Analysis { summary: plain(summary), outcome: plain_value(outcome), usage });
                 }
                 Err(error) => last = error,
             }
