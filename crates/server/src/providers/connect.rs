@@ -44,7 +44,7 @@ impl<'a> Connect<'a> {
     pub fn text(&self, name: &str) -> Result<Option<&'a str>, String> {
         match self.given(name) {
             None => Ok(None),
-            Some(Value::String(text)) if text.chars().count() <= LONGEST_TEXT => Ok(Some(text).map(String::as_str)),
+            Some(Value::String(text)) if text.chars().count() <= LONGEST_TEXT => Ok(Some(text.as_str())),
             Some(_) => Err(format!("settings.{name} must be text of at most {LONGEST_TEXT} characters.")),
         }
     }

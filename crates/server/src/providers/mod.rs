@@ -6,12 +6,19 @@
 //!
 //! Sound is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
 
+pub mod assemblyai;
+pub mod cartesia;
 pub mod check;
 pub mod connect;
+pub mod deepgram;
+pub mod elevenlabs;
 pub mod local;
 pub mod openai;
+mod refusal;
 pub mod registry;
 pub mod scripted;
+mod segment;
+mod streaming;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use super::connect::Connect;
 use super::local::{LocalSpeech, LocalStt, LocalTts};
-use super::openai::{OPENAI_URL, OpenAiLlm};
+use super::openai::{self, OPENAI_URL, OpenAiLlm};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
-use super::{Llm, Stt, Tts};
+use super::{Llm, Stt, Tts, assemblyai, cartesia, deepgram, elevenlabs};
 use crate::config::Config;
 use crate::models::Models;
 use crate::outbound::{self, ws::WebSockets};
@@ -129,6 +129,10 @@ impl Registry {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
             "openai" => self.openai(row, vault)?,
+            name @ ("assemblyai" | "cartesia" | "deepgram" | "elevenlabs") => {
+                let connect = self.connect(row, vault)?;
+                Provider { stt: Some(cloud_stt(name, &connect)?), ..Provider::named(name) }
+            }
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
@@ -152,7 +156,18 @@ impl Registry {
         judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
         let model = text(&row.settings, "model").map(str::to_owned);
         let llm = OpenAiLlm::new(self.http.clone(), base_url, key(&credentials), model);
-        Ok(Provider { llm: Some(Arc::new(llm)), ..Provider::named("openai") })
+        let stt = openai::stt::connect(&self.connect(row, vault)?)?;
+        Ok(Provider { stt: Some(stt), llm: Some(Arc::new(llm)), ..Provider::named("openai") })
+    }
+}
+
+fn cloud_stt(name: &str, connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
+    match name {
+        "assemblyai" => assemblyai::stt::connect(connect),
+        "cartesia" => cartesia::stt::connect(connect),
+        "deepgram" => deepgram::stt::connect(connect),
+        "elevenlabs" => elevenlabs::stt::connect(connect),
+        other => Err(format!("Provider {other} does no speech to text in this version.")),
     }
 }
 

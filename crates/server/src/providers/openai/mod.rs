@@ -4,9 +4,12 @@
 //! The servers differ in much; [`wire`] reads the union. A stream that ends without having said anything, or without a finish
 //! reason, is a failure and not an answer. Requests are tried again only while nothing has been given.
 
+mod realtime_stt;
 pub(crate) mod sse;
+pub mod stt;
 #[cfg(test)]
 mod tests;
+mod transcriptions;
 mod wire;
 
 use std::time::Duration;

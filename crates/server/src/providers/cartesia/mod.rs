@@ -1,0 +1,3 @@
+//! Cartesia.
+
+pub mod stt;

@@ -1,0 +1,5 @@
+//! Deepgram, and servers that speak its protocols.
+
+mod flux;
+mod nova;
+pub mod stt;

@@ -1,0 +1,3 @@
+//! ElevenLabs.
+
+pub mod stt;
