@@ -7,6 +7,7 @@
 //! Sound is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
 
 pub mod anthropic;
+pub mod assemblyai;
 pub mod cartesia;
 pub mod check;
 pub mod connect;
@@ -16,9 +17,12 @@ pub mod gemini;
 pub(crate) mod llm;
 pub mod local;
 pub mod openai;
+mod refusal;
 pub mod registry;
 pub mod scripted;
+mod segment;
 pub(crate) mod sse;
+mod streaming;
 pub mod voice;
 
 use async_trait::async_trait;

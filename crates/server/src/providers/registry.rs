@@ -18,7 +18,7 @@ use super::local::{LocalSpeech, LocalStt, LocalTts};
 use super::openai::{self, OPENAI_URL};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::voice::Deadlines;
-use super::{Llm, Stt, Tts, cartesia, deepgram, elevenlabs};
+use super::{Llm, Stt, Tts, assemblyai, cartesia, deepgram, elevenlabs};
 use crate::config::Config;
 use crate::models::Models;
 use crate::outbound::{self, ws::WebSockets};
@@ -133,9 +133,10 @@ impl Registry {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
             "openai" => self.openai(row, vault)?,
+            "assemblyai" => assemblyai(&self.connect(row, vault)?)?,
+            "cartesia" => cartesia(&self.connect(row, vault)?)?,
             "deepgram" => deepgram(&self.connect(row, vault)?)?,
             "elevenlabs" => elevenlabs(&self.connect(row, vault)?)?,
-            "cartesia" => cartesia(&self.connect(row, vault)?)?,
             "anthropic" => self.model("anthropic", row, vault, ANTHROPIC_URL, anthropic::connect)?,
             "gemini" => self.model("gemini", row, vault, GEMINI_URL, gemini::connect)?,
             other => return Err(format!("this version cannot use {other} yet.")),
@@ -156,9 +157,11 @@ impl Registry {
     }
 
     fn openai(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
-        let tts = openai::speech::connect(&self.connect(row, vault)?, Deadlines::default())?;
+        let connect = self.connect(row, vault)?;
+        let stt = openai::stt::connect(&connect)?;
+        let tts = openai::speech::connect(&connect, Deadlines::default())?;
         let model = self.model("openai", row, vault, OPENAI_URL, openai::chat::connect)?;
-        Ok(Provider { tts: Some(tts), ..model })
+        Ok(Provider { stt: Some(stt), tts: Some(tts), ..model })
     }
 
     /// A provider whose language model `connect` makes.
@@ -178,19 +181,26 @@ impl Registry {
     }
 }
 
-fn deepgram(connect: &Connect<'_>) -> Result<Provider, String> {
-    let tts = deepgram::tts::connect(connect, Deadlines::default())?;
-    Ok(Provider { tts: Some(tts), ..Provider::named("deepgram") })
-}
-
-fn elevenlabs(connect: &Connect<'_>) -> Result<Provider, String> {
-    let tts = elevenlabs::tts::connect(connect, Deadlines::default())?;
-    Ok(Provider { tts: Some(tts), ..Provider::named("elevenlabs") })
+fn assemblyai(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider { stt: Some(assemblyai::stt::connect(connect)?), ..Provider::named("assemblyai") })
 }
 
 fn cartesia(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = cartesia::stt::connect(connect)?;
     let tts = cartesia::tts::connect(connect, Deadlines::default())?;
-    Ok(Provider { tts: Some(tts), ..Provider::named("cartesia") })
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("cartesia") })
+}
+
+fn deepgram(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = deepgram::stt::connect(connect)?;
+    let tts = deepgram::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("deepgram") })
+}
+
+fn elevenlabs(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = elevenlabs::stt::connect(connect)?;
+    let tts = elevenlabs::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("elevenlabs") })
 }
 
 fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {

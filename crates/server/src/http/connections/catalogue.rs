@@ -77,7 +77,7 @@ pub const PROVIDERS: &[Provider] = &[
     planned("anthropic", &[Kind::Llm], &[]),
     planned("gemini", &[Kind::Llm, Kind::Realtime], &[]),
     usable("deepgram", &[Kind::Stt, Kind::Tts], &[]),
-    planned("assemblyai", &[Kind::Stt], &[]),
+    usable("assemblyai", &[Kind::Stt], &[]),
     usable("elevenlabs", &[Kind::Stt, Kind::Tts], &[]),
     usable("cartesia", &[Kind::Stt, Kind::Tts], &[]),
 ];

@@ -2,6 +2,7 @@
 //! utterance, µ-law at 8 kHz, and the times of words from the start of the context.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,8 +14,8 @@ use url::Url;
 
 use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
+use crate::providers::refusal::Trouble;
 use crate::providers::voice::pool::Pool;
-use crate::providers::voice::refusal::{Refusal, words_in};
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
 use crate::providers::voice::words::Times;
 use crate::providers::voice::{Deadlines, Defaults, primary_language};
@@ -102,10 +103,19 @@ impl Wire for CartesiaTts {
             Some("chunk") => What::Piece(Piece { sound: sound(&message)?, times: Times::None }),
             Some("timestamps") => What::Piece(Piece { sound: Vec::new(), times: Times::Words(words(&message)) }),
             Some("done") => What::Done,
-            Some("error") => What::Refused(refusal(&message)),
+            Some("error") => What::Refused(self.refusal(&message)),
             _ => return Ok(Vec::new()),
         };
         Ok(vec![Heard { context, what }])
+    }
+}
+
+impl CartesiaTts {
+    /// An error inside the socket has the fields and the status of one that answers a request.
+    fn refusal(&self, message: &Value) -> Trouble {
+        let status = message.get("status_code").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+        let (status, body) = (status.unwrap_or(500), message.to_string());
+        Trouble::answered(PROVIDER, status, &HeaderMap::new(), &body, self.key(), Duration::ZERO)
     }
 }
 
@@ -131,10 +141,4 @@ fn words(message: &Value) -> Vec<SpokenWord> {
             Some(SpokenWord { text: word.as_str()?.to_owned(), start_ms: ms(start)?, end_ms: ms(end)? })
         })
         .collect()
-}
-
-fn refusal(message: &Value) -> Refusal {
-    let words = words_in(message);
-    let status = message.get("status_code").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
-    Refusal::status(PROVIDER, status.unwrap_or(500), None, words)
 }

@@ -14,7 +14,7 @@ use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
 use crate::providers::voice::Deadlines;
 use crate::providers::voice::pool::Pool;
-use crate::providers::voice::refusal::{Refusal, words_in};
+use crate::providers::voice::refusal::said;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
 use crate::providers::voice::words::Times;
 use crate::providers::{ProviderError, Tts, TtsRequest};
@@ -96,10 +96,7 @@ impl Wire for DeepgramTts {
                 match message.get("type").and_then(Value::as_str) {
                     Some("Flushed") => What::Done,
                     Some("Cleared") => What::Stopped,
-                    Some("Error") => {
-                        let words = words_in(&message).unwrap_or_else(|| "it failed without saying why".to_owned());
-                        What::Refused(Refusal::said(PROVIDER, words))
-                    }
+                    Some("Error") => What::Refused(said(PROVIDER, &message, self.key())),
                     Some("Warning") => {
                         // Its words may quote what was to be spoken.
                         let code = message.get("code").or_else(|| message.get("warn_code")).and_then(Value::as_str);

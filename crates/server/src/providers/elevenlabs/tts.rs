@@ -16,7 +16,7 @@ use url::Url;
 use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
 use crate::providers::voice::pool::Pool;
-use crate::providers::voice::refusal::{Refusal, words_in};
+use crate::providers::voice::refusal::said;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
 use crate::providers::voice::words::{Character, Times};
 use crate::providers::voice::{Deadlines, Defaults, primary_language};
@@ -119,8 +119,7 @@ impl Wire for ElevenLabsTts {
         let context = either("contextId", "context_id").and_then(Value::as_str).map(str::to_owned);
         let mut heard = Vec::new();
         if message.get("error").is_some_and(|error| !error.is_null()) {
-            let words = words_in(&message).unwrap_or_else(|| "it failed without saying why".to_owned());
-            heard.push(What::Refused(Refusal::said(PROVIDER, words)));
+            heard.push(What::Refused(said(PROVIDER, &message, self.key())));
         }
         if let Some(data) = message.get("audio").and_then(Value::as_str) {
             let sound = STANDARD.decode(data).map_err(|_| "it sent sound that is not base64")?;

@@ -9,16 +9,18 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::OPENAI_URL;
-use crate::outbound::explain;
+use crate::outbound::ws::OpenError;
+use crate::outbound::{SendError, explain};
 use crate::providers::connect::Connect;
-use crate::providers::voice::refusal::{Refusal, words_of};
+use crate::providers::refusal::Trouble;
+use crate::providers::voice::refusal::{nonsense, said};
 use crate::providers::voice::sound::Decoder;
 use crate::providers::voice::{Attempts, Deadlines, Defaults, Line, cost, is_speakable};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
@@ -82,57 +84,62 @@ impl OpenAiSpeech {
     }
 
     /// Speaks once.
-    async fn attempt(&self, request: &TtsRequest, line: &mut Line) -> Result<(), Refusal> {
+    async fn attempt(&self, request: &TtsRequest, line: &mut Line) -> Result<(), Trouble> {
         let mut wait = self.deadlines.first_sound;
         let mut deadline = Instant::now() + wait;
-        let late = |wait| Refusal::late(PROVIDER, wait);
+        let late = |wait| Trouble::timeout(PROVIDER, wait);
         let response = timeout_at(deadline, self.post(request)).await.map_err(|_| late(wait))??;
         let mut response = self.accepted(response).await?;
-        let mut decoder = Decoder::new(self.rate)
-            .map_err(|error| Refusal::last(ProviderError::Config { provider: PROVIDER, words: error.to_string() }))?;
+        let mut decoder = Decoder::new(self.rate).map_err(|error| Trouble::config(PROVIDER, error.to_string()))?;
         loop {
             let piece = timeout_at(deadline, response.chunk()).await.map_err(|_| late(wait))?;
-            let piece = piece.map_err(|error| Refusal::no_answer(PROVIDER, &explain(&error, wait)))?;
+            let piece = piece.map_err(|error| self.no_answer(&error))?;
             let Some(piece) = piece else { break };
-            let samples = decoder
-                .push(&piece)
-                .map_err(|words| Refusal::last(ProviderError::Config { provider: PROVIDER, words }))?;
+            let samples = decoder.push(&piece).map_err(|words| Trouble::config(PROVIDER, words))?;
             if line.give(samples, Vec::new()).await.is_err() {
                 return Ok(());
             }
             if line.is_endless() {
-                return Err(Refusal::nonsense(PROVIDER, "its speech does not end"));
+                return Err(nonsense(PROVIDER, "its speech does not end"));
             }
             wait = self.deadlines.gap;
             deadline = Instant::now() + wait;
         }
         let _ = line.give(decoder.finish(), Vec::new()).await;
-        if line.has_sound() { Ok(()) } else { Err(Refusal::nonsense(PROVIDER, "it spoke without any sound")) }
+        if line.has_sound() { Ok(()) } else { Err(nonsense(PROVIDER, "it spoke without any sound")) }
     }
 
-    async fn post(&self, request: &TtsRequest) -> Result<Response, Refusal> {
+    async fn post(&self, request: &TtsRequest) -> Result<Response, Trouble> {
         let mut post = self.http.post(&self.endpoint).json(&self.body(request));
         if let Some(key) = &self.key {
             post = post.bearer_auth(key.reveal());
         }
-        post.send().await.map_err(|error| Refusal::no_answer(PROVIDER, &explain(&error, self.deadlines.connect)))
+        post.send().await.map_err(|error| self.no_answer(&error))
     }
 
     /// Tells sound from what is none, also where the status says that all is well.
-    async fn accepted(&self, mut response: Response) -> Result<Response, Refusal> {
+    async fn accepted(&self, mut response: Response) -> Result<Response, Trouble> {
         let status = response.status();
         let is_json =
             response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         if status.is_success() && !is_json {
             return Ok(response);
         }
-        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let words = words_of(&beginning(&mut response, self.deadlines.gap).await);
+        let headers = response.headers().clone();
+        let body = beginning(&mut response, self.deadlines.gap).await;
+        let key = self.key.as_ref();
         if status.is_success() {
-            let words = words.unwrap_or_else(|| "it answered with JSON instead of sound".to_owned());
-            return Err(Refusal::said(PROVIDER, words));
+            return Err(said(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
         }
-        Err(Refusal::status(PROVIDER, status.as_u16(), retry_after.as_deref(), words))
+        let body = String::from_utf8_lossy(&body);
+        Err(Trouble::answered(PROVIDER, status.as_u16(), &headers, &body, key, self.deadlines.first_sound))
+    }
+
+    /// The connection broke, or none came about.
+    fn no_answer(&self, error: &reqwest::Error) -> Trouble {
+        let patience = self.deadlines.connect;
+        let error: SendError = explain(error, patience);
+        Trouble::opening(PROVIDER, OpenError::NoAnswer(error), self.key.as_ref(), patience)
     }
 }
 
@@ -157,8 +164,8 @@ impl Tts for OpenAiSpeech {
         }
         let mut line = Line::new(audio);
         let mut attempts = Attempts::default();
-        while let Err(refusal) = self.attempt(&request, &mut line).await {
-            attempts.again(refusal, &line).await.map_err(|refusal| refusal.into_error(self.key.as_ref()))?;
+        while let Err(trouble) = self.attempt(&request, &mut line).await {
+            attempts.again(trouble, &line).await?;
         }
         Ok(cost(&request.text))
     }

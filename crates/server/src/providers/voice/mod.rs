@@ -18,16 +18,14 @@ use switchhook_core::conversation::SpokenWord;
 use switchhook_media::frame::SAMPLE_RATE;
 use tokio::sync::mpsc;
 
-use self::refusal::Refusal;
 use super::connect::Connect;
-use super::{TtsAudio, TtsRequest, Usage};
+use super::refusal::Trouble;
+use super::{ProviderError, TtsAudio, TtsRequest, Usage};
 
 /// Requests for one utterance, the first included.
 const TRIES: usize = 3;
 /// Before the second and the third: a kept connection that has died in the meantime is replaced at once.
 const PAUSES: [Duration; TRIES - 1] = [Duration::ZERO, Duration::from_millis(500)];
-/// The longest pause a provider may ask for; whoever asks for more is given up.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Speech that is longer does not end: no text that is spoken at once takes ten minutes.
 const MOST_SAMPLES: u64 = 600 * SAMPLE_RATE as u64;
 /// Samples in a millisecond.
@@ -114,14 +112,19 @@ impl Attempts {
     /// Waits until the next attempt may be made.
     ///
     /// # Errors
-    /// When none may: the refusal is final, was said too often, or sound was given already, which would be heard twice.
-    pub(crate) async fn again(&mut self, refusal: Refusal, line: &Line) -> Result<(), Refusal> {
+    /// When none may: another would end the same or come too late, or sound was given already, which would be heard twice.
+    pub(crate) async fn again(&mut self, trouble: Trouble, line: &Line) -> Result<(), ProviderError> {
         let least = PAUSES.get(self.failed).copied();
         self.failed += 1;
-        let asked = refusal.again.filter(|asked| *asked <= LONGEST_PAUSE && !line.has_sound());
-        let (Some(least), Some(asked)) = (least, asked) else { return Err(refusal) };
+        let late = matches!(trouble.error, ProviderError::Timeout { .. });
+        let asked = trouble.again.filter(|_| !late && !line.has_sound());
+        let (Some(least), Some(asked)) = (least, asked) else { return Err(trouble.error) };
         // Its words may quote what was to be spoken.
-        tracing::warn!(code = refusal.code(), attempt = self.failed, "the voice did not speak; trying again");
+        tracing::warn!(
+            code = trouble.error.code().as_str(),
+            attempt = self.failed,
+            "the voice did not speak; trying again"
+        );
         tokio::time::sleep(least.max(asked)).await;
         Ok(())
     }

@@ -9,12 +9,13 @@ use switchhook_media::g711::Law;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::refusal::Refusal;
+use super::refusal::nonsense;
 use super::socket::{Handle, Place, Said};
 use super::wire::{MINUTE, Piece, Wire};
 use super::words::Words;
 use super::{Attempts, Deadlines, Line, cost, is_speakable};
 use crate::outbound::ws::WebSockets;
+use crate::providers::refusal::Trouble;
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 
 /// A socket is not used for longer: sessions of some providers end after an hour.
@@ -51,10 +52,10 @@ impl<W: Wire> Pool<W> {
     }
 
     /// Speaks once.
-    async fn attempt(&self, request: &TtsRequest, line: &mut Line) -> Result<(), Refusal> {
+    async fn attempt(&self, request: &TtsRequest, line: &mut Line) -> Result<(), Trouble> {
         let provider = self.wire.provider();
         let place = timeout(self.deadlines.connect, self.place(request));
-        let place = place.await.unwrap_or_else(|_| Err(Refusal::late(provider, self.deadlines.connect)))?;
+        let place = place.await.unwrap_or_else(|_| Err(Trouble::timeout(provider, self.deadlines.connect)))?;
         let context = format!("{:016x}", rand::random::<u64>());
         let messages = self.wire.begin(&context, request);
         let mut speaking = place.begin(context, messages);
@@ -64,7 +65,7 @@ impl<W: Wire> Pool<W> {
         loop {
             let Ok(said) = timeout_at(deadline, speaking.next()).await else {
                 speaking.retire();
-                return Err(Refusal::late(provider, wait));
+                return Err(Trouble::timeout(provider, wait));
             };
             match said {
                 Some(Said::Piece(Piece { sound, times })) => {
@@ -75,7 +76,7 @@ impl<W: Wire> Pool<W> {
                         return Ok(());
                     }
                     if line.is_endless() {
-                        return Err(Refusal::nonsense(provider, "its speech does not end"));
+                        return Err(nonsense(provider, "its speech does not end"));
                     }
                     if audible {
                         wait = self.deadlines.gap;
@@ -83,21 +84,21 @@ impl<W: Wire> Pool<W> {
                     }
                 }
                 Some(Said::Done) if !line.has_sound() => {
-                    return Err(Refusal::nonsense(provider, "it spoke without any sound"));
+                    return Err(nonsense(provider, "it spoke without any sound"));
                 }
                 Some(Said::Done) => {
                     let _ = line.give(Vec::new(), words.finish().into_iter().collect()).await;
                     return Ok(());
                 }
-                Some(Said::Refused(refusal)) => return Err(refusal),
-                None => return Err(Refusal::lost(provider, "it closed the connection")),
+                Some(Said::Refused(trouble)) => return Err(trouble),
+                None => return Err(Trouble::failed(provider, "it closed the connection".to_owned())),
             }
         }
     }
 
     /// A place on a socket for `request`: on one that is open, or on a new one.
-    async fn place(&self, request: &TtsRequest) -> Result<Place, Refusal> {
-        let url = self.wire.address(request).map_err(Refusal::last)?;
+    async fn place(&self, request: &TtsRequest) -> Result<Place, Trouble> {
+        let url = self.wire.address(request).map_err(|error| Trouble { error, again: None })?;
         let lane = self.lane(url.as_str());
         let mut lane = lane.lock().await;
         lane.retain(Pooled::is_open);
@@ -116,8 +117,10 @@ impl<W: Wire> Pool<W> {
                 return Ok(pooled.handle.take_place());
             }
         }
-        let socket = self.websockets.connect(&url, self.wire.headers(), self.deadlines.connect).await;
-        let socket = socket.map_err(|error| Refusal::opening(self.wire.provider(), &error))?;
+        let patience = self.deadlines.connect;
+        let socket = self.websockets.connect(&url, self.wire.headers(), patience).await;
+        let socket =
+            socket.map_err(|error| Trouble::opening(self.wire.provider(), error, self.wire.key(), patience))?;
         let handle = Handle::serve(self.wire.clone(), socket, self.deadlines);
         let place = handle.take_place();
         lane.push(Pooled { handle, opened: now, begun: VecDeque::from([now]) });
@@ -142,8 +145,8 @@ impl<W: Wire> Tts for Pool<W> {
         }
         let mut line = Line::new(audio);
         let mut attempts = Attempts::default();
-        while let Err(refusal) = self.attempt(&request, &mut line).await {
-            attempts.again(refusal, &line).await.map_err(|refusal| refusal.into_error(self.wire.key()))?;
+        while let Err(trouble) = self.attempt(&request, &mut line).await {
+            attempts.again(trouble, &line).await?;
         }
         Ok(cost(&request.text))
     }

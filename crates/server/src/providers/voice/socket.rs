@@ -10,15 +10,19 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::Deadlines;
-use super::refusal::Refusal;
+use super::refusal::nonsense;
 use super::wire::{Heard, Piece, StoppedBy, What, Wire};
 use crate::outbound::ws::{Message, WebSocket};
+use crate::providers::refusal::Trouble;
+
+/// What is told of a socket that no longer answers.
+const DEAD: &str = "the connection is dead";
 
 /// What an utterance hears of its context: pieces until one is the last, or a refusal.
 pub(super) enum Said {
     Piece(Piece),
     Done,
-    Refused(Refusal),
+    Refused(Trouble),
 }
 
 enum Command {
@@ -161,7 +165,7 @@ struct Task<W> {
 }
 
 /// The socket is at its end; what the utterances on it are told.
-struct Over(Refusal);
+struct Over(Trouble);
 
 impl<W: Wire> Task<W> {
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
@@ -188,7 +192,7 @@ impl<W: Wire> Task<W> {
         };
         self.shared.retired.store(true, Ordering::Release);
         match over {
-            Some(Over(refusal)) => self.tell_all(&refusal),
+            Some(Over(trouble)) => self.tell_all(&trouble),
             None => self.say_goodbye().await,
         }
     }
@@ -229,8 +233,8 @@ impl<W: Wire> Task<W> {
         };
         match tokio::time::timeout(self.deadlines.connect, sending).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(Over(Refusal::lost(provider, error.to_string()))),
-            Err(_) => Err(Over(Refusal::late(provider, self.deadlines.connect))),
+            Ok(Err(error)) => Err(Over(Trouble::failed(provider, error.to_string()))),
+            Err(_) => Err(Over(Trouble::timeout(provider, self.deadlines.connect))),
         }
     }
 
@@ -241,16 +245,16 @@ impl<W: Wire> Task<W> {
             Some(Ok(Message::Close(frame))) => return Err(Over(self.wire.closed(frame.as_ref()))),
             Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => message,
             Some(Ok(_)) => return Ok(()),
-            Some(Err(error)) => return Err(Over(Refusal::lost(provider, error.to_string()))),
+            Some(Err(error)) => return Err(Over(Trouble::failed(provider, error.to_string()))),
             None => return Err(Over(self.wire.closed(None))),
         };
-        let heard = self.wire.read(&message).map_err(|words| Over(Refusal::nonsense(provider, words)))?;
+        let heard = self.wire.read(&message).map_err(|words| Over(nonsense(provider, words)))?;
         heard.into_iter().try_for_each(|heard| self.heard(heard))
     }
 
     fn heard(&mut self, Heard { context, what }: Heard) -> Result<(), Over> {
-        if let (None, What::Refused(refusal)) = (&context, &what) {
-            return Err(Over(refusal.clone()));
+        if let (None, What::Refused(trouble)) = (&context, &what) {
+            return Err(Over(trouble.clone()));
         }
         let Some(name) = context.or_else(|| self.contexts.keys().next().cloned()) else { return Ok(()) };
         self.used = Instant::now();
@@ -261,8 +265,8 @@ impl<W: Wire> Task<W> {
                 let _ = to.send(Said::Done);
                 self.give_back(&name);
             }
-            (Some(Context::Spoken(to)), What::Refused(refusal)) => {
-                let _ = to.send(Said::Refused(refusal));
+            (Some(Context::Spoken(to)), What::Refused(trouble)) => {
+                let _ = to.send(Said::Refused(trouble));
                 self.give_back(&name);
             }
             (Some(Context::Stopped { .. }), What::Piece(_late)) => {}
@@ -302,22 +306,22 @@ impl<W: Wire> Task<W> {
         }
         if self.asked + self.deadlines.ping <= now {
             if !self.answered {
-                return Err(Over(Refusal::lost(self.wire.provider(), "the connection is dead")));
+                return Err(Over(Trouble::failed(self.wire.provider(), DEAD.to_owned())));
             }
             (self.asked, self.answered) = (now, false);
             let ping = self.socket.send(Message::Ping(Vec::new().into()));
             let sent = tokio::time::timeout(self.deadlines.connect, ping).await;
             if !matches!(sent, Ok(Ok(()))) {
-                return Err(Over(Refusal::lost(self.wire.provider(), "the connection is dead")));
+                return Err(Over(Trouble::failed(self.wire.provider(), DEAD.to_owned())));
             }
         }
         Ok(())
     }
 
-    fn tell_all(&mut self, refusal: &Refusal) {
+    fn tell_all(&mut self, trouble: &Trouble) {
         for (_, context) in self.contexts.drain() {
             if let Context::Spoken(to) = context {
-                let _ = to.send(Said::Refused(refusal.clone()));
+                let _ = to.send(Said::Refused(trouble.clone()));
             }
         }
     }

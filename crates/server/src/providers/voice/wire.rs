@@ -6,9 +6,10 @@ use reqwest::header::HeaderMap;
 use switchhook_core::private::Private;
 use url::Url;
 
-use super::refusal::Refusal;
+use super::refusal;
 use super::words::Times;
 use crate::outbound::ws::{CloseFrame, Message};
+use crate::providers::refusal::Trouble;
 use crate::providers::{ProviderError, TtsRequest};
 
 /// A protocol: messages out, messages in. It keeps no state; what belongs to an utterance is found by its context.
@@ -49,8 +50,8 @@ pub(crate) trait Wire: Send + Sync + 'static {
     fn read(&self, message: &Message) -> Result<Vec<Heard>, String>;
 
     /// What it means that the provider closed the socket.
-    fn closed(&self, frame: Option<&CloseFrame>) -> Refusal {
-        Refusal::closed(self.provider(), frame)
+    fn closed(&self, frame: Option<&CloseFrame>) -> Trouble {
+        refusal::closed(self.provider(), frame, self.key())
     }
 }
 
@@ -92,7 +93,7 @@ pub(crate) enum What {
     /// The context was stopped.
     Stopped,
     /// Something went wrong, with one context or with all.
-    Refused(Refusal),
+    Refused(Trouble),
 }
 
 /// A piece of speech.

@@ -143,7 +143,7 @@ async fn a_wrong_key_is_told_in_the_providers_words_and_not_tried_again(kind: Ki
     cast.stage.refuse([No { status: 401, retry_after: None, body }]);
     let error = cast.fail(TEXT).await;
     let name = format!("{kind:?}").to_lowercase();
-    assert_eq!(error.to_string(), format!("{name}: The key •••• is unknown. (unauthorized)"));
+    assert_eq!(error.to_string(), format!("{name}: The key … is unknown. (status 401)"));
     assert_eq!((code(&error), cast.stage.seen(|seen| seen.refused)), ("config_error", 1));
 }
 
@@ -157,7 +157,7 @@ async fn a_busy_provider_is_asked_again_when_it_says(kind: Kind) {
     let cast = Cast::start(kind).await;
     cast.stage.refuse([no(429, Some("60"))]);
     let error = cast.fail(TEXT).await;
-    assert!(matches!(&error, ProviderError::Failed { words, .. } if words == "So I am told."), "{error}");
+    assert!(matches!(&error, ProviderError::Failed { words, .. } if words.contains("So I am told.")), "{error}");
     assert_eq!(cast.stage.seen(|seen| seen.refused), 1, "no caller waits for a minute");
 }
 
