@@ -164,7 +164,7 @@ fn chunk(name: &str, piece: &[char], at: usize) -> Value {
     let lengths = vec![10; count];
     let spelled = json!({ "chars": ["?"], "charStartTimesMs": [0], "charDurationsMs": [1] });
     let audio = STANDARD.encode(sound(piece));
-    if at % 2 == 0 {
+    if at.is_multiple_of(2) {
         let alignment = json!({ "chars": piece, "charStartTimesMs": starts, "charDurationsMs": lengths });
         return json!({ "audio": audio, "contextId": name, "alignment": alignment, "normalizedAlignment": spelled });
     }
