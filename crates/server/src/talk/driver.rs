@@ -145,6 +145,14 @@ fn failure(error: &ProviderError) -> Failure {
     Failure::new(kind, plain(error.to_string()))
 }
 
+/// An utterance in the making.
+struct Speaking {
+    /// Dropping it stops it.
+    _running: Running,
+    /// Of its text, which was sent.
+    characters: u64,
+}
+
 struct Driver {
     conversation: Conversation,
     pipeline: Pipeline,
@@ -163,7 +171,7 @@ struct Driver {
     /// Whether the agent has made any sound yet.
     greeted: bool,
     asks: HashMap<u32, Running>,
-    speaking: HashMap<u32, Running>,
+    speaking: HashMap<u32, Speaking>,
     answers: Signals<LlmEvent>,
     speech: Signals<TtsAudio>,
     latencies: Latencies,
@@ -273,7 +281,7 @@ impl Driver {
             Effect::Speak { utterance, text, .. } => self.speak(utterance, text),
             Effect::ClearPlayback => {
                 self.playback.clear();
-                self.speaking.clear();
+                self.stop_speaking();
                 self.send(ToCarrier::Clear);
             }
             Effect::Pause => self.playback.pause(),
@@ -306,6 +314,7 @@ impl Driver {
     }
 
     fn speak(&mut self, utterance: u32, text: String) {
+        let characters = text.chars().count() as u64;
         self.playback.announce(utterance);
         let signals = self.speech.0.clone();
         let running = match self.greeting.take_if(|(prepared, _)| *prepared == text) {
@@ -323,7 +332,7 @@ impl Driver {
             })),
             None => self.pipeline.speak(utterance, text, signals),
         };
-        self.speaking.insert(utterance, running);
+        self.speaking.insert(utterance, Speaking { _running: running, characters });
     }
 
     /// 20 ms of the agent to the line: tones of keys, before which speech stands back, or the next of its speech.
@@ -459,6 +468,12 @@ impl Driver {
         }]
     }
 
+    /// Nothing of what is being made is wanted any more. It was sent and is charged all the same.
+    fn stop_speaking(&mut self) {
+        let tts_characters = self.speaking.drain().map(|(_, speaking)| speaking.characters).sum();
+        self.add(Usage { tts_characters, ..Usage::default() });
+    }
+
     fn add(&mut self, usage: Usage) {
         self.usage = self.usage + usage;
     }
@@ -469,6 +484,7 @@ impl Driver {
         for effect in self.conversation.finish(now) {
             self.perform(effect);
         }
+        self.stop_speaking();
         let recorded = match self.recorder.take() {
             Some(recorder) => written(recorder).await,
             None => false,

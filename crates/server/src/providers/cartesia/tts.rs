@@ -15,6 +15,7 @@ use url::Url;
 use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
 use crate::providers::refusal::Trouble;
+use crate::providers::voice::parameters::Parameters;
 use crate::providers::voice::pool::Pool;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
 use crate::providers::voice::words::Times;
@@ -34,9 +35,11 @@ struct CartesiaTts {
     base: String,
     key: Option<Private<String>>,
     defaults: Defaults,
+    parameters: Parameters,
 }
 
-/// The voices behind a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none.
+/// The voices behind a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
+/// `settings.tts_parameters` are sent as well.
 ///
 /// # Errors
 /// A sentence when a setting is of no use.
@@ -45,6 +48,7 @@ pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tt
         base: connect.base_url(URL)?,
         key: connect.key.clone(),
         defaults: Defaults::read(connect, VOICE, MODEL)?,
+        parameters: Parameters::read(connect)?,
     };
     Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
 }
@@ -75,7 +79,7 @@ impl Wire for CartesiaTts {
     }
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {
-        let mut message = json!({
+        let mut message = self.parameters.in_body(json!({
             "context_id": context,
             "model_id": self.defaults.model(request),
             "transcript": request.text,
@@ -84,9 +88,9 @@ impl Wire for CartesiaTts {
             "language": primary_language(&request.language),
             "output_format": { "container": "raw", "encoding": "pcm_mulaw", "sample_rate": 8000 },
             "add_timestamps": true,
-        });
+        }));
         if (request.speed - 1.0).abs() > f32::EPSILON {
-            message["generation_config"] = json!({ "speed": request.speed.clamp(SPEEDS.0, SPEEDS.1) });
+            message["generation_config"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
         }
         vec![message.to_string()]
     }

@@ -13,6 +13,7 @@ use url::Url;
 use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
 use crate::providers::voice::Deadlines;
+use crate::providers::voice::parameters::Parameters;
 use crate::providers::voice::pool::Pool;
 use crate::providers::voice::refusal::said;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
@@ -34,16 +35,22 @@ struct DeepgramTts {
     base: String,
     key: Option<Private<String>>,
     voice: String,
+    parameters: Parameters,
 }
 
 /// The voices behind a connection. `settings.tts_voice` or `settings.tts_model`, which are the same here, are for agents that
-/// name neither.
+/// name neither; `settings.tts_parameters` are sent as well.
 ///
 /// # Errors
 /// A sentence when a setting is of no use.
 pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
     let voice = connect.text("tts_voice")?.or(connect.text("tts_model")?).unwrap_or(VOICE).to_owned();
-    let wire = DeepgramTts { base: connect.base_url(URL)?, key: connect.key.clone(), voice };
+    let wire = DeepgramTts {
+        base: connect.base_url(URL)?,
+        key: connect.key.clone(),
+        voice,
+        parameters: Parameters::read(connect)?,
+    };
     Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
 }
 
@@ -67,7 +74,7 @@ impl Wire for DeepgramTts {
         if (request.speed - 1.0).abs() > f32::EPSILON {
             query.push(("speed", request.speed.clamp(SPEEDS.0, SPEEDS.1).to_string()));
         }
-        below(&self.base, "/v1/speak", &query)
+        below(&self.base, "/v1/speak", &self.parameters.in_query(query))
             .map_err(|error| ProviderError::Config { provider: PROVIDER, words: format!("settings.base_url {error}") })
     }
 

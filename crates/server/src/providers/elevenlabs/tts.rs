@@ -15,6 +15,7 @@ use url::Url;
 
 use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
+use crate::providers::voice::parameters::Parameters;
 use crate::providers::voice::pool::Pool;
 use crate::providers::voice::refusal::said;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
@@ -36,9 +37,11 @@ struct ElevenLabsTts {
     base: String,
     key: Option<Private<String>>,
     defaults: Defaults,
+    parameters: Parameters,
 }
 
-/// The voices behind a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none.
+/// The voices behind a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
+/// `settings.tts_parameters` are sent as well.
 ///
 /// # Errors
 /// A sentence when a setting is of no use.
@@ -47,6 +50,7 @@ pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tt
         base: connect.base_url(URL)?,
         key: connect.key.clone(),
         defaults: Defaults::read(connect, VOICE, MODEL)?,
+        parameters: Parameters::read(connect)?,
     };
     Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
 }
@@ -83,7 +87,8 @@ impl Wire for ElevenLabsTts {
             query.push(("language_code", primary_language(&request.language).to_owned()));
         }
         let path = format!("/v1/text-to-speech/{voice}/multi-stream-input");
-        below(&self.base, &path, &query).map_err(|error| config(format!("settings.base_url {error}")))
+        below(&self.base, &path, &self.parameters.in_query(query))
+            .map_err(|error| config(format!("settings.base_url {error}")))
     }
 
     fn headers(&self) -> HeaderMap {
@@ -91,9 +96,9 @@ impl Wire for ElevenLabsTts {
     }
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {
-        let mut opening = json!({ "text": " ", "context_id": context });
+        let mut opening = self.parameters.structures().in_body(json!({ "text": " ", "context_id": context }));
         if (request.speed - 1.0).abs() > f32::EPSILON {
-            opening["voice_settings"] = json!({ "speed": request.speed.clamp(SPEEDS.0, SPEEDS.1) });
+            opening["voice_settings"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
         }
         // Text ends with a space, or its last word may be kept back for more.
         let text = json!({ "text": format!("{} ", request.text.trim_end()), "context_id": context, "flush": true });

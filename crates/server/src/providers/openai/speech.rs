@@ -20,6 +20,7 @@ use crate::outbound::ws::OpenError;
 use crate::outbound::{SendError, explain};
 use crate::providers::connect::Connect;
 use crate::providers::refusal::Trouble;
+use crate::providers::voice::parameters::Parameters;
 use crate::providers::voice::refusal::{nonsense, said};
 use crate::providers::voice::sound::Decoder;
 use crate::providers::voice::{Attempts, Deadlines, Defaults, Line, cost, is_speakable};
@@ -41,13 +42,14 @@ struct OpenAiSpeech {
     endpoint: String,
     key: Option<Private<String>>,
     defaults: Defaults,
+    parameters: Parameters,
     format: &'static str,
     rate: u32,
     deadlines: Deadlines,
 }
 
 /// The voices behind a connection. `settings.tts_voice` and `settings.tts_model` are for agents that name none;
-/// `settings.tts_format` is `pcm` or `wav`, and `settings.tts_sample_rate` the rate of the server's PCM.
+/// `settings.tts_format` is `pcm` or `wav`, and `settings.tts_sample_rate` the rate of the server's PCM; `settings.tts_parameters` are sent as well.
 ///
 /// # Errors
 /// A sentence when a setting is of no use.
@@ -63,6 +65,7 @@ pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tt
         endpoint: format!("{base}{version}/audio/speech"),
         key: connect.key.clone(),
         defaults: Defaults::read(connect, VOICE, MODEL)?,
+        parameters: Parameters::read(connect)?,
         format,
         rate,
         deadlines,
@@ -80,7 +83,7 @@ impl OpenAiSpeech {
         if (request.speed - 1.0).abs() > f32::EPSILON {
             body["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
         }
-        body
+        self.parameters.in_body(body)
     }
 
     /// Speaks once.

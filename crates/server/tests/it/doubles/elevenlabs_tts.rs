@@ -44,7 +44,9 @@ async fn open(
     }
     upgrade.on_upgrade(move |socket| async move {
         let connected = Connected::new(&stage);
-        talk(socket, &stage, &json!({ "voice": voice, "model": model })).await;
+        let mut address = json!(query);
+        (address["voice"], address["model"]) = (json!(voice), json!(model));
+        talk(socket, &stage, &address).await;
         drop(connected);
     })
 }

@@ -147,7 +147,11 @@ impl Cast {
     }
 }
 
-fn voice(kind: Kind, base_url: &str, mut settings: Value, deadlines: Deadlines) -> Arc<dyn Tts> {
+fn voice(kind: Kind, base_url: &str, settings: Value, deadlines: Deadlines) -> Arc<dyn Tts> {
+    connect(kind, base_url, settings, deadlines).expect("settings of use")
+}
+
+fn connect(kind: Kind, base_url: &str, mut settings: Value, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
     switchhook::lifecycle::install_tls();
     settings["base_url"] = json!(base_url);
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
@@ -159,13 +163,12 @@ fn voice(kind: Kind, base_url: &str, mut settings: Value, deadlines: Deadlines) 
         settings: settings.as_object().expect("an object"),
         key: Some(Private::new(KEY.to_owned())),
     };
-    let voice = match kind {
+    match kind {
         Kind::Cartesia => cartesia::tts::connect(&connect, deadlines),
         Kind::Deepgram => deepgram::tts::connect(&connect, deadlines),
         Kind::ElevenLabs => elevenlabs::tts::connect(&connect, deadlines),
         Kind::OpenAi => openai::speech::connect(&connect, deadlines),
-    };
-    voice.expect("settings of use")
+    }
 }
 
 fn request(text: &str) -> TtsRequest {

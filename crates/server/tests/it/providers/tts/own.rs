@@ -171,3 +171,31 @@ async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn parameters_of_the_connection_reach_the_provider_and_cannot_change_the_sound() {
+    for (kind, parameters, expected) in [
+        (
+            Kind::Cartesia,
+            json!({ "generation_config": { "emotion": "calm" }, "pronunciation_dict_id": "d" }),
+            json!({ "/generation_config": { "emotion": "calm" }, "/pronunciation_dict_id": "d" }),
+        ),
+        (Kind::Deepgram, json!({ "mip_opt_out": true }), json!({ "/mip_opt_out": "true" })),
+        (
+            Kind::ElevenLabs,
+            json!({ "enable_logging": false, "voice_settings": { "stability": 0.4 } }),
+            json!({ "/enable_logging": "false", "/voice_settings": { "stability": 0.4 } }),
+        ),
+        (Kind::OpenAi, json!({ "instructions": "Be calm." }), json!({ "/instructions": "Be calm." })),
+    ] {
+        let cast = Cast::with(kind, json!({ "tts_parameters": parameters }), Deadlines::default()).await;
+        cast.speak(TEXT).await.expect("spoken");
+        let asked = cast.stage.seen(|seen| seen.asked[0].clone());
+        for (pointer, value) in expected.as_object().expect("an object") {
+            assert_eq!(asked.pointer(pointer), Some(value), "{kind:?} {pointer}");
+        }
+        let refused =
+            super::connect(kind, "http://127.0.0.1:9", json!({ "tts_parameters": { "encoding": "mp3" } }), short());
+        assert_eq!(refused.err().as_deref(), Some("settings.tts_parameters must not contain encoding."));
+    }
+}

@@ -88,3 +88,25 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
     }
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_when_the_caller_goes_is_stopped_and_counted() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    let stage = Stage::default();
+    let voice = connection(&service, Kind::Cartesia, "cartesia", &stage).await;
+    let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
+    let call = client.place(&agent, "+12025550109").await;
+    client.wait_for(&call, |call| call["status"] == "in_progress").await;
+    stage.next([Manner::Stall(2)]);
+    let words = "This is never said to its end.";
+    client.post(&format!("/v1/calls/{call}/say"), json!({ "text": words })).await;
+    stage.until("saying", |seen| seen.spoken.iter().any(|text| text == words)).await;
+    client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    let ended = client.wait_for_end(&call).await;
+    stage.until("stopping", |seen| seen.stopped == 1).await;
+    let sent = stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum::<usize>());
+    assert_eq!(ended["usage"]["tts_characters"], sent, "{ended}");
+    assert_eq!(stage.complaints(), Vec::<String>::new());
+    service.stop().await;
+}
