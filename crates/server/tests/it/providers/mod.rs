@@ -1,0 +1,3 @@
+//! Providers in the cloud, against doubles that speak their protocols.
+
+mod stt;
