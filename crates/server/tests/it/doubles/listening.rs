@@ -242,7 +242,13 @@ impl Serving<'_> {
             let _ = self.socket.send(message).await;
         }
         let mut count = 0;
-        while let Some(Ok(message)) = self.socket.next().await {
+        while let Some(message) = self.socket.next().await {
+            let Ok(message) = message else {
+                if matches!(self.behaviour, Behaviour::Well) {
+                    locked(&self.shared.complaints).push("the connection was dropped without a goodbye".to_owned());
+                }
+                return;
+            };
             let said = match message {
                 Message::Text(text) => Said::Text(text.to_string()),
                 Message::Binary(bytes) => Said::Binary(bytes.to_vec()),

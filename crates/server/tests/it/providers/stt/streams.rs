@@ -118,3 +118,41 @@ async fn a_call_that_ends_in_the_middle_of_a_word_ends_the_stream() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_line_without_sound_is_kept() {
+    with_every(&[], async |case| {
+        let mut caller = case.call().await;
+        // OpenAI needs no more than pings, and Cartesia minutes.
+        if !matches!(case.name, "openai realtime" | "cartesia") {
+            tokio::time::timeout(PATIENCE, case.double.messages(2)).await.unwrap_or_else(|_| panic!("{}", case.name));
+        }
+        caller.say("yes").await;
+        assert_eq!(caller.words().await, text("yes"), "{}", case.name);
+        assert_eq!(case.double.connections(), 1, "{}", case.name);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn settings_that_are_of_no_use_are_named() {
+    let dg: Make = deepgram::stt::connect;
+    for (make, settings, words) in [
+        (dg, json!({ "stt_encoding": "mp3" }), "settings.stt_encoding must be one of mulaw, alaw, linear16."),
+        (dg, json!({ "stt_sample_rate": 16_000 }), "settings.stt_sample_rate must be 8000 with mulaw."),
+        (dg, json!({ "stt_chunk_ms": "80" }), "settings.stt_chunk_ms must be a whole number from 20 to 1000."),
+        (dg, json!({ "stt_parameters": [] }), "settings.stt_parameters must be an object"),
+        (dg, json!({ "stt_finalize": "no" }), "settings.stt_finalize must be true or false."),
+        (dg, json!({ "base_url": "https://10.0.0.1" }), "settings.base_url "),
+        (assemblyai::stt::connect, json!({ "stt_chunk_ms": 20 }), "settings.stt_chunk_ms must be from 60 to 1000"),
+        (
+            openai::stt::connect,
+            json!({ "stt_api": "batch" }),
+            "settings.stt_api must be one of transcriptions, realtime.",
+        ),
+        (openai::stt::connect, json!({ "stt_min_speech_ms": -1 }), "settings.stt_min_speech_ms must be"),
+    ] {
+        let refused = recogniser(make, &settings, "key").err().unwrap_or_else(|| panic!("{settings} was taken"));
+        assert!(refused.starts_with(words), "{settings}: {refused}");
+    }
+}

@@ -81,6 +81,19 @@ async fn a_wrong_key_is_a_wrong_setting_and_is_not_tried_twice() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_refused_in_mid_call_is_a_failure_and_no_wrong_setting() {
+    let revoked = Behaviour::Refuses(401, vec![], "the key was revoked");
+    with_every(&[Behaviour::Dies(5), revoked], async |case| {
+        let mut caller = case.call().await;
+        caller.say("name").await;
+        let (code, words) = caller.failure().await;
+        assert!(code == ErrorCode::PipelineError && words.contains("revoked"), "{}: {code:?} {words}", case.name);
+        assert_eq!(case.double.connections(), 2, "{}", case.name);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_server_that_asks_for_a_pause_gets_it_unless_it_is_too_long() {
     let busy = |after| Behaviour::Refuses(429, vec![("retry-after", after)], r#"{"error":"too many streams"}"#);
     with_every(&[busy("1"), Behaviour::Well], async |case| {
