@@ -76,6 +76,12 @@ impl Dial {
             let ready = timeout(OPEN, line.ready()).await;
             ready.unwrap_or_else(|_| Err(Trouble::timeout(style.name, OPEN)))?;
         }
+        // A keep-alive alone does not keep a stream on which no sound was ever heard.
+        if matches!(line.protocol.keep_alive(), KeepAlive::Message(..))
+            && let Some(silence) = line.encoder.silence()
+        {
+            line.send_sound(silence).await?;
+        }
         Ok(line)
     }
 }

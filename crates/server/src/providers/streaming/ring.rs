@@ -65,6 +65,17 @@ impl Ring {
         self.overflowed = false;
     }
 
+    /// The sound just before speech was noticed, for whoever wants speech only.
+    pub(super) fn pre_roll(&self) -> Vec<Frame> {
+        let since_stop = self.items.iter().rev().map_while(|item| match item {
+            Item::Sound(frame) => Some(*frame),
+            Item::Stop(_) => None,
+        });
+        let mut frames: Vec<Frame> = since_stop.take(PRE_ROLL).collect();
+        frames.reverse();
+        frames
+    }
+
     fn trim(&mut self, most: usize) {
         while self.frames > most {
             if let Some(Item::Sound(_)) = self.items.pop_front() {
@@ -120,6 +131,18 @@ mod tests {
         assert_eq!((replay(&ring), ring.is_whole()), (kept, true));
         ring.settled(0);
         assert_eq!(replay(&ring), [110, 111]);
+    }
+
+    #[test]
+    fn before_a_second_segment_comes_only_what_was_not_in_the_first() {
+        let mut ring = Ring::default();
+        hear(&mut ring, 0..100, true);
+        ring.stop(0);
+        hear(&mut ring, 100..110, true);
+        let numbers = |ring: &Ring| ring.pre_roll().iter().map(|frame| frame.samples()[0]).collect::<Vec<_>>();
+        assert_eq!(numbers(&ring), (100..110).collect::<Vec<_>>());
+        hear(&mut ring, 110..200, true);
+        assert_eq!(numbers(&ring), (175..200).collect::<Vec<_>>());
     }
 
     #[test]

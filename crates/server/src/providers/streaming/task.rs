@@ -47,7 +47,7 @@ pub(super) struct Task {
     waiting: mpsc::Receiver<Told>,
     words: Words,
     ring: Ring,
-    /// Whether the provider ever understood us.
+    /// Whether the provider ever took what we said, so that our settings are right.
     proven: bool,
     /// Connections in a row that came to nothing.
     bad: usize,
@@ -109,7 +109,12 @@ impl Task {
         keep(&mut self.words, &mut self.ring, &told);
         match told {
             Told::Sound(frame) if !only_speech || speaking => line.sound(&frame).await,
-            Told::Started if only_speech && !speaking => self.replay(line).await,
+            Told::Started if only_speech && !speaking => {
+                for frame in self.ring.pre_roll() {
+                    line.sound(&frame).await?;
+                }
+                Ok(())
+            }
             Told::Stopped(_) => line.finalize().await,
             Told::Sound(_) | Told::Started => Ok(()),
         }
@@ -148,6 +153,7 @@ impl Task {
             let pause = trouble.again.zip(PAUSES.get(self.bad)).map(|(asked, least)| asked.max(*least));
             let Some(pause) = pause else { return Err(Over::Trouble(trouble)) };
             self.bad += 1;
+            self.proven = true;
             tracing::warn!(error = %trouble.error, "a recogniser was lost in mid-call; connecting again");
             trouble = match self.reconnect(pause).await? {
                 Ok(line) => return Ok(line),

@@ -24,6 +24,8 @@ pub(super) struct Words {
     partial: String,
     /// So many words at the beginning of the next text were told already, when time was up.
     told_early: usize,
+    /// Whether words are to come again on a new connection.
+    again: bool,
     speaking: bool,
     /// Segments without an answer, oldest first.
     open: VecDeque<Open>,
@@ -51,6 +53,7 @@ impl Words {
             settled: String::new(),
             partial: String::new(),
             told_early: 0,
+            again: false,
             speaking: false,
             open: VecDeque::new(),
             next: 0,
@@ -87,7 +90,7 @@ impl Words {
 
     /// When time is up for the oldest segment.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let outstanding = !self.partial.is_empty();
+        let outstanding = self.again || !self.partial.is_empty();
         let patience = if outstanding { self.style.patience } else { self.style.patience_without_words };
         self.open.front().map(|open| open.since + patience)
     }
@@ -127,6 +130,7 @@ impl Words {
 
     /// There is a new connection. `everything` without final words is said again; otherwise what was heard of it stands.
     pub(super) fn again(&mut self, everything: bool, now: Instant) {
+        self.again = self.is_open();
         let partial = std::mem::take(&mut self.partial);
         if everything {
             self.settled.clear();
@@ -180,6 +184,7 @@ impl Words {
     }
 
     fn tell(&mut self, segment: u32, now: Instant) -> SttEvent {
+        self.again = false;
         let partial = std::mem::take(&mut self.partial);
         self.told_early += partial.split_whitespace().count();
         self.settle(&partial);

@@ -1,3 +1,4 @@
-//! The providers in the cloud, each against a double of it.
+//! Providers in the cloud, against doubles that speak their protocols.
 
+mod stt;
 mod tts;
