@@ -7,6 +7,7 @@
 
 mod dns;
 mod names;
+pub mod ws;
 
 pub use names::{LookupError, Names};
 
@@ -123,15 +124,7 @@ impl Client {
     /// # Errors
     /// As [`builder`].
     pub fn new(config: &Config, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
-        let http = builder(config, policy)?.build().or_else(|error| {
-            // A container may have none; plain HTTP and `extra_ca` still work.
-            tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
-            builder(config, policy)?
-                .tls_certs_only([])
-                .build()
-                .context("the client for outgoing requests cannot be made")
-        })?;
-        Ok(Self { http, policy: policy.clone(), deadline })
+        Ok(Self { http: build(|| builder(config, policy))?, policy: policy.clone(), deadline })
     }
 
     /// Sends `body` and reads the answer, at most 16 KiB of it.
@@ -142,10 +135,9 @@ impl Client {
         let url = judge_url(url, &self.policy)?;
         // The deadline is for everything, from the look-up of the name to the end of the body.
         let request = self.http.post(url).headers(headers).body(body).timeout(self.deadline);
-        let mut response = request.send().await.map_err(|error| self.explain(&error))?;
-        self.check_peer(&response)?;
-        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Ok(Answer { status: response.status().as_u16(), retry_after, excerpt: beginning(&mut response).await })
+        let mut response = request.send().await.map_err(|error| explain(&error, self.deadline))?;
+        check_peer(&response, &self.policy)?;
+        Ok(Answer::read(&mut response).await)
     }
 
     /// Sends a request of a tool within `deadline` and reads the answer, at most 16 KiB of it.
@@ -153,18 +145,17 @@ impl Client {
     /// # Errors
     /// As [`Client::post`], and when the answer breaks off.
     pub async fn ask(&self, request: Request, deadline: Duration) -> Result<Page, SendError> {
-        let within = Self { deadline, ..self.clone() };
         let Request { method, url, headers, body } = request;
         let url = judge_url(&url, &self.policy)?;
         let mut asked = self.http.request(method, url).headers(headers).timeout(deadline);
         if let Some(body) = body {
             asked = asked.body(body);
         }
-        let mut response = asked.send().await.map_err(|error| within.explain(&error))?;
-        self.check_peer(&response)?;
+        let mut response = asked.send().await.map_err(|error| explain(&error, deadline))?;
+        check_peer(&response, &self.policy)?;
         let mut body = Vec::new();
         while body.len() <= READ_LIMIT {
-            match response.chunk().await.map_err(|error| within.explain(&error))? {
+            match response.chunk().await.map_err(|error| explain(&error, deadline))? {
                 Some(chunk) => body.extend_from_slice(&chunk),
                 None => return Ok(Page { status: response.status().as_u16(), body, whole: true }),
             }
@@ -172,20 +163,37 @@ impl Client {
         body.truncate(READ_LIMIT);
         Ok(Page { status: response.status().as_u16(), body, whole: false })
     }
+}
 
-    /// The resolver gave vetted addresses only; this is the second lock on the same door.
-    fn check_peer(&self, response: &Response) -> Result<(), SendError> {
-        response.remote_addr().map_or(Ok(()), |peer| Ok(self.policy.judge(peer.ip())?))
+impl Answer {
+    async fn read(response: &mut Response) -> Self {
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Self { status: response.status().as_u16(), retry_after, excerpt: beginning(response).await }
     }
+}
 
-    fn explain(&self, error: &reqwest::Error) -> SendError {
-        match LookupError::in_chain(error) {
-            Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
-            Some(LookupError::Unknown) => SendError::Unknown,
-            None if error.is_timeout() => SendError::Timeout(self.deadline),
-            None if error.is_connect() => SendError::Connect(innermost(error)),
-            None => SendError::Broken(innermost(error)),
-        }
+/// A client from what `builder` gives.
+fn build(builder: impl Fn() -> anyhow::Result<reqwest::ClientBuilder>) -> anyhow::Result<reqwest::Client> {
+    builder()?.build().or_else(|error| {
+        // A container may have none; plain HTTP and `extra_ca` still work.
+        tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
+        builder()?.tls_certs_only([]).build().context("the client for outgoing requests cannot be made")
+    })
+}
+
+/// The resolver gave vetted addresses only; this is the second lock on the same door.
+fn check_peer(response: &Response, policy: &AddressPolicy) -> Result<(), SendError> {
+    response.remote_addr().map_or(Ok(()), |peer| Ok(policy.judge(peer.ip())?))
+}
+
+/// What an error of the HTTP client comes to.
+pub(crate) fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
+    match LookupError::in_chain(error) {
+        Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
+        Some(LookupError::Unknown) => SendError::Unknown,
+        None if error.is_timeout() => SendError::Timeout(deadline),
+        None if error.is_connect() => SendError::Connect(innermost(error)),
+        None => SendError::Broken(innermost(error)),
     }
 }
 

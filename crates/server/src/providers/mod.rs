@@ -7,15 +7,24 @@
 //! Sound is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
 
 pub mod anthropic;
+pub mod assemblyai;
+pub mod cartesia;
 pub mod check;
+pub mod connect;
+pub mod deepgram;
+pub mod elevenlabs;
 pub mod gemini;
 pub(crate) mod llm;
 pub mod local;
 pub mod openai;
 pub mod prices;
+mod refusal;
 pub mod registry;
 pub mod scripted;
+mod segment;
 pub(crate) mod sse;
+mod streaming;
+pub mod voice;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

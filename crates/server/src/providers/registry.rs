@@ -8,19 +8,21 @@ use anyhow::Context as _;
 use reqwest::Client;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
-use switchhook_core::webhook::{AddressPolicy, judge_url};
+use switchhook_core::webhook::AddressPolicy;
 use uuid::Uuid;
 
 use super::anthropic::{self, ANTHROPIC_URL};
+use super::connect::Connect;
 use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
 use super::openai::{self, OPENAI_URL};
 use super::prices::{PriceList, Prices, Rates};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
-use super::{Llm, Stt, Tts};
+use super::voice::Deadlines;
+use super::{Llm, Stt, Tts, assemblyai, cartesia, deepgram, elevenlabs};
 use crate::config::Config;
 use crate::models::Models;
-use crate::outbound;
+use crate::outbound::{self, ws::WebSockets};
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
@@ -83,6 +85,7 @@ impl Provider {
 /// Makes and keeps providers.
 pub struct Registry {
     http: Client,
+    websockets: WebSockets,
     addresses: AddressPolicy,
     tools: outbound::Client,
     prices: Prices,
@@ -109,9 +112,10 @@ impl Registry {
             tts: Some(Arc::new(LocalTts::new(speech.clone()))),
             ..Provider::named("local")
         };
+        let websockets = WebSockets::new(config, &config.outbound_allow)?;
         let tools = outbound::Client::new(config, &config.outbound_allow, TOOL)?;
         let addresses = config.outbound_allow.clone();
-        Ok(Self { http, addresses, tools, prices, speech, local, made: Mutex::default() })
+        Ok(Self { http, websockets, addresses, tools, prices, speech, local, made: Mutex::default() })
     }
 
     /// Asks the services that tools are.
@@ -155,9 +159,13 @@ impl Registry {
         let provider = match row.provider.as_str() {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
-            "openai" => self.model(row, vault, OPENAI_URL, openai::chat::USUAL_MODEL, openai::chat::connect)?,
-            "anthropic" => self.model(row, vault, ANTHROPIC_URL, anthropic::USUAL_MODEL, anthropic::connect)?,
-            "gemini" => self.model(row, vault, GEMINI_URL, gemini::USUAL_MODEL, gemini::connect)?,
+            "openai" => openai(&self.connect(row, vault)?)?,
+            "anthropic" => anthropic(&self.connect(row, vault)?)?,
+            "gemini" => gemini(&self.connect(row, vault)?)?,
+            "assemblyai" => assemblyai(&self.connect(row, vault)?)?,
+            "cartesia" => cartesia(&self.connect(row, vault)?)?,
+            "deepgram" => deepgram(&self.connect(row, vault)?)?,
+            "elevenlabs" => elevenlabs(&self.connect(row, vault)?)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         let prices = self.prices.of(&row.provider).with(&row.settings)?;
@@ -167,21 +175,65 @@ impl Registry {
         Ok(provider)
     }
 
-    /// A provider whose language model `connect` makes.
-    fn model(
-        &self,
-        row: &ConnectionRow,
-        vault: &Vault,
-        usual_url: &str,
-        usual_model: &str,
-        connect: impl Fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>,
-    ) -> Result<Provider, String> {
+    fn connect<'a>(&'a self, row: &'a ConnectionRow, vault: &Vault) -> Result<Connect<'a>, String> {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        let base_url = text(&row.settings, "base_url").unwrap_or(usual_url);
-        judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
-        let llm = connect(self.http.clone(), base_url, key(&credentials), &row.settings)?;
-        Ok(Provider { llm: Some(llm), model: Some(usual_model.to_owned()), ..Provider::named(&row.provider) })
+        Ok(Connect {
+            http: &self.http,
+            websockets: &self.websockets,
+            addresses: &self.addresses,
+            settings: &row.settings,
+            key: key(&credentials),
+        })
     }
+}
+
+/// A provider whose language model `connect` makes.
+fn model(
+    name: &str,
+    connect: &Connect<'_>,
+    usual_url: &str,
+    usual_model: &str,
+    llm: impl Fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>,
+) -> Result<Provider, String> {
+    let llm = llm(connect.http.clone(), &connect.base_url(usual_url)?, connect.key.clone(), connect.settings)?;
+    Ok(Provider { llm: Some(llm), model: Some(usual_model.to_owned()), ..Provider::named(name) })
+}
+
+fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = openai::stt::connect(connect)?;
+    let tts = openai::speech::connect(connect, Deadlines::default())?;
+    let model = model("openai", connect, OPENAI_URL, openai::chat::USUAL_MODEL, openai::chat::connect)?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..model })
+}
+
+fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
+    model("anthropic", connect, ANTHROPIC_URL, anthropic::USUAL_MODEL, anthropic::connect)
+}
+
+fn gemini(connect: &Connect<'_>) -> Result<Provider, String> {
+    model("gemini", connect, GEMINI_URL, gemini::USUAL_MODEL, gemini::connect)
+}
+
+fn assemblyai(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider { stt: Some(assemblyai::stt::connect(connect)?), ..Provider::named("assemblyai") })
+}
+
+fn cartesia(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = cartesia::stt::connect(connect)?;
+    let tts = cartesia::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("cartesia") })
+}
+
+fn deepgram(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = deepgram::stt::connect(connect)?;
+    let tts = deepgram::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("deepgram") })
+}
+
+fn elevenlabs(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = elevenlabs::stt::connect(connect)?;
+    let tts = elevenlabs::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("elevenlabs") })
 }
 
 fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {

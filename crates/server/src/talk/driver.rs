@@ -70,6 +70,14 @@ fn failure(error: &ProviderError) -> Failure {
     Failure::new(kind, plain(error.to_string()))
 }
 
+/// An utterance in the making.
+struct Speaking {
+    /// Dropping it stops it.
+    _running: Running,
+    /// Of its text, which was sent.
+    characters: u64,
+}
+
 struct Driver {
     conversation: Conversation,
     pipeline: Pipeline,
@@ -90,7 +98,7 @@ struct Driver {
     /// Whether the agent has made any sound yet.
     greeted: bool,
     asks: HashMap<u32, Asked>,
-    speaking: HashMap<u32, Running>,
+    speaking: HashMap<u32, Speaking>,
     answers: Signals<LlmEvent>,
     speech: Signals<TtsAudio>,
     /// Tools that run, and what they answer.
@@ -231,7 +239,7 @@ impl Driver {
             Effect::ClearPlayback => {
                 self.playback.clear();
                 self.in_flight.clear();
-                self.speaking.clear();
+                self.stop_speaking();
                 self.pass_on = None;
                 self.send(ToCarrier::Clear);
             }
@@ -267,6 +275,7 @@ impl Driver {
     }
 
     fn speak(&mut self, utterance: u32, text: String) {
+        let characters = text.chars().count() as u64;
         self.playback.announce(utterance);
         let signals = self.speech.0.clone();
         let running = match self.greeting.take_if(|(prepared, _)| *prepared == text) {
@@ -284,7 +293,7 @@ impl Driver {
             })),
             None => self.pipeline.speak(utterance, text, signals),
         };
-        self.speaking.insert(utterance, running);
+        self.speaking.insert(utterance, Speaking { _running: running, characters });
     }
 
     fn recognised(&mut self, event: SttEvent) -> Inputs {
@@ -348,6 +357,12 @@ impl Driver {
         }]
     }
 
+    /// Nothing of what is being made is wanted any more. It was sent and is charged all the same.
+    fn stop_speaking(&mut self) {
+        let characters = self.speaking.drain().map(|(_, speaking)| speaking.characters).sum();
+        self.add(self.pipeline.stopped(characters));
+    }
+
     fn add(&mut self, usage: Usage) {
         self.usage = self.usage + usage;
     }
@@ -358,6 +373,7 @@ impl Driver {
         for effect in self.conversation.finish(now) {
             self.perform(effect);
         }
+        self.stop_speaking();
         let recorded = match self.recorder.take() {
             Some(recorder) => written(recorder).await,
             None => false,

@@ -120,6 +120,12 @@ impl Pipeline {
         priced(&self.rates.llm, 0, llm::estimate(read, written))
     }
 
+    /// What speech of so many characters costs that was stopped: they were sent, and are charged all the same.
+    #[must_use]
+    pub fn stopped(&self, characters: u64) -> Usage {
+        priced(&self.rates.tts, 0, Usage { tts_characters: characters, ..Usage::default() })
+    }
+
     /// Asks the model; `turn` comes back with every signal.
     pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Running {
         let (llms, tools, rates) = (self.llm.clone(), self.tools.specs(), self.rates.llm.clone());

@@ -76,10 +76,10 @@ pub const PROVIDERS: &[Provider] = &[
     usable("openai", &[Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime], &[]),
     usable("anthropic", &[Kind::Llm], &[]),
     usable("gemini", &[Kind::Llm, Kind::Realtime], &[]),
-    planned("deepgram", &[Kind::Stt, Kind::Tts], &[]),
-    planned("assemblyai", &[Kind::Stt], &[]),
-    planned("elevenlabs", &[Kind::Stt, Kind::Tts], &[]),
-    planned("cartesia", &[Kind::Stt, Kind::Tts], &[]),
+    usable("deepgram", &[Kind::Stt, Kind::Tts], &[]),
+    usable("assemblyai", &[Kind::Stt], &[]),
+    usable("elevenlabs", &[Kind::Stt, Kind::Tts], &[]),
+    usable("cartesia", &[Kind::Stt, Kind::Tts], &[]),
 ];
 
 /// The word for a provider in the API.

@@ -1,6 +1,10 @@
 //! OpenAI's interfaces, OpenAI's own and the many servers that offer the same.
 
 pub mod chat;
+mod realtime_stt;
+pub mod speech;
+pub mod stt;
+mod transcriptions;
 mod wire;
 
 /// Where OpenAI itself listens.

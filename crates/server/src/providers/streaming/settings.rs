@@ -1,0 +1,124 @@
+//! The settings that every streaming recogniser has. Their names begin with `stt_`, since one connection often speaks as well.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use switchhook_media::frame::SAMPLE_RATE;
+
+use super::sound::{Encoder, Encoding};
+use crate::providers::SttOptions;
+use crate::providers::connect::Connect;
+
+/// What a provider takes, and how it is used when the settings say nothing.
+pub(crate) struct Defaults {
+    /// The first is the default.
+    pub(crate) encodings: &'static [Encoding],
+    /// The length of a message in frames of 20 ms.
+    pub(crate) chunk: u32,
+    pub(crate) patience_ms: u32,
+}
+
+/// A connection's settings.
+#[derive(Clone)]
+pub(crate) struct Tuning {
+    pub(crate) encoding: Encoding,
+    pub(crate) sample_rate: u32,
+    pub(crate) chunk: usize,
+    pub(crate) patience: Duration,
+    /// Whether the provider is told that the caller stopped; its own default when absent.
+    pub(crate) finalize: Option<bool>,
+    model: Option<String>,
+    language: Option<String>,
+    parameters: Map<String, Value>,
+}
+
+impl Tuning {
+    /// Reads `stt_encoding`, `stt_sample_rate`, `stt_chunk_ms`, `stt_finalize`, `stt_finalize_timeout_ms`, `stt_model`, `stt_language` and
+    /// `stt_parameters`.
+    ///
+    /// # Errors
+    /// A sentence that names the setting.
+    pub(crate) fn read(connect: &Connect<'_>, defaults: &Defaults) -> Result<Self, String> {
+        let choices: Vec<_> = defaults.encodings.iter().map(|encoding| (encoding.word(), *encoding)).collect();
+        let encoding = connect.choice("stt_encoding", &choices)?.unwrap_or(defaults.encodings[0]);
+        let sample_rate = connect.integer("stt_sample_rate", SAMPLE_RATE..=48_000)?.unwrap_or(SAMPLE_RATE);
+        if encoding != Encoding::Linear16 && sample_rate != SAMPLE_RATE {
+            return Err(format!("settings.stt_sample_rate must be {SAMPLE_RATE} with {}.", encoding.word()));
+        }
+        let chunk = connect.integer("stt_chunk_ms", 20..=1_000)?.map_or(defaults.chunk, |ms| ms.div_ceil(20));
+        let chunk = usize::try_from(chunk).unwrap_or(1);
+        Encoder::new(encoding, sample_rate, chunk).map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
+        let patience = connect.integer("stt_finalize_timeout_ms", 200..=10_000)?.unwrap_or(defaults.patience_ms);
+        Ok(Self {
+            encoding,
+            sample_rate,
+            chunk,
+            patience: Duration::from_millis(patience.into()),
+            finalize: connect.flag("stt_finalize")?,
+            model: connect.text("stt_model")?.map(str::to_owned),
+            language: connect.text("stt_language")?.map(str::to_owned),
+            parameters: parameters(connect)?,
+        })
+    }
+
+    /// The agent's model, the connection's, or `default`.
+    pub(crate) fn model(&self, options: &SttOptions, default: &str) -> String {
+        options.model.as_ref().or(self.model.as_ref()).map_or_else(|| default.to_owned(), Clone::clone)
+    }
+
+    /// The connection's language as it stands there, or the agent's.
+    pub(crate) fn language(&self, options: &SttOptions) -> String {
+        self.language.clone().unwrap_or_else(|| options.language.clone())
+    }
+
+    /// The same as ISO 639-1 for providers that know no regions: `en` for `en-US`.
+    pub(crate) fn short_language(&self, options: &SttOptions) -> String {
+        let own = self.language.clone();
+        own.unwrap_or_else(|| options.language.split('-').next().unwrap_or_default().to_lowercase())
+    }
+
+    /// The parameter of this name in `stt_parameters`.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&Value> {
+        self.parameters.get(name)
+    }
+
+    /// `query` as `stt_parameters` change it: a list gives several, `null` none.
+    pub(crate) fn with_parameters<'a>(&'a self, mut query: Vec<(&'a str, String)>) -> Vec<(&'a str, String)> {
+        for (name, value) in &self.parameters {
+            query.retain(|(other, _)| other != name);
+            match value {
+                Value::Null => {}
+                Value::Array(values) => query.extend(values.iter().map(|value| (name.as_str(), plain(value)))),
+                value => query.push((name, plain(value))),
+            }
+        }
+        query
+    }
+
+    /// `object` as `stt_parameters` change it; `null` removes.
+    pub(crate) fn merged(&self, mut object: Value) -> Value {
+        if let Value::Object(fields) = &mut object {
+            for (name, value) in &self.parameters {
+                fields.remove(name);
+                if !value.is_null() {
+                    fields.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        object
+    }
+}
+
+/// `stt_parameters`: more for the provider, in its own words.
+pub(crate) fn parameters(connect: &Connect<'_>) -> Result<Map<String, Value>, String> {
+    match connect.settings.get("stt_parameters") {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(parameters)) => Ok(parameters.clone()),
+        Some(_) => Err("settings.stt_parameters must be an object of the provider's own parameters.".to_owned()),
+    }
+}
+
+/// A value as it stands in a query.
+pub(crate) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
