@@ -48,7 +48,7 @@ pub(super) async fn cases(behaviours: &[Behaviour]) -> Vec<Case> {
     let mute = |case| Case { greets: false, ..case };
     let (dg, aai): (Make, Make) = (deepgram::stt::connect, assemblyai::stt::connect);
     let (oai, xi, ca): (Make, Make, Make) = (openai::stt::connect, elevenlabs::stt::connect, cartesia::stt::connect);
-    let linear = json!({ "stt_encoding": "linear16", "stt_sample_rate": 8_000, "stt_chunk_ms": 20 });
+    let linear = json!({ "stt_encoding": "linear16", "stt_sample_rate": 8_000, "stt_chunk_ms": 60 });
     let flux = json!({ "stt_model": "flux-general-en" });
     let by_provider = json!({ "stt_finalize": false });
     let realtime = json!({ "stt_api": "realtime" });
