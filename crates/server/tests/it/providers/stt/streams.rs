@@ -98,7 +98,8 @@ async fn a_caller_is_understood_line_by_line() {
         caller.say("day").await;
         assert_eq!(caller.words().await, format!("{} {}", text("name"), text("day")), "{}", case.name);
         assert!(!caller.partials.is_empty(), "{} tells what it hears", case.name);
-        assert_eq!(caller.turns, if case.judges { 2 } else { 0 }, "{}", case.name);
+        let turns = if case.judges { 2 } else { 0 };
+        assert_eq!(caller.turns(turns).await, turns, "{}", case.name);
         drop(caller);
         let over = tokio::time::timeout(PATIENCE, case.double.over(1)).await;
         assert!(over.is_ok() && case.double.connections() == 1, "{} is closed when the call ends", case.name);
