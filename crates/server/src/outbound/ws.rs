@@ -74,7 +74,12 @@ impl WebSockets {
     /// # Errors
     /// When the address may not be used, nothing answers in time, or what answers refuses.
     pub async fn connect(&self, url: &Url, headers: HeaderMap, deadline: Duration) -> Result<WebSocket, OpenError> {
-        let url = judge_url(&http_address(url.as_str()), &self.policy).map_err(SendError::Url)?;
+        let mut url = Url::parse(&http_address(url.as_str())).map_err(|_| SendError::Url(UrlRefusal::Malformed))?;
+        // The query is ours and may be longer than a customer's address: it holds the words to expect.
+        let query = url.query().map(str::to_owned);
+        url.set_query(None);
+        let mut url = judge_url(url.as_str(), &self.policy).map_err(SendError::Url)?;
+        url.set_query(query.as_deref());
         let handshake = tokio::time::timeout(deadline, self.handshake(url, headers, deadline));
         handshake.await.unwrap_or_else(|_| Err(SendError::Timeout(deadline).into()))
     }
@@ -202,6 +207,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_long_query_is_no_reason_to_refuse_an_address() {
+        let url = answering("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await;
+        let long = below(url.as_str(), "", &[("keyterm", "x".repeat(3_000))]).expect("an address");
+        let refused = sockets("127.0.0.0/8,http").connect(&long, HeaderMap::new(), SOON).await.expect_err("404");
+        assert!(matches!(&refused, OpenError::Refused(refused) if refused.answer.status == 404), "{refused:?}");
+    }
+
+    #[tokio::test]
     async fn silence_is_a_timeout_and_another_protocol_is_refused() {
         let short = Duration::from_millis(300);
         let (_listener, silent) = listener().await;
@@ -211,6 +224,40 @@ mod tests {
         let other = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: x\r\n\r\n";
         let refused = sockets.connect(&answering(other).await, HeaderMap::new(), SOON).await.expect_err("no websocket");
         assert!(matches!(refused, OpenError::NotWebSocket(_)), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn a_secure_one_needs_a_certificate_of_an_authority_that_is_trusted() {
+        crate::lifecycle::install_tls();
+        let mut params = rcgen::CertificateParams::default();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let key = || rcgen::KeyPair::generate().expect("a key");
+        let authority = rcgen::CertifiedIssuer::self_signed(params, key()).expect("a certificate");
+        let (own, named) = (key(), rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("a name"));
+        let certificate = named.signed_by(&own, &authority).expect("a certificate").der().clone();
+        let own = rustls::pki_types::PrivateKeyDer::Pkcs8(own.serialize_der().into());
+        let server = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate], own);
+        let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(server.expect("they belong together")));
+        let (listener, url) = listener().await;
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let Ok(stream) = acceptor.accept(stream).await else { continue };
+                let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { continue };
+                let _ = socket.send(Message::text("hello")).await;
+            }
+        });
+        let url: Url = url.as_str().replacen("ws:", "wss:", 1).parse().expect("an address");
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        std::io::Write::write_all(&mut file, authority.pem().as_bytes()).expect("written");
+
+        let mut config = Config::for_tests("/nonexistent");
+        let policy = "127.0.0.0/8".parse().expect("a policy");
+        let sockets = |config: &Config| WebSockets::new(config, &policy).expect("a client");
+        let refused = sockets(&config).connect(&url, HeaderMap::new(), SOON).await.expect_err("unknown");
+        assert!(refused.to_string().contains("certificate"), "{refused}");
+        config.extra_ca = Some(file.path().to_owned());
+        let mut socket = sockets(&config).connect(&url, HeaderMap::new(), SOON).await.expect("opened");
+        assert_eq!(socket.next().await.expect("a message").expect("whole"), Message::text("hello"));
     }
 
     #[test]

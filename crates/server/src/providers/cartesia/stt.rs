@@ -11,7 +11,8 @@ use switchhook_core::private::Private;
 use crate::outbound::ws::{self, Message};
 use crate::providers::connect::Connect;
 use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, StreamingStt, Style, Target, Tuning, field, json,
+    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, StreamingStt, Style, Target, Terms, Tuning, field,
+    json,
 };
 use crate::providers::{Stt, SttOptions};
 
@@ -24,6 +25,7 @@ const ENGLISH: &str = "ink-2";
 const OTHER: &str = "ink-whisper";
 const DEFAULTS: Defaults =
     Defaults { encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16], chunk: 4, patience_ms: 2_000 };
+const TERMS: Terms = Terms { most: 100, longest: 200, together: 1_200 };
 /// While no sound comes: the server closes after three minutes, and turns end in silence only.
 const SILENCE_AFTER: Duration = Duration::from_secs(30);
 const SILENCE_IN_TURNS_AFTER: Duration = Duration::from_millis(500);
@@ -67,7 +69,7 @@ impl Cartesia {
             query.push(("language", language));
         }
         if !self.manual() {
-            query.extend(options.keyterms.iter().map(|term| ("keyterm", term.clone())));
+            query.extend(TERMS.of(options).into_iter().map(|term| ("keyterm", term.to_owned())));
         }
         query
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::stt::TERMS;
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::streaming::{Broken, Heard, KeepAlive, Protocol, Tuning, field, json};
@@ -20,7 +21,7 @@ pub(super) fn query<'a>(model: &str, options: &SttOptions, tuning: &Tuning) -> V
     if model.contains("multi") && !language.is_empty() {
         query.push(("language_hint", language));
     }
-    query.extend(options.keyterms.iter().map(|term| ("keyterm", term.clone())));
+    query.extend(TERMS.of(options).into_iter().map(|term| ("keyterm", term.to_owned())));
     query
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::stt::TERMS;
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::streaming::{Broken, Heard, KeepAlive, Protocol, Tuning, close_words, field, json};
@@ -32,7 +33,7 @@ pub(super) fn query<'a>(model: &str, options: &SttOptions, tuning: &Tuning) -> V
     }
     // Older models know weighted keywords, Nova-3 plain terms, and each refuses the other's.
     let terms = if model.starts_with("nova-3") { "keyterm" } else { "keywords" };
-    query.extend(options.keyterms.iter().map(|term| (terms, term.clone())));
+    query.extend(TERMS.of(options).into_iter().map(|term| (terms, term.to_owned())));
     query
 }
 

@@ -10,7 +10,7 @@ use switchhook_core::private::Private;
 use super::{flux, nova};
 use crate::outbound::ws;
 use crate::providers::connect::Connect;
-use crate::providers::streaming::{Defaults, Dialect, Encoding, Protocol, StreamingStt, Style, Target, Tuning};
+use crate::providers::streaming::{Defaults, Dialect, Encoding, Protocol, StreamingStt, Style, Target, Terms, Tuning};
 use crate::providers::{Stt, SttOptions};
 
 /// The name by which errors speak of us.
@@ -23,6 +23,9 @@ const DEFAULTS: Defaults =
     Defaults { encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16], chunk: 4, patience_ms: 1_500 };
 /// A Finalize with nothing left to tell may not be answered; one with words is, in 350 ms at the 99th percentile.
 const WITHOUT_WORDS: Duration = Duration::from_millis(700);
+
+/// 500 tokens in all.
+pub(super) const TERMS: Terms = Terms { most: 100, longest: 200, together: 1_500 };
 
 /// The recogniser of a connection.
 ///

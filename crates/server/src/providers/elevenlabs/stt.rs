@@ -12,7 +12,7 @@ use switchhook_core::private::Private;
 use crate::outbound::ws::{self, Message};
 use crate::providers::connect::Connect;
 use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, StreamingStt, Style, Target, Tuning, field,
+    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, StreamingStt, Style, Target, Terms, Tuning, field,
     json as parse,
 };
 use crate::providers::{Stt, SttOptions};
@@ -24,8 +24,7 @@ const DEFAULT_MODEL: &str = "scribe_v2_realtime";
 const DEFAULTS: Defaults = Defaults { encodings: &[Encoding::Mulaw, Encoding::Linear16], chunk: 5, patience_ms: 1_500 };
 /// While no sound comes.
 const SILENCE_AFTER: Duration = Duration::from_secs(5);
-/// Terms to expect: so many, and each so long, in characters.
-const TERMS: (usize, usize) = (50, 20);
+const TERMS: Terms = Terms { most: 50, longest: 20, together: 1_000 };
 
 /// The recogniser of a connection.
 ///
@@ -58,9 +57,7 @@ impl ElevenLabs {
         if !language.is_empty() {
             query.push(("language_code", language));
         }
-        // A longer term would have the whole session refused.
-        let terms = options.keyterms.iter().filter(|term| term.chars().count() <= TERMS.1).take(TERMS.0);
-        query.extend(terms.map(|term| ("keyterms", term.clone())));
+        query.extend(TERMS.of(options).into_iter().map(|term| ("keyterms", term.to_owned())));
         query
     }
 }

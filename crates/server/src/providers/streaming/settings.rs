@@ -109,6 +109,29 @@ impl Tuning {
     }
 }
 
+/// As many words to expect as a provider takes.
+pub(crate) struct Terms {
+    pub(crate) most: usize,
+    /// Characters of one; longer ones are left out.
+    pub(crate) longest: usize,
+    /// Characters of all.
+    pub(crate) together: usize,
+}
+
+impl Terms {
+    /// The first of the agent's that fit: one too many would have the whole stream refused.
+    pub(crate) fn of<'a>(&self, options: &'a SttOptions) -> Vec<&'a str> {
+        let mut left = self.together;
+        let fits = |term: &&str| {
+            let length = term.chars().count();
+            let fits = length <= self.longest && length <= left;
+            left -= if fits { length } else { 0 };
+            fits
+        };
+        options.keyterms.iter().map(String::as_str).filter(fits).take(self.most).collect()
+    }
+}
+
 /// `stt_parameters`: more for the provider, in its own words.
 pub(crate) fn parameters(connect: &Connect<'_>) -> Result<Map<String, Value>, String> {
     match connect.settings.get("stt_parameters") {
@@ -121,4 +144,20 @@ pub(crate) fn parameters(connect: &Connect<'_>) -> Result<Map<String, Value>, St
 /// A value as it stands in a query.
 pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_terms_are_sent_as_fit() {
+        let keyterms =
+            ["Harbor Table", "a very long term indeed", "Ava", "Sarah", "Miller"].map(str::to_owned).to_vec();
+        let options = SttOptions { keyterms, ..SttOptions::default() };
+        let terms = |most, longest, together| Terms { most, longest, together }.of(&options);
+        assert_eq!(terms(10, 20, 1_000), ["Harbor Table", "Ava", "Sarah", "Miller"]);
+        assert_eq!(terms(2, 20, 1_000), ["Harbor Table", "Ava"]);
+        assert_eq!(terms(10, 20, 18), ["Harbor Table", "Ava"], "and nothing is cut in the middle");
+    }
 }

@@ -51,8 +51,9 @@ pub(super) struct Caller {
     /// Segments so far.
     segments: u32,
     answers: BTreeMap<u32, String>,
+    said: Vec<&'static str>,
     pub(super) partials: Vec<String>,
-    pub(super) turns: usize,
+    turns: usize,
     pub(super) failed: Option<(ErrorCode, String)>,
 }
 
@@ -68,6 +69,7 @@ impl Caller {
             vad: Vad::new(VadSettings::default()),
             segments: 0,
             answers: BTreeMap::new(),
+            said: Vec::new(),
             partials: Vec::new(),
             turns: 0,
             failed: None,
@@ -77,6 +79,7 @@ impl Caller {
     /// Speaks a recorded line, with silence before and after it.
     pub(super) async fn say(&mut self, line: &str) {
         let line = recordings::line(line).expect("a shipped recording");
+        self.said.push(line.text);
         self.silence(PAUSE).await;
         for bytes in line.bytes().chunks_exact(160) {
             self.frame(Law::Mu.decode_frame(bytes).expect("a whole frame")).await;
@@ -126,29 +129,44 @@ impl Caller {
         }
     }
 
-    /// Waits until every segment is answered, or the recogniser has failed, and gives all words.
+    /// All words that were understood, as soon as they are those that were said, or the recogniser has failed.
     pub(super) async fn words(&mut self) -> String {
-        let waiting = async {
-            while self.failed.is_none() && (0..self.segments).any(|segment| !self.answers.contains_key(&segment)) {
-                let event = self.events.recv().await.expect("the recogniser is there");
-                self.take(event);
-            }
-        };
-        tokio::time::timeout(PATIENCE, waiting).await.expect("every segment is answered");
+        let said = self.said.join(" ");
+        self.until(|caller| caller.failed.is_some() || (caller.is_answered() && caller.understood() == said)).await;
+        self.understood()
+    }
+
+    fn understood(&self) -> String {
         let words: Vec<&str> = self.answers.values().map(String::as_str).filter(|text| !text.is_empty()).collect();
         words.join(" ")
     }
 
+    fn is_answered(&self) -> bool {
+        (0..self.segments).all(|segment| self.answers.contains_key(&segment))
+    }
+
+    /// The turns that were judged to be over, as soon as there are so many.
+    pub(super) async fn turns(&mut self, count: usize) -> usize {
+        self.until(|caller| caller.turns >= count).await;
+        self.turns
+    }
+
     /// Waits until the recogniser has failed.
     pub(super) async fn failure(&mut self) -> (ErrorCode, String) {
-        let waiting = async {
-            while self.failed.is_none() {
-                let event = self.events.recv().await.expect("it says so before it is gone");
+        self.until(|caller| caller.failed.is_some()).await;
+        self.failed.clone().expect("the recogniser fails")
+    }
+
+    /// Takes what the recogniser says until it is as `done` says, or patience is over, or nothing more comes.
+    async fn until(&mut self, done: impl Fn(&Self) -> bool) {
+        let taking = async {
+            while !done(self) {
+                let Some(event) = self.events.recv().await else { return };
                 self.take(event);
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.expect("the recogniser fails");
-        self.failed.clone().expect("it was waited for")
+        // What has come by then is compared, and shown, by the test.
+        let _late = tokio::time::timeout(PATIENCE, taking).await;
     }
 }
 

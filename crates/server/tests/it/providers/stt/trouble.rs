@@ -27,9 +27,9 @@ async fn who_does_not_answer_is_given_up_before_the_fallback_loses_patience() {
 #[tokio::test]
 async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
     for lost in [
-        Behaviour::Dies(5),
-        Behaviour::Closes(5, 1011, "going away"),
-        Behaviour::Says(5, "{ this is not JSON".to_owned()),
+        Behaviour::Dies(15),
+        Behaviour::Closes(15, 1011, "going away"),
+        Behaviour::Says(15, "{ this is not JSON".to_owned()),
     ] {
         with_every(&[lost.clone(), Behaviour::Well], async |case| {
             let mut caller = case.call().await;
@@ -43,7 +43,7 @@ async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
 
 #[tokio::test]
 async fn a_connection_that_is_dead_without_a_word_is_noticed_at_the_end_of_the_sentence() {
-    with_every(&[Behaviour::Freezes(5), Behaviour::Well], async |case| {
+    with_every(&[Behaviour::Freezes(15), Behaviour::Well], async |case| {
         let mut caller = case.call().await;
         caller.say("name").await;
         assert_eq!(caller.words().await, text("name"), "{} {:?}", case.name, caller.failed);
