@@ -166,6 +166,10 @@ pub struct LlmChoice {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
+    /// Whether the next model, or the same one where there is no other, is asked as well when the first has not begun to
+    /// answer within the time in which it usually does. Whoever answers first is heard; both are paid for.
+    #[serde(default)]
+    pub hedge: bool,
 }
 
 /// A text-to-speech provider and its settings.

@@ -9,6 +9,8 @@ use crate::config::{Config, LogFormat};
 /// Starts logging.
 pub fn start(config: &Config) {
     let filter = EnvFilter::try_new(&config.log).expect("the filter was read once when the configuration was");
+    // What goes to and fro between a call and its tools is private; what matters of it is told by `talk::tools`.
+    let filter = filter.add_directive("rmcp=off".parse().expect("a directive"));
     let guess = if std::io::stderr().is_terminal() { LogFormat::Text } else { LogFormat::Json };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // A second start, as in tests, changes nothing.

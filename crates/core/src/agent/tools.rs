@@ -13,6 +13,8 @@ use crate::phone_number::PhoneNumber;
 const USUAL_TIMEOUT: u32 = 8;
 const MAX_HEADERS: usize = 20;
 const MAX_DESTINATIONS: usize = 20;
+/// Tools that are chosen of one MCP server; as many as it may add.
+const MAX_CHOSEN: usize = 64;
 /// The longest address, in bytes.
 const MAX_URL: usize = 2_048;
 
@@ -23,11 +25,12 @@ pub struct Tool {
     /// What it does.
     #[serde(rename = "type")]
     pub kind: ToolKind,
-    /// When the model should use it.
+    /// When the model should use it. Tools of an `mcp` server come with their own.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub description: Option<String>,
-    /// Of `http`: what the model calls it by; letters, digits, `_` and `-`.
+    /// Of `http`: what the model calls it by; letters, digits, `_` and `-`. Of `mcp`: what is put in front of the names of
+    /// its tools where they are taken; the server's host when absent.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(pattern = "^[A-Za-z_][A-Za-z0-9_-]{0,63}$", example = "free_tables"))]
     pub name: Option<String>,
@@ -35,24 +38,28 @@ pub struct Tool {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub parameters: Option<Value>,
-    /// Of `http`: where it is asked. `{{variable}}` is replaced by the call's variable, percent-encoded.
+    /// Of `http` and `mcp`: where it is asked. `{{variable}}` is replaced by the call's variable, percent-encoded.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_length = 2048, example = "https://example.com/tables"))]
     pub url: Option<String>,
     /// Of `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
     #[serde(default)]
     pub method: Option<HttpMethod>,
-    /// Of `http`: further headers, in which `{{variable}}` is replaced. Whoever may read the agent may read them.
+    /// Of `http` and `mcp`: further headers, in which `{{variable}}` is replaced. Whoever may read the agent may read them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Of `http`: how long it may take, in seconds, 1 to 10; 8 when absent.
+    /// Of `http` and `mcp`: how long it may take, in seconds, 1 to 10; 8 when absent.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10))]
     pub timeout_seconds: Option<u32>,
-    /// Of `http`: said while it runs, unless the model has said something itself.
+    /// Of `http` and `mcp`: said while it runs, unless the model has said something itself.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_length = 1_000, example = "Let me look that up."))]
     pub filler: Option<String>,
+    /// Of `mcp`: the names of the server's tools that are used; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(max_items = 64))]
+    pub tools: Vec<String>,
     /// Of `transfer`: whom the caller may be passed on to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(max_items = 20))]
@@ -68,6 +75,8 @@ pub enum ToolKind {
     EndCall,
     /// Asks a web service, and tells the model what it answers.
     Http,
+    /// Adds the tools of an MCP server, which is asked over streamable HTTP.
+    Mcp,
     /// Passes the caller on, once what the agent says has been heard.
     Transfer,
     /// Presses keys.
@@ -112,18 +121,19 @@ impl Tool {
             headers: BTreeMap::new(),
             timeout_seconds: None,
             filler: None,
+            tools: Vec::new(),
             destinations: Vec::new(),
         }
     }
 
-    /// What the model calls it by.
+    /// What the model calls it by; the tools of an `mcp` server have names of their own.
     #[must_use]
     pub fn name(&self) -> &str {
         match self.kind {
             ToolKind::EndCall => "end_call",
             ToolKind::Transfer => "transfer",
             ToolKind::SendDtmf => "send_dtmf",
-            ToolKind::Http => self.name.as_deref().unwrap_or_default(),
+            ToolKind::Http | ToolKind::Mcp => self.name.as_deref().unwrap_or_default(),
         }
     }
 
@@ -138,6 +148,7 @@ impl Tool {
         self.check_belonging(path, check);
         match self.kind {
             ToolKind::Http => self.check_http(path, check),
+            ToolKind::Mcp => self.check_mcp(path, check),
             ToolKind::Transfer => self.check_transfer(path, check),
             ToolKind::EndCall | ToolKind::SendDtmf => {}
         }
@@ -145,22 +156,22 @@ impl Tool {
 
     /// Fields of another type would have no effect, and whoever wrote them thinks they have one.
     fn check_belonging(&self, path: &str, check: &mut Check) {
-        let of_http = [
-            ("name", self.name.is_some()),
-            ("parameters", self.parameters.is_some()),
-            ("url", self.url.is_some()),
-            ("method", self.method.is_some()),
-            ("headers", !self.headers.is_empty()),
-            ("timeout_seconds", self.timeout_seconds.is_some()),
-            ("filler", self.filler.is_some()),
-        ];
-        for (field, given) in of_http {
-            check.that(
-                &format!("{path}.{field}"),
-                self.kind == ToolKind::Http || !given,
-                "belongs to tools of type http",
-            );
+        let http = self.kind == ToolKind::Http;
+        let asks = http || self.kind == ToolKind::Mcp;
+        for (field, given, fits, kinds) in [
+            ("name", self.name.is_some(), asks, "http and mcp"),
+            ("parameters", self.parameters.is_some(), http, "http"),
+            ("url", self.url.is_some(), asks, "http and mcp"),
+            ("method", self.method.is_some(), http, "http"),
+            ("headers", !self.headers.is_empty(), asks, "http and mcp"),
+            ("timeout_seconds", self.timeout_seconds.is_some(), asks, "http and mcp"),
+            ("filler", self.filler.is_some(), asks, "http and mcp"),
+            ("tools", !self.tools.is_empty(), self.kind == ToolKind::Mcp, "mcp"),
+        ] {
+            check.that(&format!("{path}.{field}"), fits || !given, &format!("belongs to tools of type {kinds}"));
         }
+        let described = self.kind == ToolKind::Mcp && self.description.is_some();
+        check.that(&format!("{path}.description"), !described, "is what the server says of its tools");
         let fits = self.kind == ToolKind::Transfer || self.destinations.is_empty();
         check.that(&format!("{path}.destinations"), fits, "belongs to tools of type transfer");
     }
@@ -170,6 +181,29 @@ impl Tool {
         let own = ["end_call", "transfer", "send_dtmf"].contains(&self.name());
         let words = "must be 1 to 64 letters, digits, _ and -, not begin with a digit or -, and not be a type of tool";
         check.that(&at("name"), is_name(self.name()) && !own, words);
+        self.check_service(path, check);
+        if let Some(parameters) = &self.parameters {
+            check.0.extend(schema::check(&at("parameters"), parameters));
+            let object = parameters.get("type").is_some_and(|kind| kind == "object");
+            check.that(&at("parameters.type"), object || !parameters.is_object(), "must be object");
+        }
+    }
+
+    fn check_mcp(&self, path: &str, check: &mut Check) {
+        let words = "must be 1 to 64 letters, digits, _ and -, and not begin with a digit or -";
+        check.that(&format!("{path}.name"), self.name.as_deref().is_none_or(is_name), words);
+        self.check_service(path, check);
+        let path = format!("{path}.tools");
+        check.that(&path, self.tools.len() <= MAX_CHOSEN, &format!("may have at most {MAX_CHOSEN} entries"));
+        for (i, name) in self.tools.iter().enumerate().take(MAX_CHOSEN) {
+            check.word(&format!("{path}.{i}"), Some(name));
+            check.that(&format!("{path}.{i}"), !self.tools[..i].contains(name), "is in the list already");
+        }
+    }
+
+    /// Where and how a service is asked.
+    fn check_service(&self, path: &str, check: &mut Check) {
+        let at = |field: &str| format!("{path}.{field}");
         let url = self.url.as_deref().unwrap_or_default();
         // What its variables are filled in with is judged when it is asked.
         let parses = url::Url::parse(&url.replace("{{", "").replace("}}", ""));
@@ -192,11 +226,6 @@ impl Tool {
                 named && written,
                 "must be an HTTP header of visible characters",
             );
-        }
-        if let Some(parameters) = &self.parameters {
-            check.0.extend(schema::check(&at("parameters"), parameters));
-            let object = parameters.get("type").is_some_and(|kind| kind == "object");
-            check.that(&at("parameters.type"), object || !parameters.is_object(), "must be object");
         }
     }
 
@@ -242,12 +271,20 @@ mod tests {
         let reception = json!({ "name": "reception", "number": "+12025550142" });
         let fine = json!([
             table, { "type": "end_call" }, { "type": "send_dtmf" }, { "type": "transfer", "destinations": [reception] },
+            { "type": "mcp", "url": "https://mcp.example.com/{{branch}}", "tools": ["book"], "filler": "One moment." },
+            { "type": "mcp", "name": "crm", "url": "https://mcp.example.com/{{branch}}", "timeout_seconds": 5 },
         ]);
         assert_eq!(errors(fine), [""; 0]);
         let with = |field: &str, value: Value| {
             let mut tool = table.clone();
             tool[field] = value;
             json!([tool])
+        };
+        let mcp = json!({ "type": "mcp", "url": "https://mcp.example.com" });
+        let mcp_with = |field: &str, value: Value| {
+            let mut tool = mcp.clone();
+            tool[field] = value;
+            tool
         };
         for (tools, path) in [
             (json!([{ "type": "http", "url": "https://example.com" }]), "tools.0.name"),
@@ -262,6 +299,14 @@ mod tests {
             (json!([{ "type": "end_call" }, { "type": "end_call" }]), "tools.1.type"),
             (json!([{ "type": "end_call", "url": "https://example.com" }]), "tools.0.url"),
             (json!([{ "type": "transfer" }]), "tools.0.destinations"),
+            (with("tools", json!(["book"])), "tools.0.tools"),
+            (json!([{ "type": "mcp" }]), "tools.0.url"),
+            (json!([mcp, mcp]), "tools.1.url"),
+            (json!([mcp_with("name", json!("1 2"))]), "tools.0.name"),
+            (json!([table, mcp_with("name", json!("tables"))]), "tools.1.name"),
+            (json!([mcp_with("description", json!("Books."))]), "tools.0.description"),
+            (json!([mcp_with("parameters", json!({ "type": "object" }))]), "tools.0.parameters"),
+            (json!([mcp_with("tools", json!(["book", "book"]))]), "tools.0.tools.1"),
             (
                 json!([{ "type": "transfer", "destinations": [{ "name": "a", "number": "12" }] }]),
                 "tools.0.destinations.0.number",

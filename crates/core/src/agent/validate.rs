@@ -121,8 +121,13 @@ impl AgentConfig {
         for (i, tool) in self.tools.iter().enumerate() {
             let path = format!("tools.{i}");
             tool.check(&path, check);
-            let twice = format!("{path}.{}", if tool.kind == ToolKind::Http { "name" } else { "type" });
-            check.that(&twice, seen.insert(tool.name()), "is in the list already");
+            let (field, known_by) = match tool.kind {
+                ToolKind::Http => ("name", tool.name()),
+                ToolKind::Mcp if tool.name.is_some() => ("name", tool.name()),
+                ToolKind::Mcp => ("url", tool.url.as_deref().unwrap_or_default()),
+                _ => ("type", tool.name()),
+            };
+            check.that(&format!("{path}.{field}"), seen.insert(known_by), "is in the list already");
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Thinking {
     ends_call: bool,
     /// Tools that this answer calls.
     pub(super) calls: Vec<ToolCall>,
+    /// What is said while they run: the words of the first that has any.
+    pub(super) filler: Option<String>,
     /// What they answered, in the order of the calls.
     pub(super) results: Vec<(String, Value)>,
     /// How often tools ran for this turn.
@@ -107,6 +109,7 @@ impl Conversation {
             first_text: None,
             ends_call: false,
             calls: Vec::new(),
+            filler: None,
             results: Vec::new(),
             rounds: 0,
         });
@@ -162,12 +165,14 @@ impl Conversation {
         self.say_pieces(pieces, false);
     }
 
-    pub(super) fn model_calls(&mut self, turn: u32, call: ToolCall) {
+    pub(super) fn model_calls(&mut self, turn: u32, call: ToolCall, filler: Option<String>) {
         let Some(thinking) = self.streaming(turn) else { return };
         if call.name == END_CALL {
             thinking.ends_call = true;
         } else {
             thinking.calls.push(call);
+            let filler = filler.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty());
+            thinking.filler = thinking.filler.take().or(filler);
         }
     }
 

@@ -43,6 +43,8 @@ pub enum Input {
         turn: u32,
         /// What it calls.
         call: ToolCall,
+        /// Said while it runs, unless the model has said something itself.
+        filler: Option<String>,
     },
     /// The model's answer is complete.
     ModelDone {
@@ -191,7 +193,7 @@ impl fmt::Debug for Input {
             Self::Final { segment, text } => write!(f, "Final(segment {segment}, empty {})", text.trim().is_empty()),
             Self::TurnJudged => f.write_str("TurnJudged"),
             Self::ModelDelta { turn, .. } => write!(f, "ModelDelta(turn {turn})"),
-            Self::ModelToolCall { turn, call } => write!(f, "ModelToolCall(turn {turn}, {call:?})"),
+            Self::ModelToolCall { turn, call, .. } => write!(f, "ModelToolCall(turn {turn}, {call:?})"),
             Self::ModelDone { turn } => write!(f, "ModelDone(turn {turn})"),
             Self::ModelFailed { turn, failure } => write!(f, "ModelFailed(turn {turn}, {failure:?})"),
             Self::SpeechReady { utterance, samples, complete, .. } => {

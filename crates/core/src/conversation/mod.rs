@@ -270,7 +270,7 @@ impl Conversation {
             }
             Input::TurnJudged => self.caller.judged_over(),
             Input::ModelDelta { turn, text } => self.model_says(turn, &text),
-            Input::ModelToolCall { turn, call } => self.model_calls(turn, call),
+            Input::ModelToolCall { turn, call, filler } => self.model_calls(turn, call, filler),
             Input::ModelDone { turn } => self.model_done(turn),
             Input::ModelFailed { turn, failure } => self.model_failed(turn, failure),
             Input::SpeechReady { utterance, samples, words, complete } => {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Conversation;
 use super::answer::{Stage, Thinking};
 use super::effect::Effect;
-use super::input::{Failure, FailureCode, ToolCall};
+use super::input::{Failure, FailureCode};
 use super::mouth::Kind;
 use crate::Timestamp;
 
@@ -16,7 +16,7 @@ const MAX_ROUNDS: u32 = 8;
 
 impl Conversation {
     pub(super) fn run_tools(&mut self, mut thinking: Thinking) {
-        let (turn, calls) = (thinking.turn, thinking.calls.clone());
+        let (turn, calls, filler) = (thinking.turn, thinking.calls.clone(), thinking.filler.take());
         thinking.stage = Stage::Tools(self.now);
         thinking.rounds += 1;
         let circling = thinking.rounds > MAX_ROUNDS;
@@ -25,18 +25,11 @@ impl Conversation {
         if circling {
             self.give_up(Failure::new(FailureCode::Pipeline, "The language model called tools without end."));
         } else {
-            if let Some(filler) = self.filler_of(&calls).filter(|_| silent) {
+            if let Some(filler) = filler.filter(|_| silent) {
                 self.say(Kind::Filler, &filler);
             }
             self.effects.extend(calls.into_iter().map(|call| Effect::RunTool { turn, call }));
         }
-    }
-
-    /// What is said while these tools run.
-    fn filler_of(&self, calls: &[ToolCall]) -> Option<String> {
-        let tools = calls.iter().filter_map(|call| self.agent.tools.iter().find(|tool| tool.name() == call.name));
-        let mut fillers = tools.filter_map(|tool| tool.filler.as_deref().map(str::trim));
-        fillers.find(|filler| !filler.is_empty()).map(str::to_owned)
     }
 
     pub(super) fn tool_answered(&mut self, turn: u32, id: String, result: Value) {

@@ -27,8 +27,8 @@ use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
-use crate::talk::pipeline::{KnownRates, LlmSettings, Pipeline, TtsSettings};
-use crate::talk::tools::Toolbox;
+use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, TtsSettings};
+use crate::talk::tools::{Lists, Shared, Toolbox};
 use crate::vault::Vault;
 
 /// Everything that can be known of a call before it is dialled.
@@ -79,6 +79,10 @@ pub struct Setup {
     rest: Rest,
     addresses: Addresses,
     carriers: Mutex<HashMap<(ConnectionId, i64), Arc<dyn Carrier>>>,
+    /// What the servers of agents' tools offer.
+    lists: Arc<Lists>,
+    /// How fast models are.
+    paces: Paces,
 }
 
 impl Setup {
@@ -94,7 +98,8 @@ impl Setup {
         addresses: Addresses,
     ) -> anyhow::Result<Self> {
         let rest = Rest::new(&config)?;
-        Ok(Self { config, vault, providers, simulator, rest, addresses, carriers: Mutex::default() })
+        let (carriers, lists, paces) = (Mutex::default(), Arc::default(), Paces::default());
+        Ok(Self { config, vault, providers, simulator, rest, addresses, carriers, lists, paces })
     }
 
     /// Where carriers reach this service.
@@ -218,12 +223,15 @@ impl Setup {
         agent: &AgentConfig,
         row: &CallRow,
     ) -> Result<Pipeline, SetupError> {
-        let tools = Toolbox::new(self.providers.tools(), agent, &variables(agent, row), row.call_id());
+        let shared =
+            Shared { lists: self.lists.clone(), agent: AgentId::from_uuid(row.agent_id), version: row.agent_version };
+        let tools = Toolbox::new(self.providers.tools(), &shared, agent, &variables(agent, row), row.call_id());
         let (stt, stt_rates) = self.stt(conn, tenant, agent).await?.into_iter().unzip();
         let (llm, llm_rates) = self.llm(conn, tenant, agent).await?.into_iter().unzip();
         let (tts, tts_rates) = self.tts(conn, tenant, agent).await?.into_iter().unzip();
         let rates = KnownRates { stt: stt_rates, llm: llm_rates, tts: tts_rates };
-        Ok(Pipeline { stt, llm, tts, tools: Arc::new(tools), rates })
+        let hedge = agent.llm.as_ref().is_some_and(|llm| llm.hedge);
+        Ok(Pipeline { stt, llm, tts, tools: Arc::new(tools), rates, hedge })
     }
 
     async fn stt(
@@ -260,7 +268,8 @@ impl Setup {
             let provider = self.provider(conn, tenant, id, "scripted").await?;
             let rates = provider.rates(model.as_deref());
             let llm = provider.llm().map_err(SetupError::config)?;
-            found.push(((llm, LlmSettings { model, temperature, max_tokens }), rates));
+            let pace = self.paces.of(id, model.as_deref());
+            found.push(((llm, LlmSettings { model, temperature, max_tokens, pace }), rates));
         }
         Ok(found)
     }

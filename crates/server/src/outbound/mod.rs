@@ -14,6 +14,7 @@ pub use names::{LookupError, Names};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use bytes::Bytes;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Certificate, Method, Response};
 use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_url};
@@ -145,23 +146,40 @@ impl Client {
     /// # Errors
     /// As [`Client::post`], and when the answer breaks off.
     pub async fn ask(&self, request: Request, deadline: Duration) -> Result<Page, SendError> {
-        let Request { method, url, headers, body } = request;
-        let url = judge_url(&url, &self.policy)?;
-        let mut asked = self.http.request(method, url).headers(headers).timeout(deadline);
-        if let Some(body) = body {
-            asked = asked.body(body);
-        }
-        let mut response = asked.send().await.map_err(|error| explain(&error, deadline))?;
-        check_peer(&response, &self.policy)?;
+        let mut response = self.open(request, deadline).await?;
         let mut body = Vec::new();
         while body.len() <= READ_LIMIT {
-            match response.chunk().await.map_err(|error| explain(&error, deadline))? {
+            match self.more(&mut response, deadline).await? {
                 Some(chunk) => body.extend_from_slice(&chunk),
                 None => return Ok(Page { status: response.status().as_u16(), body, whole: true }),
             }
         }
         body.truncate(READ_LIMIT);
         Ok(Page { status: response.status().as_u16(), body, whole: false })
+    }
+
+    /// Sends a request of a tool, and gives its answer with the body unread. `deadline` is for the body as well.
+    ///
+    /// # Errors
+    /// As [`Client::post`].
+    pub async fn open(&self, request: Request, deadline: Duration) -> Result<Response, SendError> {
+        let Request { method, url, headers, body } = request;
+        let url = judge_url(&url, &self.policy)?;
+        let mut asked = self.http.request(method, url).headers(headers).timeout(deadline);
+        if let Some(body) = body {
+            asked = asked.body(body);
+        }
+        let response = asked.send().await.map_err(|error| explain(&error, deadline))?;
+        check_peer(&response, &self.policy)?;
+        Ok(response)
+    }
+
+    /// The next piece of an answer that was asked for with this deadline; nothing at its end.
+    ///
+    /// # Errors
+    /// When the answer breaks off.
+    pub async fn more(&self, response: &mut Response, deadline: Duration) -> Result<Option<Bytes>, SendError> {
+        response.chunk().await.map_err(|error| explain(&error, deadline))
     }
 }
 

@@ -187,6 +187,10 @@ pub trait Llm: Send + Sync {
     /// When the provider cannot be reached, refuses, or breaks off.
     async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
 
+    /// Makes what a first answer would have to wait for otherwise, such as a connection. What goes wrong is found out when
+    /// it is asked.
+    async fn warm(&self) {}
+
     /// Looks back on a finished conversation.
     ///
     /// # Errors

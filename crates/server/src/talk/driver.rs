@@ -313,7 +313,10 @@ impl Driver {
                 }
                 Input::ModelDelta { turn, text: plain(text) }
             }
-            Signal::Piece(LlmEvent::ToolCall(call)) => Input::ModelToolCall { turn, call },
+            Signal::Piece(LlmEvent::ToolCall(call)) => {
+                let filler = self.pipeline.tools.filler(&call.name);
+                Input::ModelToolCall { turn, call, filler }
+            }
             Signal::Done(usage) => {
                 self.add(usage);
                 self.asks.remove(&turn);

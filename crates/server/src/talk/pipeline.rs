@@ -1,7 +1,14 @@
 //! The providers of one call, each with its fallbacks, run so that the driver only reads one channel per kind.
 //!
 //! A provider that fails before it has given anything is replaced by the next in the same turn; one that breaks off in the
-//! middle is not, since half an answer has been heard. Dropping a [`Running`] cancels it.
+//! middle is not, since half an answer has been heard. Where the agent wants it, a model that is late gets company. Dropping
+//! a [`Running`] cancels it.
+
+mod pace;
+mod race;
+mod run;
+
+pub use self::pace::{Pace, Paces};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +17,7 @@ use switchhook_core::conversation::{Message, SpokenWord};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
+use self::run::{Entry, Kind, run};
 use super::plain::{plain, plain_value};
 use super::tools::Toolbox;
 use crate::providers::llm;
@@ -42,6 +50,8 @@ pub struct Pipeline {
     pub tools: Arc<Toolbox>,
     /// What they charge.
     pub rates: KnownRates,
+    /// Whether a second model is asked when the first is late.
+    pub hedge: bool,
 }
 
 /// What providers charge, in the order of the providers; nothing where that is not known.
@@ -69,6 +79,8 @@ pub struct LlmSettings {
     pub temperature: Option<f32>,
     /// The longest answer, in tokens.
     pub max_tokens: Option<u32>,
+    /// How long it takes to begin.
+    pub pace: Arc<Pace>,
 }
 
 /// How a voice speaks.
@@ -128,8 +140,9 @@ impl Pipeline {
 
     /// Asks the model; `turn` comes back with every signal.
     pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Running {
-        let (llms, tools, rates) = (self.llm.clone(), self.tools.specs(), self.rates.llm.clone());
+        let pipeline = self.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
+            let tools = pipeline.tools.specs().await;
             let start = |(llm, settings): &(Arc<dyn Llm>, LlmSettings), events| {
                 let request = LlmRequest {
                     model: settings.model.clone(),
@@ -141,24 +154,24 @@ impl Pipeline {
                 let llm = llm.clone();
                 async move { llm.answer(request, events).await }
             };
-            run(Kind::Model, turn, &llms, &rates, start, signals).await;
+            run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals).await;
         }))
     }
 
     /// Speaks; `utterance` comes back with every signal.
     pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Running {
-        let (voices, rates) = (self.tts.clone(), self.rates.tts.clone());
+        let pipeline = self.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
-            run(Kind::Voice, utterance, &voices, &rates, |voice, audio| say(voice, &text, audio), signals).await;
+            run(Kind::Voice, utterance, pipeline.voices(), |voice, audio| say(voice, &text, audio), signals).await;
         }))
     }
 
     /// Renders a sentence that will be spoken later.
     pub fn render(&self, text: String) -> AbortOnDropHandle<Result<Rendered, ProviderError>> {
-        let (voices, rates) = (self.tts.clone(), self.rates.tts.clone());
+        let pipeline = self.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
             let (signals, mut pieces) = mpsc::channel(WAITING);
-            let speaking = run(Kind::Voice, 0, &voices, &rates, |voice, audio| say(voice, &text, audio), signals);
+            let speaking = run(Kind::Voice, 0, pipeline.voices(), |voice, audio| say(voice, &text, audio), signals);
             let gathering = async {
                 let mut rendered = Rendered::default();
                 while let Some((_, signal)) = pieces.recv().await {
@@ -173,6 +186,35 @@ impl Pipeline {
             let ((), rendered) = tokio::join!(speaking, gathering);
             rendered
         }))
+    }
+
+    /// The models, for a question of so many characters.
+    fn models(&self, characters: usize) -> Vec<Entry<'_, (Arc<dyn Llm>, LlmSettings)>> {
+        let rates = |position: usize| self.rates.llm.get(position).copied().flatten();
+        let providers = self.llm.iter().enumerate();
+        let entries = providers.map(|(position, provider)| Entry {
+            provider,
+            rates: rates(position),
+            pace: Some(provider.1.pace.clone()),
+            late_after: provider.1.pace.late_after().filter(|_| self.hedge),
+            in_vain: llm::estimate(characters, 0),
+        });
+        entries.collect()
+    }
+
+    fn voices(&self) -> Vec<Entry<'_, (Arc<dyn Tts>, TtsSettings)>> {
+        let entry = |(position, provider)| {
+            let rates = self.rates.tts.get(position).copied().flatten();
+            Entry { provider, rates, pace: None, late_after: None, in_vain: Usage::default() }
+        };
+        self.tts.iter().enumerate().map(entry).collect()
+    }
+
+    /// Gets ready what can be while the phone rings: connections to the models that will be asked, and to servers of tools.
+    pub async fn get_ready(&self) {
+        let soon = if self.hedge { 2 } else { 1 };
+        let warming = futures_util::future::join_all(self.llm.iter().take(soon).map(|(llm, _)| llm.warm()));
+        tokio::join!(warming, self.tools.get_ready());
     }
 
     /// Looks back on the conversation with the first model that answers.
@@ -234,98 +276,6 @@ fn say(
     async move { tts.speak(request, audio).await }
 }
 
-/// Runs the first provider that works and signals what it gives, tagged with `tag`.
-async fn run<P, T, W>(
-    kind: Kind,
-    tag: u32,
-    providers: &[P],
-    rates: &[Option<Rates>],
-    start: impl Fn(&P, mpsc::Sender<T>) -> W,
-    signals: mpsc::Sender<(u32, Signal<T>)>,
-) where
-    W: Future<Output = Result<Usage, ProviderError>>,
-{
-    let mut last = none_configured(kind.words());
-    for (position, provider) in providers.iter().enumerate() {
-        let patience = (position + 1 < providers.len()).then_some(kind.patience());
-        let (pieces, received) = mpsc::channel(WAITING);
-        match one(kind, tag, start(provider, pieces), received, patience, &signals).await {
-            Attempt::Ended(result) => {
-                let result = result.map(|usage| priced(rates, position, usage));
-                let signal = result.map_or_else(Signal::Failed, Signal::Done);
-                // A driver that has gone needs no answer.
-                let _ = signals.send((tag, signal)).await;
-                return;
-            }
-            Attempt::GaveNothing(error) => last = error,
-        }
-    }
-    let _ = signals.send((tag, Signal::Failed(last))).await;
-}
-
-/// What providers are run for.
-#[derive(Clone, Copy)]
-enum Kind {
-    Model,
-    Voice,
-}
-
-impl Kind {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Model => "language model",
-            Self::Voice => "text to speech",
-        }
-    }
-
-    fn patience(self) -> Duration {
-        match self {
-            Self::Model => PATIENCE,
-            Self::Voice => VOICE_PATIENCE,
-        }
-    }
-}
-
-/// How one provider did.
-enum Attempt {
-    /// It gave something, or all there was.
-    Ended(Result<Usage, ProviderError>),
-    /// It failed before it gave anything: another may be tried.
-    GaveNothing(ProviderError),
-}
-
-async fn one<T>(
-    kind: Kind,
-    tag: u32,
-    work: impl Future<Output = Result<Usage, ProviderError>>,
-    mut received: mpsc::Receiver<T>,
-    patience: Option<Duration>,
-    signals: &mpsc::Sender<(u32, Signal<T>)>,
-) -> Attempt {
-    let mut work = std::pin::pin!(work);
-    let mut begun = false;
-    let mut impatient = std::pin::pin!(tokio::time::sleep(patience.unwrap_or_default()));
-    let result = loop {
-        tokio::select! {
-            biased;
-            Some(piece) = received.recv() => {
-                begun = true;
-                let _ = signals.send((tag, Signal::Piece(piece))).await;
-            }
-            result = &mut work => break result,
-            () = &mut impatient, if patience.is_some() && !begun => break Err(out_of_patience(kind.words(), kind.patience())),
-        }
-    };
-    while let Ok(piece) = received.try_recv() {
-        begun = true;
-        let _ = signals.send((tag, Signal::Piece(piece))).await;
-    }
-    match result {
-        Err(error) if !begun => Attempt::GaveNothing(error),
-        result => Attempt::Ended(result),
-    }
-}
-
 fn none_configured(kind: &'static str) -> ProviderError {
     ProviderError::Config { provider: kind, words: "no provider is configured".to_owned() }
 }
@@ -333,3 +283,6 @@ fn none_configured(kind: &'static str) -> ProviderError {
 fn out_of_patience(kind: &'static str, waited: Duration) -> ProviderError {
     ProviderError::Timeout { provider: kind, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,10 @@
 //! Arguments are held against the tool's JSON Schema before anything is done; what is wrong with them is told to the model,
 //! which may try again.
 
-use std::collections::BTreeMap;
+mod mcp;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Method;
@@ -13,7 +16,9 @@ use serde_json::{Map, Value, json};
 use switchhook_core::agent::{AgentConfig, HttpMethod, Tool, ToolKind, fill_in};
 use switchhook_core::conversation::ToolCall;
 use switchhook_core::id::CallId;
+use tokio::sync::OnceCell;
 
+pub use self::mcp::{Lists, Shared};
 use super::Wish;
 use super::plain::plain_value;
 use crate::json_schema::Schema;
@@ -24,13 +29,26 @@ use crate::providers::ToolSpec;
 const TOLD: usize = 2_000;
 /// Names the call to the services that tools are.
 const CALL_HEADER: &str = "x-voice-call";
+/// Tools that a model is told of; some refuse more.
+const MOST_TOOLS: usize = 128;
 
 /// The tools of one call.
-#[derive(Debug)]
 pub struct Toolbox {
     client: Client,
     tools: Vec<Ready>,
+    servers: Vec<Arc<mcp::Server>>,
+    /// The tools of the servers, once they have said what they have.
+    remote: OnceCell<Vec<Remote>>,
     call: CallId,
+}
+
+/// A tool of an MCP server.
+struct Remote {
+    server: Arc<mcp::Server>,
+    /// Its name there.
+    name: String,
+    spec: ToolSpec,
+    schema: Schema,
 }
 
 /// A tool, its texts filled in.
@@ -48,6 +66,8 @@ pub(super) enum Deed {
     Tell(Value),
     /// A service is to be asked, which takes a while.
     Ask(Asking),
+    /// A tool of an MCP server is to be used, which takes a while.
+    Call(mcp::Calling),
     /// The carrier is to do something, and the model to be told this.
     Wish(Wish, Value),
     /// The caller is to be passed on, once they have heard what is being said.
@@ -64,28 +84,82 @@ pub(super) struct Asking {
 impl Toolbox {
     /// The agent's tools for one call, with its variables.
     #[must_use]
-    pub fn new(client: Client, agent: &AgentConfig, variables: &BTreeMap<String, String>, call: CallId) -> Self {
-        let mut tools: Vec<Ready> = agent.tools.iter().map(|tool| Ready::new(tool, variables)).collect();
+    pub fn new(
+        client: Client,
+        shared: &Shared,
+        agent: &AgentConfig,
+        variables: &BTreeMap<String, String>,
+        call: CallId,
+    ) -> Self {
+        let (servers, own): (Vec<&Tool>, Vec<&Tool>) = agent.tools.iter().partition(|tool| tool.kind == ToolKind::Mcp);
+        let mut tools: Vec<Ready> = own.into_iter().map(|tool| Ready::new(tool, variables)).collect();
         if !agent.tools.iter().any(|tool| tool.kind == ToolKind::EndCall) {
             tools.insert(0, Ready::new(&Tool::new(ToolKind::EndCall), variables));
         }
-        Self { client, tools, call }
+        let server = |tool: &Tool| mcp::Server::new(client.clone(), &filled_in(tool, variables), shared, call);
+        let servers = servers.into_iter().map(|tool| Arc::new(server(tool))).collect();
+        Self { client, tools, servers, remote: OnceCell::new(), call }
     }
 
-    /// The tools as the model sees them.
+    /// Has the servers of tools connected to and asked what they have.
+    pub async fn get_ready(&self) {
+        self.remote().await;
+        // Those whose tools were known have not been connected to.
+        let useful = self.servers.iter().filter(|server| self.offers(server));
+        futures_util::future::join_all(useful.map(|server| server.warm())).await;
+    }
+
+    /// The tools as the model sees them. Servers that have not yet said which they have are waited for.
+    pub async fn specs(&self) -> Vec<ToolSpec> {
+        let remote = self.remote().await.iter().map(|remote| &remote.spec);
+        self.tools.iter().map(|ready| &ready.spec).chain(remote).cloned().collect()
+    }
+
+    /// What is said while a tool runs.
     #[must_use]
-    pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|ready| ready.spec.clone()).collect()
+    pub fn filler(&self, name: &str) -> Option<String> {
+        let own = self.tools.iter().find(|ready| ready.tool.name() == name).map(|ready| &ready.tool.filler);
+        let remote = || self.remote.get()?.iter().find(|remote| remote.spec.name == name).map(|r| &r.server.filler);
+        own.or_else(remote).cloned().flatten()
+    }
+
+    fn offers(&self, server: &Arc<mcp::Server>) -> bool {
+        self.remote.get().is_some_and(|remote| remote.iter().any(|remote| Arc::ptr_eq(&remote.server, server)))
+    }
+
+    async fn remote(&self) -> &[Remote] {
+        self.remote.get_or_init(|| self.list()).await
+    }
+
+    async fn list(&self) -> Vec<Remote> {
+        let lists = futures_util::future::join_all(self.servers.iter().map(|server| server.tools())).await;
+        let mut taken: HashSet<String> = self.tools.iter().map(|ready| ready.tool.name().to_owned()).collect();
+        let mut all = Vec::new();
+        for (server, listed) in self.servers.iter().zip(lists) {
+            for tool in listed.iter() {
+                let name = mcp::called(&tool.name, &server.prefix, &taken);
+                taken.insert(name.clone());
+                let (description, parameters) = (tool.description.clone(), tool.parameters.clone());
+                let spec = ToolSpec { name, description, parameters };
+                let (server, name, schema) = (server.clone(), tool.name.clone(), tool.schema.clone());
+                all.push(Remote { server, name, spec, schema });
+            }
+        }
+        all.truncate(MOST_TOOLS.saturating_sub(self.tools.len()));
+        all
     }
 
     /// What the model's call comes to.
     pub(super) fn run(&self, call: &ToolCall) -> Deed {
+        let remote = self.remote.get().and_then(|remote| remote.iter().find(|remote| remote.spec.name == call.name));
+        if let Some(remote) = remote {
+            return remote.run(&call.arguments);
+        }
         let Some(ready) = self.tools.iter().find(|ready| ready.tool.name() == call.name) else {
             return Deed::Tell(error("There is no such tool."));
         };
-        let problems = ready.parameters.as_ref().map(|schema| schema.problems(&call.arguments)).unwrap_or_default();
-        if !problems.is_empty() {
-            return Deed::Tell(error(&format!("The arguments are wrong: {}.", problems.join("; "))));
+        if let Some(wrong) = ready.parameters.as_ref().and_then(|schema| wrong(schema, &call.arguments)) {
+            return Deed::Tell(wrong);
         }
         let text = |name: &str| call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         match ready.tool.kind {
@@ -105,18 +179,46 @@ impl Toolbox {
                 }
                 Err(words) => Deed::Tell(error(&words)),
             },
+            // Its tools have names of their own.
+            ToolKind::Mcp => Deed::Tell(error("There is no such tool.")),
+        }
+    }
+}
+
+/// What is wrong with arguments, for the model.
+fn wrong(schema: &Schema, arguments: &Value) -> Option<Value> {
+    let problems = schema.problems(arguments);
+    (!problems.is_empty()).then(|| error(&format!("The arguments are wrong: {}.", problems.join("; "))))
+}
+
+/// A tool with its address and headers filled in.
+fn filled_in(tool: &Tool, variables: &BTreeMap<String, String>) -> Tool {
+    let encoded = variables.iter().map(|(name, value)| (name.clone(), percent_encoded(value))).collect();
+    let mut tool = tool.clone();
+    tool.url = tool.url.map(|url| fill_in(&url, &encoded));
+    for value in tool.headers.values_mut() {
+        *value = fill_in(value, variables);
+    }
+    tool
+}
+
+impl Remote {
+    fn run(&self, arguments: &Value) -> Deed {
+        match (wrong(&self.schema, arguments), arguments) {
+            (Some(wrong), _) => Deed::Tell(wrong),
+            (None, Value::Object(arguments)) => {
+                let (server, tool, arguments) = (self.server.clone(), self.name.clone(), arguments.clone());
+                Deed::Call(mcp::Calling { server, tool, arguments })
+            }
+            // Their schemas are of objects.
+            (None, _) => Deed::Tell(error("The arguments must be an object.")),
         }
     }
 }
 
 impl Ready {
     fn new(tool: &Tool, variables: &BTreeMap<String, String>) -> Self {
-        let encoded = variables.iter().map(|(name, value)| (name.clone(), percent_encoded(value))).collect();
-        let mut tool = tool.clone();
-        tool.url = tool.url.map(|url| fill_in(&url, &encoded));
-        for value in tool.headers.values_mut() {
-            *value = fill_in(value, variables);
-        }
+        let tool = filled_in(tool, variables);
         let spec = ToolSpec {
             name: tool.name().to_owned(),
             description: tool.description.clone().unwrap_or_else(|| usual_description(&tool).to_owned()),
@@ -199,7 +301,7 @@ fn usual_description(tool: &Tool) -> &'static str {
              putting them through."
         }
         ToolKind::SendDtmf => "Presses keys on the phone, for example in the menu of a machine that answered.",
-        ToolKind::Http => "",
+        ToolKind::Http | ToolKind::Mcp => "",
     }
 }
 
@@ -219,7 +321,7 @@ fn parameters(tool: &Tool) -> Value {
             let words = "0 to 9, *, #, A to D; w is a pause of half a second.";
             object(json!({ "digits": { "type": "string", "pattern": "^[0-9*#A-Dw]{1,64}$", "description": words } }))
         }
-        ToolKind::Http => tool.parameters.clone().unwrap_or_else(|| object(Value::Object(Map::new()))),
+        ToolKind::Http | ToolKind::Mcp => tool.parameters.clone().unwrap_or_else(|| object(Value::Object(Map::new()))),
     }
 }
 
@@ -241,6 +343,7 @@ fn percent_encoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use switchhook_core::agent::Destination;
+    use switchhook_core::id::AgentId;
     use uuid::Uuid;
 
     use super::*;
@@ -251,7 +354,9 @@ mod tests {
         let client = Client::new(&config, &"127.0.0.0/8,http".parse().expect("valid"), Duration::from_secs(5));
         let agent = AgentConfig { tools, ..AgentConfig::new("x") };
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Toolbox::new(client.expect("a client"), &agent, &variables, CallId::from_uuid(Uuid::nil()))
+        let agent_id = AgentId::from_uuid(Uuid::nil());
+        let shared = Shared { lists: Arc::default(), agent: agent_id, version: 1 };
+        Toolbox::new(client.expect("a client"), &shared, &agent, &variables, CallId::from_uuid(Uuid::nil()))
     }
 
     fn called(toolbox: &Toolbox, name: &str, arguments: Value) -> Deed {
@@ -266,8 +371,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn arguments_are_checked_before_anything_is_done() {
+    #[tokio::test]
+    async fn arguments_are_checked_before_anything_is_done() {
         let reception = Destination { name: "reception".to_owned(), number: "+12025550142".to_owned() };
         let transfer = Tool { destinations: vec![reception], ..Tool::new(ToolKind::Transfer) };
         let schema = json!({ "type": "object", "required": ["day"], "properties": { "day": { "type": "string" } } });
@@ -279,7 +384,7 @@ mod tests {
         let get = Tool { parameters: Some(json!({ "type": "object" })), ..get };
         let tools = vec![transfer, Tool::new(ToolKind::SendDtmf), tables, get];
         let toolbox = toolbox(tools, &[("branch", "../a b?c=d")]);
-        let names: Vec<String> = toolbox.specs().into_iter().map(|spec| spec.name).collect();
+        let names: Vec<String> = toolbox.specs().await.into_iter().map(|spec| spec.name).collect();
         assert_eq!(names, ["end_call", "transfer", "send_dtmf", "tables", "get"], "every agent can end the call");
 
         assert!(

@@ -172,7 +172,7 @@ impl Watched {
                 let name = if b % 2 == 0 { "end_call" } else { "tables" };
                 let call =
                     ToolCall { id: (b % 4).to_string(), name: name.to_owned(), arguments: json!({}), signature: None };
-                Input::ModelToolCall { turn, call }
+                Input::ModelToolCall { turn, call, filler: (b % 3 == 0).then(|| "One moment.".to_owned()) }
             }
             21..24 => Input::ModelDone { turn },
             24 => Input::ModelFailed { turn, failure },

@@ -189,9 +189,13 @@ impl Talk {
     }
 
     fn model_calls(&mut self, id: &str, name: &str) -> &mut Self {
+        self.model_calls_with(id, name, None)
+    }
+
+    fn model_calls_with(&mut self, id: &str, name: &str, filler: Option<&str>) -> &mut Self {
         let turn = self.last_ask();
         let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({}), signature: None };
-        self.tell(Input::ModelToolCall { turn, call })
+        self.tell(Input::ModelToolCall { turn, call, filler: filler.map(str::to_owned) })
     }
 
     fn model_fails(&mut self, code: FailureCode) -> &mut Self {

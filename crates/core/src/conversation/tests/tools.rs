@@ -1,5 +1,4 @@
 use super::*;
-use crate::agent::{Tool, ToolKind};
 
 fn asked() -> Talk {
     let mut talk = Talk::with(&quiet_agent());
@@ -25,13 +24,10 @@ fn the_model_is_asked_again_with_what_its_tools_answered() {
 
 #[test]
 fn a_tool_has_words_for_the_wait_unless_the_model_has_some() {
-    let mut agent = quiet_agent();
-    let tables = Tool { name: Some("tables".to_owned()), ..Tool::new(ToolKind::Http) };
-    agent.tools = vec![Tool { filler: Some("Let me check the book.".to_owned()), ..tables }];
     for (words, said) in [("", "Let me check the book."), ("One second, please.", "One second, please.")] {
-        let mut talk = Talk::with(&agent);
-        talk.until(1_000).caller_says("Is there a table?", 500).until(2_000);
-        talk.delta(words).model_calls("a", "tables").model_done().until(3_000);
+        let mut talk = asked();
+        talk.delta(words).model_calls_with("a", "hours", Some(" "));
+        talk.model_calls_with("b", "tables", Some("Let me check the book.")).model_done().until(3_000);
         assert_eq!(talk.spoken(), [(2_000, said)]);
     }
 }

@@ -45,12 +45,15 @@ pub fn connect(
         Some(Value::Bool(caching)) => *caching,
         Some(_) => return Err("settings.prompt_caching must be true or false.".to_owned()),
     };
-    let url = format!("{}/messages", server.versioned("v1"));
-    Ok(Arc::new(Models::new(Messages { url, caching }, server)))
+    let base = server.versioned("v1");
+    let (url, models) = (format!("{base}/messages"), format!("{base}/models?limit=1"));
+    Ok(Arc::new(Models::new(Messages { url, models, caching }, server)))
 }
 
 struct Messages {
     url: String,
+    /// Where its models are listed.
+    models: String,
     caching: bool,
 }
 
@@ -59,6 +62,10 @@ impl Dialect for Messages {
 
     fn name(&self) -> &'static str {
         "anthropic"
+    }
+
+    fn greeting(&self, server: &Server) -> reqwest::RequestBuilder {
+        with_key(server, server.get(&self.models))
     }
 
     fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
@@ -81,10 +88,14 @@ impl Dialect for Messages {
         if self.caching {
             wire::mark_for_cache(&mut body);
         }
-        let post = server.post(&self.url, body).header("anthropic-version", VERSION);
-        match server.key() {
-            Some(key) => post.header("x-api-key", key),
-            None => post,
-        }
+        with_key(server, server.post(&self.url, body))
+    }
+}
+
+fn with_key(server: &Server, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+    let request = request.header("anthropic-version", VERSION);
+    match server.key() {
+        Some(key) => request.header("x-api-key", key),
+        None => request,
     }
 }

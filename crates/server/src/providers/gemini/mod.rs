@@ -65,6 +65,15 @@ impl Dialect for Contents {
         "gemini"
     }
 
+    fn greeting(&self, server: &Server) -> reqwest::RequestBuilder {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().push("models");
+        }
+        url.set_query(Some("pageSize=1"));
+        with_key(server, server.get(url.as_str()))
+    }
+
     fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
         let (system, turns) = turns(&request.messages);
         let model = server.model(request, USUAL_MODEL);
@@ -84,10 +93,13 @@ impl Dialect for Contents {
             body["tools"] = json!([{ "functionDeclarations": declared }]);
         }
         // A key in the address would be written into logs on the way.
-        let post = server.post(self.url(model).as_str(), body);
-        match server.key() {
-            Some(key) => post.header("x-goog-api-key", key),
-            None => post,
-        }
+        with_key(server, server.post(self.url(model).as_str(), body))
+    }
+}
+
+fn with_key(server: &Server, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+    match server.key() {
+        Some(key) => request.header("x-goog-api-key", key),
+        None => request,
     }
 }

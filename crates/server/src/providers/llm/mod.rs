@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 pub(crate) use self::refusal::{Refusal, Remedy};
+use self::server::FIRST_BYTE;
 pub(crate) use self::server::Server;
 use self::shorten::shorten;
 use self::thoughts::Thoughts;
@@ -37,6 +38,8 @@ const PAUSES: [Duration; TRIES - 1] = [Duration::from_millis(100), Duration::fro
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How much of an answer's stream is read: many times what a caller would listen to.
 const STREAM_BYTES: usize = 1024 * 1024;
+/// How much of the answer to a greeting is read.
+const GREETING_BYTES: usize = 256 * 1024;
 /// Half an hour of speech: no caller listens to more.
 const MOST_CHARACTERS: usize = 20_000;
 /// Tools called in one answer.
@@ -51,6 +54,9 @@ pub(crate) trait Dialect: Send + Sync + 'static {
 
     /// The provider's name, by which errors speak of it.
     fn name(&self) -> &'static str;
+
+    /// A request that costs nothing, by which a connection is made; without the server's own headers.
+    fn greeting(&self, server: &Server) -> reqwest::RequestBuilder;
 
     /// The request, its answer to be streamed, without the server's own headers.
     fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder;
@@ -267,6 +273,27 @@ pub(crate) fn characters(messages: &[Message]) -> usize {
 
 #[async_trait]
 impl<D: Dialect> Llm for Models<D> {
+    async fn warm(&self) {
+        if self.server.is_warm() {
+            return;
+        }
+        let greeted = async {
+            let mut response = self.dialect.greeting(&self.server).send().await.ok()?;
+            self.server.warmed();
+            // A connection can be used again once the answer is read.
+            let mut read = 0;
+            while let Ok(Some(piece)) = response.chunk().await {
+                read += piece.len();
+                if read > GREETING_BYTES {
+                    break;
+                }
+            }
+            Some(())
+        };
+        // It is not told apart why it did not work: the first question will say.
+        let _ = timeout(FIRST_BYTE, greeted).await;
+    }
+
     async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let asked = timeout(WHOLE, self.ask(request, &events)).await.unwrap_or_else(|_| Err(Refusal::late(WHOLE)));
         asked.map_err(|refusal| refusal.into_error(self.dialect.name(), &self.server))

@@ -1,10 +1,12 @@
 //! Where a language model is served, and what is peculiar to asking there: what a connection's settings say.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
+use tokio::time::Instant;
 
 use super::Refusal;
 use crate::providers::LlmRequest;
@@ -26,6 +28,8 @@ const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "syste
 
 /// Until the headers of an answer.
 pub(super) const FIRST_BYTE: Duration = Duration::from_secs(5);
+/// As long as a connection is kept at least after an answer, by us and by most servers.
+const WARM: Duration = Duration::from_secs(45);
 /// What a customer may set instead, in milliseconds. The turn engine waits for ten seconds at most.
 const PATIENCE: std::ops::RangeInclusive<u64> = 50..=10_000;
 
@@ -69,6 +73,8 @@ pub(crate) struct Server {
     query: Vec<(String, String)>,
     fields: Map<String, Value>,
     patience: Patience,
+    /// When it last answered.
+    answered: Mutex<Option<Instant>>,
 }
 
 impl Server {
@@ -97,6 +103,7 @@ impl Server {
             query: texts(settings, "query")?,
             fields,
             patience: Patience::read(settings)?,
+            answered: Mutex::default(),
         })
     }
 
@@ -120,24 +127,43 @@ impl Server {
         self.key.as_ref().map(|key| key.reveal().as_str())
     }
 
+    /// A request to read `url`, changed as the settings say.
+    pub(crate) fn get(&self, url: &str) -> reqwest::RequestBuilder {
+        self.at(reqwest::Method::GET, url).headers(self.headers.clone())
+    }
+
     /// A request to `url`, changed as the settings say.
     pub(crate) fn post(&self, url: &str, mut body: Value) -> reqwest::RequestBuilder {
         merge(&mut body, &self.fields);
-        let request = match reqwest::Url::parse(url) {
+        self.at(reqwest::Method::POST, url).headers(self.headers.clone()).json(&body)
+    }
+
+    fn at(&self, method: reqwest::Method, url: &str) -> reqwest::RequestBuilder {
+        match reqwest::Url::parse(url) {
             Ok(mut url) if !self.query.is_empty() => {
                 url.query_pairs_mut().extend_pairs(&self.query);
-                self.http.post(url)
+                self.http.request(method, url)
             }
             // What is wrong with an address is told when it is sent to.
-            _ => self.http.post(url),
-        };
-        request.headers(self.headers.clone()).json(&body)
+            _ => self.http.request(method, url),
+        }
     }
 
     /// Sends a request; the answer's status is a success.
     pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, Refusal> {
         let response = request.send().await.map_err(Refusal::broken)?;
+        self.warmed();
         if response.status().is_success() { Ok(response) } else { Err(Refusal::read(response).await) }
+    }
+
+    /// Whether a connection to it is still open, as far as that can be told.
+    pub(super) fn is_warm(&self) -> bool {
+        let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        answered.is_some_and(|at| at.elapsed() < WARM)
+    }
+
+    pub(super) fn warmed(&self) {
+        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
     pub(super) fn without_key(&self, words: String) -> String {

@@ -50,15 +50,28 @@ pub fn connect(
             Some(name)
         }
     };
-    let url = format!("{}/chat/completions", server.versioned("v1"));
-    Ok(Arc::new(Models::new(Chat { url, limit, key_header }, server)))
+    let base = server.versioned("v1");
+    let (url, models) = (format!("{base}/chat/completions"), format!("{base}/models"));
+    Ok(Arc::new(Models::new(Chat { url, models, limit, key_header }, server)))
 }
 
 struct Chat {
     url: String,
+    /// Where its models are listed.
+    models: String,
     /// The field of the longest answer.
     limit: &'static str,
     key_header: Option<reqwest::header::HeaderName>,
+}
+
+impl Chat {
+    fn with_key(&self, server: &Server, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+        match (server.key(), &self.key_header) {
+            (None, _) => request,
+            (Some(key), None) => request.bearer_auth(key),
+            (Some(key), Some(header)) => request.header(header, key),
+        }
+    }
 }
 
 impl Dialect for Chat {
@@ -66,6 +79,10 @@ impl Dialect for Chat {
 
     fn name(&self) -> &'static str {
         "openai"
+    }
+
+    fn greeting(&self, server: &Server) -> reqwest::RequestBuilder {
+        self.with_key(server, server.get(&self.models))
     }
 
     fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
@@ -82,11 +99,6 @@ impl Dialect for Chat {
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(|tool| json!({ "type": "function", "function": tool })).collect();
         }
-        let post = server.post(&self.url, body);
-        match (server.key(), &self.key_header) {
-            (None, _) => post,
-            (Some(key), None) => post.bearer_auth(key),
-            (Some(key), Some(header)) => post.header(header, key),
-        }
+        self.with_key(server, server.post(&self.url, body))
     }
 }

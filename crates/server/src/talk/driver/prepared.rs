@@ -9,7 +9,7 @@ use super::{Driver, Greeting, Recogniser, failure};
 use crate::carrier::Media;
 use crate::providers::{ProviderError, Usage};
 use crate::talk::latency::Latencies;
-use crate::talk::pipeline::Pipeline;
+use crate::talk::pipeline::{Pipeline, Running};
 use crate::talk::{Command, Ended, Note, Report, Settings};
 
 /// How far the recogniser is.
@@ -34,12 +34,14 @@ impl Opening {
     }
 }
 
-/// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory.
+/// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory,
+/// models and servers of tools are connected to.
 pub struct Prepared {
     settings: Settings,
     pipeline: Pipeline,
     recogniser: Opening,
     greeting: Option<Greeting>,
+    getting_ready: Running,
 }
 
 impl Prepared {
@@ -58,7 +60,11 @@ impl Prepared {
             let rendering = pipeline.render(text.clone());
             (text, rendering)
         });
-        Self { settings, pipeline, recogniser, greeting }
+        let getting_ready = {
+            let pipeline = pipeline.clone();
+            AbortOnDropHandle::new(tokio::spawn(async move { pipeline.get_ready().await }))
+        };
+        Self { settings, pipeline, recogniser, greeting, getting_ready }
     }
 
     /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
@@ -77,6 +83,7 @@ impl Prepared {
         let Opening::Done(Ok((session, rates, heard))) = self.recogniser else { unreachable!("it has just opened") };
         let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, session, media, notes);
         driver.heard_at = rates;
+        driver.tools.push(self.getting_ready);
         driver.run(heard, commands).await;
         driver.report().await
     }

@@ -1,5 +1,6 @@
 //! Tools that the model calls in the middle of a conversation.
 
+use serde_json::Value;
 use switchhook_core::conversation::{Input, ToolCall};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -20,17 +21,25 @@ impl Driver {
                 self.pass_on = Some(number);
                 return None;
             }
-            Deed::Ask(asking) => {
-                let results = self.results.0.clone();
-                self.tools.retain(|running| !running.is_finished());
-                // It runs to its end also when the caller interrupts: what a service was asked to do it may have done.
-                self.tools.push(AbortOnDropHandle::new(tokio::spawn(async move {
-                    let _ = results.send((turn, call.id, asking.answer().await)).await;
-                })));
-                return None;
-            }
+            Deed::Ask(asking) => return self.wait_for(turn, call.id, asking.answer()),
+            Deed::Call(calling) => return self.wait_for(turn, call.id, calling.answer()),
         };
         Some(Input::ToolResult { turn, id: call.id, result })
+    }
+
+    /// It runs to its end also when the caller interrupts: what a service was asked to do it may have done.
+    fn wait_for(
+        &mut self,
+        turn: u32,
+        id: String,
+        answer: impl Future<Output = Value> + Send + 'static,
+    ) -> Option<Input> {
+        let results = self.results.0.clone();
+        self.tools.retain(|running| !running.is_finished());
+        self.tools.push(AbortOnDropHandle::new(tokio::spawn(async move {
+            let _ = results.send((turn, id, answer.await)).await;
+        })));
+        None
     }
 
     /// Has the caller passed on as soon as they have heard that they will be.

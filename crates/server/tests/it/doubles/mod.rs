@@ -11,6 +11,7 @@ pub(crate) mod elevenlabs_stt;
 pub(crate) mod elevenlabs_tts;
 pub(crate) mod gemini_llm;
 pub(crate) mod listening;
+pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod openai_llm;
 pub(crate) mod openai_stt;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::{ConnectInfo, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -78,6 +78,9 @@ struct Inner<P> {
     protocol: P,
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<Value>>,
+    /// Who connected to be greeted, and who asked.
+    greeted: Mutex<Vec<SocketAddr>>,
+    askers: Mutex<Vec<SocketAddr>>,
     complaints: Mutex<Vec<String>>,
     freed: Notify,
 }
@@ -95,10 +98,15 @@ impl<P: Protocol> Double<P> {
             protocol,
             replies: Mutex::new(replies.into()),
             asked: Mutex::default(),
+            greeted: Mutex::default(),
+            askers: Mutex::default(),
             complaints: Mutex::default(),
             freed: Notify::new(),
         });
-        let router = Router::new().fallback(serve::<P>).with_state(inner.clone());
+        let router = Router::new()
+            .fallback(serve::<P>)
+            .with_state(inner.clone())
+            .into_make_service_with_connect_info::<SocketAddr>();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("serves") });
@@ -125,6 +133,12 @@ impl<P: Protocol> Double<P> {
         self.inner.asked.lock().expect("whole").clone()
     }
 
+    /// The connections that were made ahead of a question, and those of the questions.
+    pub(crate) fn connections(&self) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
+        let all = |peers: &Mutex<Vec<SocketAddr>>| peers.lock().expect("whole").clone();
+        (all(&self.inner.greeted), all(&self.inner.askers))
+    }
+
     /// Waits until a request that was not answered to its end has lost its connection.
     pub(crate) async fn freed(&self) {
         tokio::time::timeout(PATIENCE, self.inner.freed.notified()).await.expect("the connection is let go of");
@@ -147,7 +161,23 @@ impl<P> Drop for Unfinished<P> {
     }
 }
 
-async fn serve<P: Protocol>(State(inner): State<Arc<Inner<P>>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+async fn serve<P: Protocol>(
+    State(inner): State<Arc<Inner<P>>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    if method == Method::GET {
+        inner.greeted.lock().expect("whole").push(peer);
+        let authorized = headers.values().any(|value| value.to_str().is_ok_and(|value| value.contains(KEY)));
+        if !uri.path().ends_with("/models") || !authorized || uri.to_string().contains(KEY) {
+            inner.complaints.lock().expect("whole").push(format!("a greeting that would be refused: {uri}"));
+        }
+        return axum::Json(json!({ "data": ["x".repeat(10_000)] })).into_response();
+    }
+    inner.askers.lock().expect("whole").push(peer);
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let mut complaints = inner.protocol.complaints(&uri, &headers, &body);
     if headers.get("content-type").is_none_or(|kind| kind != "application/json") {

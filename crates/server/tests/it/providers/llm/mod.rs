@@ -52,6 +52,7 @@ every_adapter!(
     an_answer_without_its_end_is_a_failure,
     a_conversation_that_is_too_long_is_shortened_once,
     a_call_is_looked_back_upon_by_its_schema,
+    a_connection_that_was_made_ahead_carries_the_first_question,
 );
 
 pub(super) fn request() -> LlmRequest {
@@ -309,4 +310,23 @@ async fn a_call_is_looked_back_upon_by_its_schema<P: Protocol>(protocol: P) {
     assert_eq!((found.summary.as_str(), &found.outcome), ("A table.", &Value::Null), "a wrong outcome is none");
     assert!(matches!(llm.analyse(look()).await, Err(ProviderError::Failed { .. })));
     double.finish();
+}
+
+async fn a_connection_that_was_made_ahead_carries_the_first_question<P: Protocol>(protocol: P) {
+    let double = Double::start(protocol, vec![says("Yes.")]).await;
+    let llm = double.llm();
+    llm.warm().await;
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events) == "Yes." && result.is_ok(), "{result:?}");
+    llm.warm().await;
+    let (greeted, asked) = double.connections();
+    assert_eq!((greeted.len(), &greeted), (1, &asked), "one connection for both, and no second one");
+    double.finish();
+
+    // A server that is not there is found out by the question.
+    let double = Double::start(protocol, Vec::new()).await;
+    let llm = double.llm();
+    double.finish();
+    llm.warm().await;
+    assert!(ask(&*llm, request()).await.1.is_err());
 }

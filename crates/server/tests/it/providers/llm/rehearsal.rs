@@ -184,7 +184,7 @@ impl Rehearsal {
                 when,
                 match event {
                     LlmEvent::Delta(text) => Input::ModelDelta { turn, text },
-                    LlmEvent::ToolCall(call) => Input::ModelToolCall { turn, call },
+                    LlmEvent::ToolCall(call) => Input::ModelToolCall { turn, call, filler: None },
                 },
             ));
             when += 20;

@@ -1,0 +1,84 @@
+//! How long models take to begin an answer, and so when one is late.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use switchhook_core::id::ConnectionId;
+
+/// Answers that are remembered: what was an hour ago says little.
+const REMEMBERED: usize = 200;
+/// Answers before anything is said about the next one.
+const LEAST: usize = 20;
+/// Of a hundred answers, so many are not late.
+const USUAL: usize = 95;
+/// A second request is never sent earlier: it would cost more than it saves.
+const EARLIEST: Duration = Duration::from_millis(400);
+/// Nor later: the caller is waiting.
+const LATEST: Duration = Duration::from_secs(2);
+
+/// The times that one model of one connection took to its first words, in this process.
+#[derive(Debug, Default)]
+pub struct Pace(Mutex<VecDeque<Duration>>);
+
+impl Pace {
+    /// Notes how long an answer took, or how long one was waited for in vain.
+    pub fn note(&self, took: Duration) {
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        times.truncate(REMEMBERED - 1);
+        times.push_front(took);
+    }
+
+    /// After how long an answer is late: 95 of 100 took no longer. Unknown until there were enough.
+    #[must_use]
+    pub fn late_after(&self) -> Option<Duration> {
+        let mut times: Vec<Duration> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        times.sort_unstable();
+        let rank = (times.len() * USUAL).div_ceil(100);
+        (times.len() >= LEAST).then(|| times[rank - 1].clamp(EARLIEST, LATEST))
+    }
+}
+
+/// The paces of all models that were asked.
+#[derive(Default)]
+pub struct Paces(Mutex<HashMap<(Option<ConnectionId>, Option<String>), Arc<Pace>>>);
+
+impl Paces {
+    /// The pace of a connection's model; without a connection, of the built-in one.
+    #[must_use]
+    pub fn of(&self, connection: Option<ConnectionId>, model: Option<&str>) -> Arc<Pace> {
+        let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        paces.entry((connection, model.map(str::to_owned))).or_default().clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn an_answer_is_late_when_nearly_all_were_quicker() {
+        let pace = Pace::default();
+        (1..20).for_each(|n| pace.note(ms(n * 50)));
+        assert_eq!(pace.late_after(), None, "nineteen are too few");
+        pace.note(ms(1_000));
+        assert_eq!(pace.late_after(), Some(ms(950)), "the nineteenth of twenty");
+        (0..REMEMBERED).for_each(|_| pace.note(ms(30)));
+        assert_eq!(pace.late_after(), Some(EARLIEST), "what was long ago is forgotten");
+        (0..REMEMBERED).for_each(|_| pace.note(ms(9_000)));
+        assert_eq!(pace.late_after(), Some(LATEST));
+    }
+
+    #[test]
+    fn every_model_has_a_pace_of_its_own() {
+        let paces = Paces::default();
+        let connection = Some(ConnectionId::from_uuid(uuid::Uuid::nil()));
+        let same = Arc::ptr_eq(&paces.of(connection, Some("a")), &paces.of(connection, Some("a")));
+        assert!(same && !Arc::ptr_eq(&paces.of(connection, Some("a")), &paces.of(connection, Some("b"))));
+        assert!(!Arc::ptr_eq(&paces.of(connection, None), &paces.of(None, None)));
+    }
+}

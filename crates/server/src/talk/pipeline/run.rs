@@ -1,0 +1,196 @@
+//! One question, asked of providers as [`Race`] says, until one of them has answered to the end.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::select_all;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::pace::Pace;
+use super::race::{Race, Step};
+use super::{PATIENCE, Signal, VOICE_PATIENCE, WAITING, none_configured, out_of_patience};
+use crate::providers::prices::Rates;
+use crate::providers::{ProviderError, Usage};
+
+/// What providers are run for.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Model,
+    Voice,
+}
+
+impl Kind {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Model => "language model",
+            Self::Voice => "text to speech",
+        }
+    }
+
+    fn patience(self) -> Duration {
+        match self {
+            Self::Model => PATIENCE,
+            Self::Voice => VOICE_PATIENCE,
+        }
+    }
+}
+
+/// A provider that may be asked.
+pub(super) struct Entry<'p, P> {
+    pub(super) provider: &'p P,
+    pub(super) rates: Option<Rates>,
+    /// Where its times are noted.
+    pub(super) pace: Option<Arc<Pace>>,
+    /// After how long a second one is asked as well.
+    pub(super) late_after: Option<Duration>,
+    /// What being asked costs when the answer is not waited for.
+    pub(super) in_vain: Usage,
+}
+
+/// Something that a provider does.
+struct Attempt<T, W> {
+    number: usize,
+    position: usize,
+    since: Instant,
+    work: Pin<Box<W>>,
+    received: mpsc::Receiver<T>,
+    result: Option<Result<Usage, ProviderError>>,
+}
+
+/// The first sign of an attempt.
+enum First<T> {
+    Piece(T),
+    /// It gave nothing at all.
+    Over(Result<Usage, ProviderError>),
+}
+
+impl<T, W: Future<Output = Result<Usage, ProviderError>>> Attempt<T, W> {
+    /// May be dropped and called again until it has returned.
+    async fn first(&mut self) -> First<T> {
+        tokio::select! {
+            biased;
+            Some(piece) = self.received.recv() => First::Piece(piece),
+            result = &mut self.work => match self.received.try_recv() {
+                Ok(piece) => {
+                    self.result = Some(result);
+                    First::Piece(piece)
+                }
+                Err(_) => First::Over(result),
+            },
+        }
+    }
+
+    /// Everything after the first piece.
+    async fn rest(mut self, tag: u32, signals: &mpsc::Sender<(u32, Signal<T>)>) -> Result<Usage, ProviderError> {
+        let result = match self.result {
+            Some(result) => result,
+            None => loop {
+                tokio::select! {
+                    biased;
+                    Some(piece) = self.received.recv() => {
+                        let _ = signals.send((tag, Signal::Piece(piece))).await;
+                    }
+                    result = &mut self.work => break result,
+                }
+            },
+        };
+        while let Ok(piece) = self.received.try_recv() {
+            let _ = signals.send((tag, Signal::Piece(piece))).await;
+        }
+        result
+    }
+}
+
+/// Runs the first provider that works and signals what it gives, tagged with `tag`.
+pub(super) async fn run<P, T, W>(
+    kind: Kind,
+    tag: u32,
+    entries: Vec<Entry<'_, P>>,
+    start: impl Fn(&P, mpsc::Sender<T>) -> W,
+    signals: mpsc::Sender<(u32, Signal<T>)>,
+) where
+    W: Future<Output = Result<Usage, ProviderError>>,
+{
+    let began = Instant::now();
+    let mut race = Race::new(kind.patience(), entries.iter().map(|entry| entry.late_after).collect());
+    let mut attempts: Vec<Attempt<T, W>> = Vec::new();
+    let mut last = none_configured(kind.words());
+    let mut in_vain = Usage::default();
+    let mut steps = vec![race.begin(Duration::ZERO)];
+    let mut spoken = None;
+    let result = loop {
+        for step in steps.drain(..) {
+            match step {
+                Step::Start { attempt, position } => {
+                    let (pieces, received) = mpsc::channel(WAITING);
+                    let work = Box::pin(start(entries[position].provider, pieces));
+                    let (number, since) = (attempt, Instant::now());
+                    attempts.push(Attempt { number, position, since, work, received, result: None });
+                }
+                Step::Cancel { attempt } | Step::LoseHope { attempt } => {
+                    let at = attempts.iter().position(|running| running.number == attempt);
+                    let lost = attempts.remove(at.expect("what is cancelled was started and has not ended"));
+                    note(&entries, &lost);
+                    in_vain = in_vain + entries[lost.position].cost(entries[lost.position].in_vain);
+                    last = out_of_patience(kind.words(), lost.since.elapsed());
+                }
+                Step::GiveUp => {}
+            }
+        }
+        if let Some(piece) = spoken.take() {
+            // A driver that has gone needs no answer.
+            let _ = signals.send((tag, Signal::Piece(piece))).await;
+            let winner = attempts.pop().expect("the one that spoke is left");
+            let entry = &entries[winner.position];
+            break winner.rest(tag, &signals).await.map(|usage| entry.cost(usage));
+        }
+        if attempts.is_empty() {
+            break Err(last);
+        }
+        let deadline = race.next_deadline();
+        tokio::select! {
+            biased;
+            (at, first) = first_sign(&mut attempts) => match first {
+                First::Piece(piece) => {
+                    note(&entries, &attempts[at]);
+                    spoken = Some(piece);
+                    steps = race.spoke(attempts[at].number);
+                }
+                First::Over(Ok(usage)) => break Ok(entries[attempts[at].position].cost(usage)),
+                First::Over(Err(error)) => {
+                    let failed = attempts.remove(at);
+                    last = error;
+                    steps.extend(race.failed(began.elapsed(), failed.number));
+                }
+            },
+            () = sleep_until(began + deadline.unwrap_or_default()), if deadline.is_some() => {
+                steps = race.tick(began.elapsed());
+            }
+        }
+    };
+    let signal = result.map_or_else(Signal::Failed, |usage| Signal::Done(usage + in_vain));
+    let _ = signals.send((tag, signal)).await;
+}
+
+impl<P> Entry<'_, P> {
+    fn cost(&self, usage: Usage) -> Usage {
+        Rates::price(self.rates.as_ref(), usage)
+    }
+}
+
+/// Which attempt gives its first sign, and what.
+async fn first_sign<T, W: Future<Output = Result<Usage, ProviderError>>>(
+    attempts: &mut [Attempt<T, W>],
+) -> (usize, First<T>) {
+    let (first, at, _) = select_all(attempts.iter_mut().map(|attempt| Box::pin(attempt.first()))).await;
+    (at, first)
+}
+
+/// Remembers how long an attempt took to its first sign, or was waited for in vain.
+fn note<P, T, W>(entries: &[Entry<'_, P>], attempt: &Attempt<T, W>) {
+    if let Some(pace) = &entries[attempt.position].pace {
+        pace.note(attempt.since.elapsed());
+    }
+}

@@ -1,0 +1,112 @@
+//! What comes of a question when models are late, fail or answer.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::Role;
+use switchhook_core::id::{AgentId, CallId};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::*;
+use crate::config::Config;
+use crate::outbound::Client;
+use crate::talk::tools::Shared;
+
+/// Never answers, and tells when its question is taken back.
+struct Late(Mutex<Option<oneshot::Sender<()>>>);
+
+#[async_trait]
+impl Llm for Late {
+    async fn answer(&self, _: LlmRequest, _: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let _held = self.0.lock().expect("whole").take();
+        std::future::pending().await
+    }
+
+    async fn analyse(&self, _: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        Err(none_configured("language model"))
+    }
+}
+
+/// Answers at once, or fails.
+struct Quick(Result<&'static str, ()>);
+
+#[async_trait]
+impl Llm for Quick {
+    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let words = self.0.map_err(|()| ProviderError::Failed { provider: "quick", words: "It broke.".to_owned() })?;
+        for piece in words.split_inclusive(' ') {
+            events.send(LlmEvent::Delta(piece.to_owned())).await.expect("somebody listens");
+        }
+        Ok(Usage { llm_output_tokens: 2, ..Usage::default() })
+    }
+
+    async fn analyse(&self, _: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        Err(none_configured("language model"))
+    }
+}
+
+fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
+    let config = Config::for_tests("/nonexistent");
+    let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
+    let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
+    let (agent, call) = (AgentConfig::new("x"), CallId::from_uuid(Uuid::nil()));
+    let tools = Toolbox::new(client, &shared, &agent, &BTreeMap::new(), call);
+    let settings = || {
+        let settings = LlmSettings::default();
+        (0..20).for_each(|_| settings.pace.note(Duration::from_millis(1)));
+        settings
+    };
+    Pipeline {
+        stt: Vec::new(),
+        llm: llms.into_iter().map(|llm| (llm, settings())).collect(),
+        tts: Vec::new(),
+        tools: Arc::new(tools),
+        rates: KnownRates::default(),
+        hedge,
+    }
+}
+
+/// What an answer says, what it cost or how it failed.
+async fn asked(pipeline: &Pipeline) -> (String, Result<Usage, ProviderError>) {
+    let (signals, mut given) = mpsc::channel(WAITING);
+    let _running = pipeline.ask(7, vec![Message::new(Role::User, "Four, please.")], signals);
+    let mut said = String::new();
+    loop {
+        match given.recv().await.expect("it ends with a result") {
+            (7, Signal::Piece(LlmEvent::Delta(text))) => said.push_str(&text),
+            (7, Signal::Done(usage)) => return (said, Ok(usage)),
+            (7, Signal::Failed(error)) => return (said, Err(error)),
+            _ => panic!("nothing else was asked"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_is_late_gets_company_and_is_taken_back_when_the_other_answers() {
+    let (held, let_go) = oneshot::channel();
+    let late = Arc::new(Late(Mutex::new(Some(held))));
+    let pipeline = pipeline(vec![late, Arc::new(Quick(Ok("Four it is.")))], true);
+    let (said, usage) = asked(&pipeline).await;
+    let usage = usage.expect("answered");
+    assert_eq!(said, "Four it is.");
+    assert_eq!((usage.llm_input_tokens, usage.llm_output_tokens), (4, 2), "both have read the question");
+    assert!(usage.llm_estimated);
+    let_go.await.expect_err("it was dropped");
+    let times = pipeline.llm[0].1.pace.late_after();
+    assert_eq!(times, Some(Duration::from_millis(400)), "one wait in vain is not the usual");
+}
+
+#[tokio::test]
+async fn one_that_fails_is_replaced_at_once_and_the_last_error_is_told() {
+    for hedge in [false, true] {
+        let (said, usage) = asked(&pipeline(vec![Arc::new(Quick(Err(()))), Arc::new(Quick(Ok("Four.")))], hedge)).await;
+        assert_eq!((said.as_str(), usage.expect("answered").llm_input_tokens), ("Four.", 0));
+        let (said, result) = asked(&pipeline(vec![Arc::new(Quick(Err(())))], hedge)).await;
+        assert!(said.is_empty() && matches!(result, Err(ProviderError::Failed { .. })));
+    }
+    let (_, result) = asked(&pipeline(Vec::new(), true)).await;
+    assert!(matches!(result, Err(ProviderError::Config { .. })));
+}

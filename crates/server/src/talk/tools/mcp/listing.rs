@@ -1,0 +1,160 @@
+//! Which tools a server has, in a form that every language model takes; kept for a while.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use switchhook_core::id::AgentId;
+use tokio::time::Instant;
+
+use crate::json_schema::Schema;
+
+/// How long a list is good for.
+const FRESH: Duration = Duration::from_secs(5 * 60);
+/// Lists that are kept; more agents than that are seldom talked to within the time that lists are good for.
+const MOST_LISTS: usize = 1_000;
+/// Tools of one server. Models are lost in more, and some refuse them.
+pub(super) const MOST_TOOLS: usize = 64;
+/// The longest description; some models take no longer one.
+const MOST_WORDS: usize = 1_024;
+/// The largest schema, in bytes of JSON.
+const MOST_SCHEMA: usize = 32 * 1024;
+
+/// A tool as its server lists it.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    /// Its name there.
+    pub(crate) name: String,
+    pub(crate) description: String,
+    /// JSON Schema of its arguments, an object.
+    pub(crate) parameters: Value,
+    /// The same, to hold arguments against.
+    pub(crate) schema: Schema,
+}
+
+impl Listed {
+    /// A tool in a form that every model takes.
+    ///
+    /// # Errors
+    /// Why it cannot be used, as a sentence part.
+    pub(super) fn new(name: &str, description: &str, schema: &Map<String, Value>) -> Result<Self, String> {
+        let mut parameters = schema.clone();
+        if parameters.get("type") != Some(&json!("object")) {
+            return Err("its arguments are no object".to_owned());
+        }
+        // Says which draft it is, which nobody asks for and some models refuse.
+        parameters.remove("$schema");
+        parameters.entry("properties").or_insert(json!({}));
+        let parameters = Value::Object(parameters);
+        if parameters.to_string().len() > MOST_SCHEMA {
+            return Err(format!("its schema is longer than {MOST_SCHEMA} bytes"));
+        }
+        let schema = Schema::new(&parameters).map_err(|words| format!("its schema is of no use: {words}"))?;
+        let description = description.chars().take(MOST_WORDS).collect();
+        Ok(Self { name: name.to_owned(), description, parameters, schema })
+    }
+}
+
+/// Whose list it is: what a server shows may depend on who asks. `Debug` would print credentials, so there is none.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Whose {
+    pub(super) agent: AgentId,
+    pub(super) version: i64,
+    pub(super) url: String,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) chosen: Vec<String>,
+}
+
+/// The lists of servers that were asked lately.
+#[derive(Default)]
+pub struct Lists(Mutex<HashMap<Whose, (Instant, Arc<Vec<Listed>>)>>);
+
+impl Lists {
+    pub(super) fn get(&self, whose: &Whose, now: Instant) -> Option<Arc<Vec<Listed>>> {
+        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.get(whose).filter(|(since, _)| now.duration_since(*since) < FRESH).map(|(_, tools)| tools.clone())
+    }
+
+    pub(super) fn keep(&self, whose: Whose, tools: Arc<Vec<Listed>>, now: Instant) {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.retain(|_, (since, _)| now.duration_since(*since) < FRESH);
+        if lists.len() >= MOST_LISTS {
+            let oldest = lists.iter().min_by_key(|(_, (since, _))| *since).map(|(whose, _)| whose.clone());
+            oldest.map(|oldest| lists.remove(&oldest));
+        }
+        lists.insert(whose, (now, tools));
+    }
+}
+
+/// What the model calls a tool by: letters, digits, `_` and `-`, at most 64, and not a name that is taken.
+pub(crate) fn called(name: &str, prefix: &str, taken: &HashSet<String>) -> String {
+    let plain = fitting(name);
+    if !taken.contains(&plain) {
+        return plain;
+    }
+    let prefixed = fitting(&format!("{prefix}_{name}"));
+    let numbered = (2..).map(|number| {
+        let end = format!("_{number}");
+        format!("{}{end}", &prefixed[..prefixed.len().min(64 - end.len())])
+    });
+    let mut free = std::iter::once(prefixed.clone()).chain(numbered).filter(|name| !taken.contains(name));
+    free.next().expect("there are more numbers than names")
+}
+
+fn fitting(name: &str) -> String {
+    let fit = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let first = name.chars().next().filter(|c| c.is_ascii_alphabetic() || fit(*c) == '_');
+    let underscore = if first.is_none() { "_" } else { "" };
+    underscore.chars().chain(name.chars().map(fit)).take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_every_model_and_no_two_are_the_same() {
+        let mut taken = HashSet::from(["tables".to_owned()]);
+        let long = "x".repeat(80);
+        let mut names = Vec::new();
+        for name in ["hours", "tables", "tables", "tables", "crm/find.all", "2nd", "", long.as_str(), long.as_str()] {
+            let name = called(name, "mcp", &taken);
+            assert!(name.len() <= 64 && taken.insert(name.clone()), "{name}");
+            names.push(name);
+        }
+        assert_eq!(names[..7], ["hours", "mcp_tables", "mcp_tables_2", "mcp_tables_3", "crm_find_all", "_2nd", "_"]);
+    }
+
+    #[test]
+    fn schemas_are_made_to_fit_or_left_alone() {
+        let read = |schema: Value| Listed::new("a", "b", schema.as_object().expect("an object"));
+        let fine = read(json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object" }));
+        assert_eq!(fine.expect("fine").parameters, json!({ "type": "object", "properties": {} }));
+        for (schema, words) in [
+            (json!({ "type": "string" }), "no object"),
+            (json!({ "type": "object", "properties": { "a": { "$ref": "https://127.0.0.1/x" } } }), "of no use"),
+            (json!({ "type": "object", "description": "x".repeat(40_000) }), "longer than"),
+        ] {
+            let refused = read(schema).expect_err("of no use");
+            assert!(refused.contains(words), "{refused}");
+        }
+    }
+
+    #[test]
+    fn lists_are_good_for_a_while_and_for_one_version_of_one_agent() {
+        let whose = |version| {
+            let agent = AgentId::from_uuid(uuid::Uuid::nil());
+            Whose { agent, version, url: String::new(), headers: BTreeMap::new(), chosen: Vec::new() }
+        };
+        let (lists, now) = (Lists::default(), Instant::now());
+        lists.keep(whose(1), Arc::new(Vec::new()), now);
+        assert!(lists.get(&whose(1), now + FRESH / 2).is_some() && lists.get(&whose(2), now).is_none());
+        assert!(lists.get(&whose(1), now + FRESH).is_none());
+        for version in 2..2_000 {
+            lists.keep(whose(version), Arc::new(Vec::new()), now + Duration::from_millis(version.unsigned_abs()));
+        }
+        let kept = lists.0.lock().expect("whole").len();
+        assert!(kept <= MOST_LISTS && lists.get(&whose(1_999), now + FRESH / 2).is_some(), "{kept}");
+    }
+}

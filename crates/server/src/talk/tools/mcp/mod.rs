@@ -1,0 +1,244 @@
+//! Tools of MCP servers (Model Context Protocol), over streamable HTTP.
+//!
+//! A server is connected to while the phone rings and asked once what tools it has. One that is down costs the call its
+//! tools and nothing else. The connection belongs to one call and is closed with it.
+
+mod listing;
+mod told;
+mod transport;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams,
+    ProtocolVersion,
+};
+use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService, ServiceError, ServiceExt as _};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde_json::{Map, Value};
+use switchhook_core::agent::Tool;
+use switchhook_core::id::{AgentId, CallId};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+
+pub use self::listing::Lists;
+pub(super) use self::listing::{Listed, called};
+use self::listing::{MOST_TOOLS, Whose};
+use self::transport::Transport;
+use super::{CALL_HEADER, error};
+use crate::outbound::Client;
+use crate::talk::plain::plain_value;
+
+/// How long a server may take to say what tools it has, connecting included. A caller may be waiting.
+const LISTING: Duration = Duration::from_secs(4);
+/// Pages of a list that are read.
+const MOST_PAGES: usize = 16;
+/// The newest version of the protocol that begins with `initialize`; servers may choose an older one.
+const VERSION: ProtocolVersion = ProtocolVersion::V_2025_11_25;
+
+type Session = RunningService<RoleClient, ClientConfig>;
+
+/// The lists of tools that an agent's calls share.
+#[derive(Clone)]
+pub struct Shared {
+    /// All of them.
+    pub lists: Arc<Lists>,
+    /// The agent.
+    pub agent: AgentId,
+    /// Its version.
+    pub version: i64,
+}
+
+/// A server of one call.
+pub(super) struct Server {
+    transport: Transport,
+    whose: Whose,
+    headers: HashMap<HeaderName, HeaderValue>,
+    lists: Arc<Lists>,
+    /// For one use of a tool.
+    deadline: Duration,
+    session: Mutex<Option<Session>>,
+    /// Put in front of names that are taken.
+    pub(super) prefix: String,
+    pub(super) filler: Option<String>,
+}
+
+/// Why a server is of no use; for people who run agents, not for callers.
+#[derive(Debug, thiserror::Error)]
+enum Trouble {
+    #[error("{0}")]
+    Transport(String),
+    #[error("it refused with code {}", .0.code.0)]
+    Refused(rmcp::ErrorData),
+    #[error("it did not answer within {} s", .0.as_secs())]
+    Late(Duration),
+    #[error("it does not follow the protocol")]
+    Protocol,
+}
+
+impl Server {
+    /// The server of `tool`, whose address and headers are filled in.
+    pub(super) fn new(client: Client, tool: &Tool, shared: &Shared, call: CallId) -> Self {
+        let deadline = Duration::from_secs(tool.timeout_seconds().into());
+        let url = tool.url.clone().unwrap_or_default();
+        let host = url::Url::parse(&url).ok().and_then(|url| url.host_str().map(str::to_owned));
+        let mut headers = BTreeMap::from([(CALL_HEADER.to_owned(), call.to_string())]);
+        headers.extend(tool.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())));
+        let parsed = headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
+        let headers = parsed.collect();
+        let whose = Whose {
+            agent: shared.agent,
+            version: shared.version,
+            url,
+            headers: tool.headers.clone(),
+            chosen: tool.tools.clone(),
+        };
+        Self {
+            transport: Transport { client, deadline: deadline.max(LISTING) },
+            whose,
+            headers,
+            lists: shared.lists.clone(),
+            deadline,
+            session: Mutex::default(),
+            prefix: tool.name.clone().or(host).unwrap_or_default(),
+            filler: tool.filler.clone(),
+        }
+    }
+
+    /// The tools it has, of those that were chosen; none when it is down.
+    pub(super) async fn tools(&self) -> Arc<Vec<Listed>> {
+        if let Some(known) = self.lists.get(&self.whose, Instant::now()) {
+            return known;
+        }
+        let listed = timeout(LISTING, self.list()).await.unwrap_or(Err(Trouble::Late(LISTING)));
+        match listed {
+            Ok(tools) => {
+                let tools = Arc::new(tools);
+                self.lists.keep(self.whose.clone(), tools.clone(), Instant::now());
+                tools
+            }
+            Err(trouble) => {
+                tracing::warn!(server = %self.prefix, reason = %trouble, "the tools of an MCP server are missing in a call");
+                Arc::default()
+            }
+        }
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, Trouble> {
+        let peer = self.connected().await?;
+        let mut tools: Vec<Listed> = Vec::new();
+        let mut cursor = None;
+        for _ in 0..MOST_PAGES {
+            let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
+            for tool in page.tools {
+                let chosen = self.whose.chosen.is_empty() || self.whose.chosen.iter().any(|name| *name == tool.name);
+                if !chosen || tools.iter().any(|known| known.name == tool.name) {
+                    continue;
+                }
+                let words = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
+                match Listed::new(&tool.name, words, &tool.input_schema) {
+                    Ok(listed) => tools.push(listed),
+                    Err(reason) => {
+                        tracing::warn!(server = %self.prefix, tool = %tool.name, reason, "a tool is left out");
+                    }
+                }
+            }
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        for name in self.whose.chosen.iter().filter(|name| tools.iter().all(|tool| tool.name != **name)) {
+            tracing::warn!(server = %self.prefix, tool = %name, "an agent wants a tool that its MCP server does not offer");
+        }
+        if tools.len() > MOST_TOOLS {
+            tracing::warn!(server = %self.prefix, most = MOST_TOOLS, "a server has too many tools: only the first are used");
+            tools.truncate(MOST_TOOLS);
+        }
+        Ok(tools)
+    }
+
+    /// Connects before it is needed.
+    pub(super) async fn warm(&self) {
+        // Who needs it tries again, and tells of what goes wrong.
+        let _ = timeout(LISTING, self.connected()).await;
+    }
+
+    /// The session with the server, opened where it is not open.
+    async fn connected(&self) -> Result<Peer<RoleClient>, Trouble> {
+        let mut session = self.session.lock().await;
+        if let Some(open) = session.as_ref().filter(|open| !open.is_closed()) {
+            return Ok(open.peer().clone());
+        }
+        let me = Implementation::new("switchhook", env!("CARGO_PKG_VERSION"));
+        let me = ClientConfig::new(ClientCapabilities::default(), me).with_protocol_version(VERSION);
+        let at = StreamableHttpClientTransportConfig::with_uri(self.whose.url.as_str())
+            .custom_headers(self.headers.clone())
+            .reinit_on_expired_session(true);
+        let opened = me.serve(StreamableHttpClientTransport::with_client(self.transport.clone(), at)).await?;
+        let peer = opened.peer().clone();
+        *session = Some(opened);
+        Ok(peer)
+    }
+
+    async fn call(&self, tool: String, arguments: Map<String, Value>) -> Result<Value, Trouble> {
+        let peer = self.connected().await?;
+        let answer = peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await?;
+        match answer {
+            CallToolResponse::Complete(result) => Ok(told::result(&result)),
+            // Both need capabilities that we do not claim to have.
+            CallToolResponse::InputRequired(_) | CallToolResponse::Task(_) => Err(Trouble::Protocol),
+            _ => Err(Trouble::Protocol),
+        }
+    }
+}
+
+/// A tool of a server, about to be used.
+pub(in crate::talk) struct Calling {
+    pub(super) server: Arc<Server>,
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Value>,
+}
+
+impl Calling {
+    /// What the model is told.
+    pub(in crate::talk) async fn answer(self) -> Value {
+        let Self { server, tool, arguments } = self;
+        let called = timeout(server.deadline, server.call(tool, arguments)).await;
+        plain_value(match called.unwrap_or(Err(Trouble::Late(server.deadline))) {
+            Ok(result) => result,
+            // In the words of the server, which are meant for the model.
+            Err(Trouble::Refused(refusal)) => error(&format!("The tool refused: {}", told::cut(&refusal.message))),
+            Err(trouble) => {
+                tracing::warn!(server = %server.prefix, reason = %trouble, "a tool of an MCP server could not be used");
+                error("The service could not be reached.")
+            }
+        })
+    }
+}
+
+impl From<ClientInitializeError> for Trouble {
+    fn from(error: ClientInitializeError) -> Self {
+        match error {
+            ClientInitializeError::TransportError { error, .. } => Self::Transport(error.error.to_string()),
+            ClientInitializeError::JsonRpcError(refusal) => Self::Refused(refusal),
+            ClientInitializeError::ConnectionClosed(_) => Self::Transport("the connection was closed".to_owned()),
+            _ => Self::Protocol,
+        }
+    }
+}
+
+impl From<ServiceError> for Trouble {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::McpError(refusal) => Self::Refused(refusal),
+            ServiceError::TransportSend(error) => Self::Transport(error.error.to_string()),
+            ServiceError::TransportClosed => Self::Transport("the connection was closed".to_owned()),
+            _ => Self::Protocol,
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! A server of the Model Context Protocol over streamable HTTP, as the specification of 2025-06-18 has it. It complains about
+//! clients that do not keep to it.
+
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::model::header;
+
+/// The version that this server speaks, whatever newer one it is asked for.
+const VERSION: &str = "2025-06-18";
+/// Longer than anything here takes when it works.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a tool does when it is called.
+#[derive(Clone)]
+pub(crate) enum Does {
+    /// Answers with this result, as one JSON object.
+    Says(Value),
+    /// The same as the last of several events.
+    Streams(Value),
+    /// Refuses with this code and these words.
+    Refuses(i64, &'static str),
+    /// Nothing at all.
+    Nothing,
+}
+
+/// A tool that the server has.
+#[derive(Clone)]
+pub(crate) struct Has {
+    pub(crate) tool: Value,
+    pub(crate) does: Does,
+}
+
+/// A tool without arguments.
+pub(crate) fn has(name: &str, does: Does) -> Has {
+    let schema = json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object" });
+    Has { tool: json!({ "name": name, "description": format!("It is {name}."), "inputSchema": schema }), does }
+}
+
+pub(crate) fn words(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+/// A session: whether the client has said that it is ready, and the ids that it has used.
+#[derive(Default)]
+struct Session {
+    ready: bool,
+    used: HashSet<String>,
+}
+
+#[derive(Default)]
+struct Inner {
+    pages: Vec<Vec<Has>>,
+    sessions: Mutex<HashMap<String, Session>>,
+    opened: Mutex<u32>,
+    closed: Mutex<u32>,
+    listed: Mutex<u32>,
+    forgetful: Mutex<bool>,
+    /// Each request's call and authorization.
+    known_by: Mutex<HashSet<String>>,
+    called: Mutex<Vec<(String, Value)>>,
+    complaints: Mutex<Vec<String>>,
+    ended: Notify,
+}
+
+/// A server that listens until it is finished with.
+pub(crate) struct McpDouble {
+    inner: Arc<Inner>,
+    address: SocketAddr,
+    server: tokio::task::JoinHandle<()>,
+}
+
+impl McpDouble {
+    /// With these pages of tools.
+    pub(crate) async fn start(pages: Vec<Vec<Has>>) -> Self {
+        Self::start_at("127.0.0.1:0", pages).await
+    }
+
+    pub(crate) async fn start_at(address: &str, pages: Vec<Vec<Has>>) -> Self {
+        let inner = Arc::new(Inner { pages, ..Inner::default() });
+        let router = Router::new().route("/mcp", axum::routing::any(serve)).with_state(inner.clone());
+        let listener = tokio::net::TcpListener::bind(address).await.expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("serves") });
+        Self { inner, address, server }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// Forgets the session at the next use of a tool, as a server that was restarted does.
+    pub(crate) fn forget_once(&self) {
+        *self.inner.forgetful.lock().expect("whole") = true;
+    }
+
+    /// How often it was connected to, and asked for its tools from the first page on.
+    pub(crate) fn opened_and_listed(&self) -> (u32, u32) {
+        (*self.inner.opened.lock().expect("whole"), *self.inner.listed.lock().expect("whole"))
+    }
+
+    /// The tools that were used, with their arguments.
+    pub(crate) fn called(&self) -> Vec<(String, Value)> {
+        self.inner.called.lock().expect("whole").clone()
+    }
+
+    /// The `X-Voice-Call` and `Authorization` that requests came with.
+    pub(crate) fn known_by(&self) -> HashSet<String> {
+        self.inner.known_by.lock().expect("whole").clone()
+    }
+
+    /// Waits until so many sessions have been closed by their clients.
+    pub(crate) async fn closed(&self, count: u32) {
+        let waiting = async {
+            while *self.inner.closed.lock().expect("whole") < count {
+                self.inner.ended.notified().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.expect("sessions are closed");
+    }
+
+    /// Nothing was asked that a real server would refuse.
+    pub(crate) fn finish(self) {
+        self.server.abort();
+        assert_eq!(*self.inner.complaints.lock().expect("whole"), Vec::<String>::new());
+    }
+}
+
+impl Inner {
+    fn complain(&self, words: impl Into<String>) {
+        self.complaints.lock().expect("whole").push(words.into());
+    }
+
+    fn refuse(&self, status: StatusCode, words: &str) -> Response {
+        self.complain(words);
+        (status, words.to_owned()).into_response()
+    }
+
+    fn initialise(&self, headers: &HeaderMap, params: &Value) -> Response {
+        if headers.contains_key("mcp-session-id") {
+            self.complain("initialize comes with a session");
+        }
+        let whole = params["protocolVersion"].is_string()
+            && params["capabilities"].is_object()
+            && params["clientInfo"]["name"].is_string()
+            && params["clientInfo"]["version"].is_string();
+        if !whole {
+            self.complain(format!("initialize lacks something: {params}"));
+        }
+        let mut opened = self.opened.lock().expect("whole");
+        *opened += 1;
+        let id = format!("session-{opened}");
+        self.sessions.lock().expect("whole").insert(id.clone(), Session::default());
+        let result = json!({
+            "protocolVersion": VERSION, "capabilities": { "tools": {} }, "serverInfo": { "name": "double", "version": "1" },
+        });
+        ([("mcp-session-id", id)], axum::Json(result)).into_response()
+    }
+
+    fn list(&self, params: &Value) -> Result<Value, (i64, String)> {
+        let page = match &params["cursor"] {
+            Value::Null => {
+                *self.listed.lock().expect("whole") += 1;
+                0
+            }
+            cursor => {
+                cursor.as_str().and_then(|cursor| cursor.strip_prefix("page-")?.parse().ok()).unwrap_or(usize::MAX)
+            }
+        };
+        let Some(tools) = self.pages.get(page) else {
+            self.complain(format!("there is no such cursor: {params}"));
+            return Err((-32_602, "Invalid cursor".to_owned()));
+        };
+        let mut result = json!({ "tools": tools.iter().map(|has| has.tool.clone()).collect::<Vec<_>>() });
+        if page + 1 < self.pages.len() {
+            result["nextCursor"] = json!(format!("page-{}", page + 1));
+        }
+        Ok(result)
+    }
+}
+
+/// One request, as far as its body goes.
+struct Asked {
+    id: Value,
+    method: String,
+    params: Value,
+}
+
+async fn serve(State(inner): State<Arc<Inner>>, method: Method, headers: HeaderMap, body: Bytes) -> Response {
+    let known = format!("{} {}", header(&headers, "x-voice-call"), header(&headers, "authorization"));
+    inner.known_by.lock().expect("whole").insert(known);
+    let session = header(&headers, "mcp-session-id").to_owned();
+    match method {
+        Method::POST => {}
+        Method::DELETE => {
+            if inner.sessions.lock().expect("whole").remove(&session).is_none() {
+                return inner.refuse(StatusCode::NOT_FOUND, "a session is closed that is not open");
+            }
+            *inner.closed.lock().expect("whole") += 1;
+            inner.ended.notify_one();
+            return StatusCode::NO_CONTENT.into_response();
+        }
+        _ => return StatusCode::METHOD_NOT_ALLOWED.into_response(),
+    }
+    let accept = header(&headers, "accept");
+    if !accept.contains("application/json") || !accept.contains("text/event-stream") {
+        inner.complain(format!("both forms of an answer must be accepted: {accept:?}"));
+    }
+    if header(&headers, "content-type") != "application/json" {
+        inner.complain("the body is not called JSON");
+    }
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let (Some(method), true) = (message["method"].as_str(), message["jsonrpc"] == "2.0") else {
+        return inner.refuse(StatusCode::BAD_REQUEST, "it is no JSON-RPC request");
+    };
+    let asked = Asked { id: message["id"].clone(), method: method.to_owned(), params: message["params"].clone() };
+    if asked.method == "initialize" {
+        return with_id(&asked.id, inner.initialise(&headers, &asked.params)).await;
+    }
+    if let Err(response) = in_session(&inner, &headers, &session, &asked) {
+        return *response;
+    }
+    answer(&inner, &session, asked).await
+}
+
+/// Whether a message may come now.
+fn in_session(inner: &Inner, headers: &HeaderMap, session: &str, asked: &Asked) -> Result<(), Box<Response>> {
+    if session.is_empty() {
+        return Err(Box::new(inner.refuse(StatusCode::BAD_REQUEST, "a message comes without a session")));
+    }
+    if header(headers, "mcp-protocol-version") != VERSION {
+        inner.complain(format!("{} does not say which version was agreed upon", asked.method));
+    }
+    let mut sessions = inner.sessions.lock().expect("whole");
+    // That it is gone is told by the status; asking anyway is no mistake.
+    let Some(open) = sessions.get_mut(session) else { return Err(Box::new(StatusCode::NOT_FOUND.into_response())) };
+    if asked.id.is_null() {
+        open.ready |= asked.method == "notifications/initialized";
+        return Err(Box::new(StatusCode::ACCEPTED.into_response()));
+    }
+    if !open.ready {
+        inner.complain(format!("{} comes before notifications/initialized", asked.method));
+    }
+    if !open.used.insert(asked.id.to_string()) {
+        inner.complain(format!("the id {} was used before", asked.id));
+    }
+    Ok(())
+}
+
+async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
+    match asked.method.as_str() {
+        "tools/list" => match inner.list(&asked.params) {
+            Ok(result) => whole(&asked.id, &result),
+            Err((code, words)) => refused(&asked.id, code, &words),
+        },
+        "tools/call" => {
+            let name = asked.params["name"].as_str().unwrap_or_default().to_owned();
+            let arguments = asked.params["arguments"].clone();
+            if !arguments.is_object() {
+                inner.complain(format!("the arguments of {name} are no object: {arguments}"));
+            }
+            if std::mem::take(&mut *inner.forgetful.lock().expect("whole")) {
+                inner.sessions.lock().expect("whole").remove(session);
+                return StatusCode::NOT_FOUND.into_response();
+            }
+            inner.called.lock().expect("whole").push((name.clone(), arguments));
+            let has = inner.pages.iter().flatten().find(|has| has.tool["name"] == name.as_str());
+            match has.map(|has| has.does.clone()) {
+                None => {
+                    inner.complain(format!("there is no tool {name}"));
+                    refused(&asked.id, -32_602, "Unknown tool")
+                }
+                Some(Does::Says(result)) => whole(&asked.id, &result),
+                Some(Does::Streams(result)) => streamed(&asked.id, &result),
+                Some(Does::Refuses(code, words)) => refused(&asked.id, code, words),
+                Some(Does::Nothing) => std::future::pending().await,
+            }
+        }
+        other => {
+            inner.complain(format!("nobody needs to ask for {other}"));
+            refused(&asked.id, -32_601, "Method not found")
+        }
+    }
+}
+
+/// The answer to `initialize`, which is made with its headers first.
+async fn with_id(id: &Value, response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    let result = axum::body::to_bytes(body, usize::MAX).await.expect("in memory");
+    let result: Value = serde_json::from_slice(&result).expect("JSON");
+    let mut response = whole(id, &result);
+    if let Some(session) = parts.headers.get("mcp-session-id") {
+        response.headers_mut().insert("mcp-session-id", session.clone());
+    }
+    response
+}
+
+fn whole(id: &Value, result: &Value) -> Response {
+    axum::Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
+}
+
+fn refused(id: &Value, code: i64, words: &str) -> Response {
+    axum::Json(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": words } })).into_response()
+}
+
+/// As events: a comment, an event without data, a notification, the answer.
+fn streamed(id: &Value, result: &Value) -> Response {
+    let news = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": "Looking." } });
+    let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+    let events = format!(
+        ": ping\n\nid: 1\ndata: \n\nevent: message\nid: 2\ndata: {news}\n\nevent: message\nid: 3\ndata: {answer}\n\n"
+    );
+    ([("content-type", "text/event-stream")], events).into_response()
+}

@@ -1,0 +1,166 @@
+//! Tools of MCP servers, in calls.
+
+use serde_json::{Value, json};
+
+use crate::doubles::mcp::{Does, Has, McpDouble, has, words};
+use crate::doubles::model::{Double, KEY, Piece, Protocol as _, Reply};
+use crate::doubles::openai_llm::OpenAi;
+use crate::harness::{Agent, TestService, text};
+
+fn calls(name: &'static str, arguments: Value) -> Reply {
+    Reply::Answer(vec![Piece::Tool { id: "call_1", name, arguments }])
+}
+
+fn goodbye() -> Reply {
+    Reply::Answer(vec![Piece::Text("Goodbye."), Piece::Tool { id: "call_2", name: "end_call", arguments: json!({}) }])
+}
+
+/// An agent with these tools that begins by asking the double.
+async fn agent(service: &TestService, double: &Double<OpenAi>, tools: Value) -> Agent {
+    let connection = json!({
+        "name": "model", "provider": "openai", "settings": { "base_url": double.base_url() }, "credentials": { "api_key": KEY },
+    });
+    let connection = service.client.create("/v1/connections", connection).await;
+    let changes = json!({
+        "greeting": { "mode": "generate" }, "llm": { "connection_id": connection["id"] }, "tools": tools,
+        "variables": { "branch": { "default": "north" } }, "analysis": { "summary": false },
+    });
+    service.client.scripted_agent(changes).await
+}
+
+async fn whole_call(service: &TestService, agent: &Agent) -> String {
+    let call = service.client.place(agent, "+12025550109").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!(ended["end_reason"], "agent_hangup", "{ended}");
+    call
+}
+
+/// The names of the tools that the model was told of.
+fn offered(asked: &Value) -> Vec<String> {
+    asked["tools"].as_array().into_iter().flatten().map(|tool| text(&tool["function"]["name"])).collect()
+}
+
+/// What the model was told by its tools, in order.
+fn results(asked: &Value) -> Vec<String> {
+    let told = OpenAi.conversation(asked).into_iter().map(|(_, text)| text);
+    told.filter_map(|text| text.strip_prefix("result ").map(str::to_owned)).collect()
+}
+
+fn tables() -> Has {
+    let day = json!({ "type": "object", "required": ["day"], "properties": { "day": { "type": "string" } } });
+    let free = json!({ "content": [{ "type": "text", "text": "19:00" }], "structuredContent": { "free": ["19:00"] } });
+    Has { tool: json!({ "name": "tables", "inputSchema": day }), does: Does::Streams(free) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_servers_tools_are_offered_checked_and_used() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let failed = json!({ "content": [{ "type": "text", "text": "The book is lost." }], "isError": true });
+    let remote = json!({ "name": "remote", "inputSchema": { "type": "object", "$ref": "https://127.0.0.1/schema" } });
+    let pages = vec![
+        vec![tables(), has("hours", Does::Says(words("From nine to five."))), has("hidden", Does::Nothing)],
+        vec![has("crm/broken", Does::Says(failed)), Has { tool: remote, does: Does::Nothing }],
+        vec![has("refuses", Does::Refuses(-32_602, "No such guest.")), has("slow", Does::Nothing)],
+        vec![has("long", Does::Says(words(&"x".repeat(100_000))))],
+    ];
+    let server = McpDouble::start(pages).await;
+    let replies = vec![
+        calls("tables", json!({ "day": 5 })),
+        calls("tables", json!({ "day": "Friday" })),
+        calls("shop_hours", json!({})),
+        calls("crm_broken", json!({})),
+        calls("refuses", json!({})),
+        calls("slow", json!({})),
+        calls("long", json!({})),
+        goodbye(),
+        calls("tables", json!({ "day": "Sunday" })),
+        goodbye(),
+    ];
+    let double = Double::start(OpenAi, replies).await;
+    let chosen = ["tables", "hours", "crm/broken", "remote", "refuses", "slow", "long", "made_up"];
+    let tools = json!([
+        { "type": "http", "name": "hours", "url": "https://example.com" },
+        {
+            "type": "mcp", "name": "shop", "url": server.url(), "tools": chosen, "timeout_seconds": 1,
+            "headers": { "authorization": "Token {{branch}}" }, "filler": "Let me check the book.",
+        },
+    ]);
+    let agent = agent(&service, &double, tools).await;
+    let first = whole_call(&service, &agent).await;
+    server.closed(1).await;
+
+    let asked = double.asked();
+    let own = ["end_call", "hours"];
+    let theirs = ["tables", "shop_hours", "crm_broken", "refuses", "slow", "long"];
+    assert_eq!(offered(&asked[0]), [&own[..], &theirs[..]].concat(), "those that were chosen and can be used");
+    assert!(asked.iter().all(|asked| asked["tools"] == double.asked()[0]["tools"]), "the same in every question");
+    let told = results(&asked[7]);
+    let expected =
+        ["/day", "{\"free\":[\"19:00\"]}", "nine to five", "book is lost", "No such guest", "not be reached"];
+    for (told, words) in told.iter().zip(expected.into_iter().chain(["\"whole\":false"])) {
+        assert!(told.contains(words) && told.len() < 3_000, "{words}: {told}");
+    }
+    assert_eq!(told.len(), 7);
+    let called: Vec<String> = server.called().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(called, ["tables", "hours", "crm/broken", "refuses", "slow", "long"], "wrong arguments go nowhere");
+    assert_eq!(server.called()[0].1, json!({ "day": "Friday" }));
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{first}/transcript")).await;
+    assert!(transcript.to_string().contains("Let me check the book."), "{transcript}");
+
+    let second = whole_call(&service, &agent).await;
+    server.closed(2).await;
+    assert_eq!(server.opened_and_listed(), (2, 1), "each call has a session, and they share the list");
+    let known = [&first, &second].map(|call| format!("{call} Token north"));
+    assert_eq!(server.known_by(), known.into());
+    assert_eq!(results(&double.asked()[9]), ["{\"free\":[\"19:00\"]}"]);
+    double.finish();
+    server.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_down_costs_the_tools_and_not_the_call() {
+    // Everything but 127.0.0.2 may be reached.
+    let service = TestService::start_allowing("127.0.0.1/32,http").await;
+    let forbidden = McpDouble::start_at("127.0.0.2:0", vec![vec![tables()]]).await;
+    let to_forbidden = axum::response::Redirect::temporary(&forbidden.url());
+    let elsewhere = axum::Router::new().fallback(move || std::future::ready(to_forbidden.clone()));
+    let silent = axum::Router::new().fallback(std::future::pending::<()>);
+    let junk = axum::Router::new().fallback(|| std::future::ready(axum::Json(json!([1]))));
+    let mut urls = vec![forbidden.url()];
+    for router in [elsewhere, silent, junk] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        urls.push(format!("http://{}/mcp", listener.local_addr().expect("bound")));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+    }
+    let server = McpDouble::start(vec![vec![tables()]]).await;
+    urls.push(server.url());
+    let double = Double::start(OpenAi, vec![calls("tables", json!({ "day": "Friday" })), goodbye()]).await;
+    let tools: Vec<Value> = urls.iter().map(|url| json!({ "type": "mcp", "url": url })).collect();
+    let agent = agent(&service, &double, json!(tools)).await;
+    whole_call(&service, &agent).await;
+    assert_eq!(offered(&double.asked()[0]), ["end_call", "tables"], "of the one that works");
+    assert_eq!(results(&double.asked()[1]), ["{\"free\":[\"19:00\"]}"]);
+    assert_eq!(forbidden.opened_and_listed(), (0, 0));
+    assert!(forbidden.known_by().is_empty(), "nobody went there");
+    server.closed(1).await;
+    double.finish();
+    server.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_the_server_has_forgotten_is_opened_again() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let server = McpDouble::start(vec![vec![tables()]]).await;
+    server.forget_once();
+    let double = Double::start(OpenAi, vec![calls("tables", json!({ "day": "Friday" })), goodbye()]).await;
+    let agent = agent(&service, &double, json!([{ "type": "mcp", "url": server.url() }])).await;
+    whole_call(&service, &agent).await;
+    assert_eq!(results(&double.asked()[1]), ["{\"free\":[\"19:00\"]}"]);
+    assert_eq!((server.opened_and_listed(), server.called().len()), ((2, 1), 1));
+    server.closed(1).await;
+    double.finish();
+    server.finish();
+    service.stop().await;
+}
