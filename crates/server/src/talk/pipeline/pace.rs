@@ -39,9 +39,12 @@ impl Pace {
     }
 }
 
+/// A model of a connection; without names, the usual one and the built-in one.
+type Which = (Option<ConnectionId>, Option<String>);
+
 /// The paces of all models that were asked.
 #[derive(Default)]
-pub struct Paces(Mutex<HashMap<(Option<ConnectionId>, Option<String>), Arc<Pace>>>);
+pub struct Paces(Mutex<HashMap<Which, Arc<Pace>>>);
 
 impl Paces {
     /// The pace of a connection's model; without a connection, of the built-in one.

@@ -66,9 +66,12 @@ pub(super) struct Whose {
     pub(super) chosen: Vec<String>,
 }
 
+/// Since when it is known, and what is on it.
+type List = (Instant, Arc<Vec<Listed>>);
+
 /// The lists of servers that were asked lately.
 #[derive(Default)]
-pub struct Lists(Mutex<HashMap<Whose, (Instant, Arc<Vec<Listed>>)>>);
+pub struct Lists(Mutex<HashMap<Whose, List>>);
 
 impl Lists {
     pub(super) fn get(&self, whose: &Whose, now: Instant) -> Option<Arc<Vec<Listed>>> {
