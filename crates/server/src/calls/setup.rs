@@ -246,7 +246,7 @@ impl Setup {
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |stt| &stt.fallbacks)) {
             let provider = self.provider(conn, tenant, id, "local").await?;
-            let rates = provider.rates(model.as_deref());
+            let rates = provider.stt_rates(model.as_deref());
             let stt = provider.stt().map_err(SetupError::config)?;
             let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
             found.push(((stt, options), rates));
@@ -266,7 +266,7 @@ impl Setup {
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |llm| &llm.fallbacks)) {
             let provider = self.provider(conn, tenant, id, "scripted").await?;
-            let rates = provider.rates(model.as_deref());
+            let rates = provider.llm_rates(model.as_deref());
             let llm = provider.llm().map_err(SetupError::config)?;
             let pace = self.paces.of(id, model.as_deref());
             found.push(((llm, LlmSettings { model, temperature, max_tokens, pace }), rates));
@@ -287,7 +287,7 @@ impl Setup {
         let mut found = Vec::new();
         for (id, model, voice) in with_fallbacks(id, model, voice, choice.map_or(&[], |tts| &tts.fallbacks)) {
             let provider = self.provider(conn, tenant, id, "local").await?;
-            let rates = provider.rates(model.as_deref());
+            let rates = provider.tts_rates(model.as_deref());
             let tts = provider.tts().map_err(SetupError::config)?;
             found.push(((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }), rates));
         }

@@ -95,7 +95,7 @@ impl Dialect for Messages {
 fn with_key(server: &Server, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
     let request = request.header("anthropic-version", VERSION);
     match server.key() {
-        Some(key) => request.header("x-api-key", key),
+        Some(key) => request.header("x-api-key", key.reveal()),
         None => request,
     }
 }

@@ -99,7 +99,7 @@ impl Dialect for Contents {
 
 fn with_key(server: &Server, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
     match server.key() {
-        Some(key) => request.header("x-goog-api-key", key),
+        Some(key) => request.header("x-goog-api-key", key.reveal()),
         None => request,
     }
 }

@@ -3,27 +3,18 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::Method;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use tokio::time::Instant;
 
 use super::Refusal;
 use crate::providers::LlmRequest;
+use crate::providers::connect::versioned;
+use crate::providers::extras::{Extras, object};
 pub(super) use crate::providers::registry::CONNECT;
 
-/// What decides where a request goes, whose it is and how it is read is not for settings to say.
-const OWN_HEADERS: [&str; 8] = [
-    "authorization",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "transfer-encoding",
-    "x-api-key",
-    "x-goog-api-key",
-];
-/// The same for fields of requests.
+/// What is asked is not for settings to say.
 const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "system", "systemInstruction", "tools"];
 
 /// Until the headers of an answer.
@@ -69,8 +60,7 @@ pub(crate) struct Server {
     base: String,
     key: Option<Private<String>>,
     model: Option<String>,
-    headers: HeaderMap,
-    query: Vec<(String, String)>,
+    extras: Extras,
     fields: Map<String, Value>,
     patience: Patience,
     /// When it last answered.
@@ -99,8 +89,7 @@ impl Server {
             base: base_url.trim_end_matches('/').to_owned(),
             key,
             model: model.map(str::to_owned),
-            headers: headers(&texts(settings, "headers")?)?,
-            query: texts(settings, "query")?,
+            extras: Extras::read(settings)?,
             fields,
             patience: Patience::read(settings)?,
             answered: Mutex::default(),
@@ -109,8 +98,7 @@ impl Server {
 
     /// The base address, with `/` and `version` behind it where it has no path of its own.
     pub(crate) fn versioned(&self, version: &str) -> String {
-        let has_path = self.base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
-        if has_path { self.base.clone() } else { format!("{}/{version}", self.base) }
+        versioned(&self.base, version)
     }
 
     /// The agent's model, the connection's, or the provider's usual one.
@@ -123,30 +111,19 @@ impl Server {
     }
 
     /// The secret, if the connection has one.
-    pub(crate) fn key(&self) -> Option<&str> {
-        self.key.as_ref().map(|key| key.reveal().as_str())
+    pub(crate) fn key(&self) -> Option<&Private<String>> {
+        self.key.as_ref()
     }
 
     /// A request to read `url`, changed as the settings say.
     pub(crate) fn get(&self, url: &str) -> reqwest::RequestBuilder {
-        self.at(reqwest::Method::GET, url).headers(self.headers.clone())
+        self.extras.request(&self.http, Method::GET, url)
     }
 
     /// A request to `url`, changed as the settings say.
     pub(crate) fn post(&self, url: &str, mut body: Value) -> reqwest::RequestBuilder {
         merge(&mut body, &self.fields);
-        self.at(reqwest::Method::POST, url).headers(self.headers.clone()).json(&body)
-    }
-
-    fn at(&self, method: reqwest::Method, url: &str) -> reqwest::RequestBuilder {
-        match reqwest::Url::parse(url) {
-            Ok(mut url) if !self.query.is_empty() => {
-                url.query_pairs_mut().extend_pairs(&self.query);
-                self.http.request(method, url)
-            }
-            // What is wrong with an address is told when it is sent to.
-            _ => self.http.request(method, url),
-        }
+        self.extras.request(&self.http, Method::POST, url).json(&body)
     }
 
     /// Sends a request; the answer's status is a success.
@@ -165,45 +142,6 @@ impl Server {
     pub(super) fn warmed(&self) {
         *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
-
-    pub(super) fn without_key(&self, words: String) -> String {
-        match self.key() {
-            Some(key) if !key.is_empty() => words.replace(key, "••••"),
-            _ => words,
-        }
-    }
-}
-
-fn object<'s>(settings: &'s Map<String, Value>, name: &str) -> Result<Option<&'s Map<String, Value>>, String> {
-    match settings.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(fields)) => Ok(Some(fields)),
-        Some(_) => Err(format!("settings.{name} must be an object.")),
-    }
-}
-
-/// An object of texts.
-fn texts(settings: &Map<String, Value>, name: &str) -> Result<Vec<(String, String)>, String> {
-    let fields = object(settings, name)?.into_iter().flatten();
-    fields
-        .map(|(key, value)| match value {
-            Value::String(text) => Ok((key.clone(), text.clone())),
-            _ => Err(format!("settings.{name}.{key} must be a string.")),
-        })
-        .collect()
-}
-
-fn headers(texts: &[(String, String)]) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in texts {
-        if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-            return Err(format!("settings.headers must not contain {name}; secrets belong into credentials.api_key."));
-        }
-        let parsed = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
-        let (name, value) = parsed.ok_or_else(|| format!("settings.headers.{name} is no HTTP header."))?;
-        headers.insert(name, value);
-    }
-    Ok(headers)
 }
 
 /// JSON Merge Patch (RFC 7396).

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use switchhook_core::private::Private;
 
+use super::server::{key_header, signed};
 use super::wire::{self, ChatAnswer};
 use crate::providers::llm::{Dialect, MAX_TOKENS, Models, Server};
 use crate::providers::{Llm, LlmRequest};
@@ -43,13 +44,7 @@ pub fn connect(
         Some("max_completion_tokens") => "max_completion_tokens",
         Some(_) => return Err("settings.max_tokens_field must be max_tokens or max_completion_tokens.".to_owned()),
     };
-    let key_header = match settings.get("key_header").and_then(Value::as_str) {
-        None => None,
-        Some(name) => {
-            let name = name.parse().map_err(|_| "settings.key_header is no name of an HTTP header.".to_owned())?;
-            Some(name)
-        }
-    };
+    let key_header = key_header(settings)?;
     let base = server.versioned("v1");
     let (url, models) = (format!("{base}/chat/completions"), format!("{base}/models"));
     Ok(Arc::new(Models::new(Chat { url, models, limit, key_header }, server)))
@@ -64,16 +59,6 @@ struct Chat {
     key_header: Option<reqwest::header::HeaderName>,
 }
 
-impl Chat {
-    fn with_key(&self, server: &Server, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
-        match (server.key(), &self.key_header) {
-            (None, _) => request,
-            (Some(key), None) => request.bearer_auth(key),
-            (Some(key), Some(header)) => request.header(header, key),
-        }
-    }
-}
-
 impl Dialect for Chat {
     type Answer = ChatAnswer;
 
@@ -82,7 +67,7 @@ impl Dialect for Chat {
     }
 
     fn greeting(&self, server: &Server) -> reqwest::RequestBuilder {
-        self.with_key(server, server.get(&self.models))
+        signed(server.get(&self.models), server.key(), self.key_header.as_ref())
     }
 
     fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
@@ -99,6 +84,6 @@ impl Dialect for Chat {
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(|tool| json!({ "type": "function", "function": tool })).collect();
         }
-        self.with_key(server, server.post(&self.url, body))
+        signed(server.post(&self.url, body), server.key(), self.key_header.as_ref())
     }
 }
