@@ -89,9 +89,11 @@ async fn a_model_that_is_late_gets_company_and_is_taken_back_when_the_other_answ
     let (held, let_go) = oneshot::channel();
     let late = Arc::new(Late(Mutex::new(Some(held))));
     let pipeline = pipeline(vec![late, Arc::new(Quick(Ok("Four it is.")))], true);
+    let began = tokio::time::Instant::now();
     let (said, usage) = asked(&pipeline).await;
     let usage = usage.expect("answered");
     assert_eq!(said, "Four it is.");
+    assert!(began.elapsed() < PATIENCE, "it was not waited for until hope was lost");
     assert_eq!((usage.llm_input_tokens, usage.llm_output_tokens), (4, 2), "both have read the question");
     assert!(usage.llm_estimated);
     let_go.await.expect_err("it was dropped");
