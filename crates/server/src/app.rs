@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::calls::setup::Setup;
 use crate::calls::{self, Context, Live};
+use crate::carrier::address::Addresses;
 use crate::carrier::simulator::Simulator;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
@@ -68,11 +69,20 @@ impl Service {
         let listener = listen(config.listen)
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
         let hints = Hints::default();
-        let mut state = HttpState::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone());
+        let address = listener.local_addr()?;
+        let addresses = Addresses::new(config.reached_at(address), &vault);
+        let mut state = HttpState::new(
+            store.clone(),
+            clock.clone(),
+            config.clone(),
+            vault.clone(),
+            hints.clone(),
+            addresses.clone(),
+        );
         let apart = [store.apart(8), store.apart(1), store.apart(8)];
         let [for_calls, for_leases, for_deliveries] = apart.clone();
         let mut service = Self {
-            address: listener.local_addr()?,
+            address,
             store: store.clone(),
             apart,
             live: Live::default(),
@@ -88,13 +98,14 @@ impl Service {
             let providers = Registry::new(&config, models)?;
             let simulator = simulator(&config)?;
             service.speech = Some(providers.local_speech());
+            let setup = Setup::new(config.clone(), vault.clone(), providers, simulator, addresses)?;
             let context = Context {
                 store: for_calls,
                 leases: for_leases,
                 clock: clock.clone(),
                 config: config.clone(),
                 hints: hints.clone(),
-                setup: Arc::new(Setup::new(config.clone(), vault.clone(), providers, simulator)),
+                setup: Arc::new(setup),
                 node: NodeId::new(clock.now(), clock::random()),
                 live: service.live.clone(),
                 runners: TaskTracker::new(),

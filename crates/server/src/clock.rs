@@ -51,6 +51,12 @@ impl Clock {
     }
 }
 
+/// `pause` less up to half of it, so that those who wait for the same thing do not all come back at once.
+#[must_use]
+pub fn jittered(pause: std::time::Duration) -> std::time::Duration {
+    pause.mul_f64(1.0 - rand::random::<f64>() / 2.0)
+}
+
 /// `N` unpredictable bytes from the thread's cryptographic generator.
 #[must_use]
 pub fn random<const N: usize>() -> [u8; N] {

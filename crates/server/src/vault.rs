@@ -15,6 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use switchhook_core::api_key::Environment;
 use switchhook_core::private::Private;
@@ -36,6 +37,8 @@ pub struct Vault(Arc<Inner>);
 struct Inner {
     cipher: XChaCha20Poly1305,
     key_id: [u8; KEY_ID],
+    /// From which keys for other purposes are derived.
+    root: [u8; 32],
 }
 
 /// Why a secret cannot be opened.
@@ -84,7 +87,22 @@ impl Vault {
     fn new(key: &[u8; 32]) -> Self {
         let mut key_id = [0; KEY_ID];
         key_id.copy_from_slice(&Sha256::digest(key)[..KEY_ID]);
-        Self(Arc::new(Inner { cipher: XChaCha20Poly1305::new(key.into()), key_id }))
+        Self(Arc::new(Inner { cipher: XChaCha20Poly1305::new(key.into()), key_id, root: *key }))
+    }
+
+    /// With this key.
+    #[cfg(test)]
+    #[must_use]
+    pub fn for_tests(key: [u8; 32]) -> Self {
+        Self::new(&key)
+    }
+
+    /// A key for another purpose, the same on every node with the same master key: HMAC-SHA256 of the purpose's name.
+    #[must_use]
+    pub fn derive(&self, purpose: &str) -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0.root).expect("HMAC takes keys of any length");
+        mac.update(purpose.as_bytes());
+        mac.finalize().into_bytes().into()
     }
 
     /// Seals `plain` so that it opens under the same `context` only, such as `connection/<tenant>/<id>`.

@@ -1,5 +1,7 @@
 //! What a call is told and what it asks for.
 
+use std::time::Duration;
+
 use super::ending::Ending;
 use super::status::{EndReason, EndedBy, ErrorCode, Hangup, Status};
 use crate::Timestamp;
@@ -16,6 +18,8 @@ pub enum CallInput {
     DialAccepted {
         /// The carrier's id of the call, by which it can be hung up and looked up.
         carrier_call_id: String,
+        /// How long the carrier says that it will wait before it rings: those before it come first.
+        waits: Duration,
     },
     /// The dial was refused or could not be made; there is no line.
     DialRefused {
@@ -32,6 +36,11 @@ pub enum CallInput {
     Answered,
     /// The first audio arrived.
     MediaStarted,
+    /// The carrier says that there will be no audio.
+    NoMedia {
+        /// One sentence for the `error` field.
+        error: Private<String>,
+    },
     /// The carrier reported the end of the call.
     CarrierHangup(Hangup),
     /// The conversation came to its end by itself.

@@ -36,6 +36,7 @@ pub use self::status::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, H
 use self::ending::Reached;
 use crate::Timestamp;
 use crate::event::EventKind;
+use crate::private::Private;
 
 /// What is known of the carrier's side of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,8 +141,8 @@ impl Call {
     /// Moves the call on. The effects are to be performed in their order; nothing is done here.
     pub fn handle(&mut self, now: Timestamp, input: CallInput) -> Vec<CallEffect> {
         let mut step = Step::begin(self);
-        if let CallInput::DialAccepted { carrier_call_id } = input {
-            self.accepted(carrier_call_id, &mut step);
+        if let CallInput::DialAccepted { carrier_call_id, waits } = input {
+            self.accepted(now, carrier_call_id, waits, &mut step);
             return step.finish(self);
         }
         match &self.phase {
@@ -160,11 +161,12 @@ impl Call {
     }
 
     /// The line has an id. A line that turns up after the end was decided is hung up: nobody was told to do so yet.
-    fn accepted(&mut self, carrier_call_id: String, step: &mut Step) {
+    fn accepted(&mut self, now: Timestamp, carrier_call_id: String, waits: Duration, step: &mut Step) {
         if self.line != Line::Asked {
             return;
         }
         self.line = Line::Known;
+        self.rings_from(now + waits);
         match self.phase {
             Phase::Ended(_) => step.act(CallEffect::HangUp),
             Phase::Closing(_) => {
@@ -172,6 +174,16 @@ impl Call {
                 step.act(CallEffect::HangUp);
             }
             _ => step.change.carrier_call_id = Some(carrier_call_id),
+        }
+    }
+
+    /// Its time to be answered begins later than the dial when the carrier lets calls wait in a queue of its own. Who looks into
+    /// the fate of a dead node's dial does not wait for that.
+    fn rings_from(&mut self, at: Timestamp) {
+        let until = at + self.timing.ring_timeout + self.timing.ring_grace;
+        if let (Direction::Outbound, Phase::Dialing { deadline, abandoned: false }) = (self.direction, &mut self.phase)
+        {
+            *deadline = (*deadline).max(until);
         }
     }
 
@@ -208,6 +220,7 @@ impl Call {
             CallInput::DialUnknown if self.line == Line::Asked => step.act(CallEffect::LookUp),
             CallInput::Ringing if !self.ringing => {
                 self.ringing = true;
+                self.rings_from(now);
                 step.change.ringing_at = Some(now);
             }
             CallInput::Answered => {
@@ -215,6 +228,7 @@ impl Call {
                 self.phase = Phase::Answered { deadline: now + self.timing.media_timeout };
             }
             CallInput::MediaStarted => self.talk(now, step),
+            CallInput::NoMedia { error } => self.close(now, without_media(error), step),
             CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Ringing, step),
             CallInput::TalkEnded(end @ TalkEnd::Failed { .. }) => self.close(now, end.ending(), step),
             CallInput::HangUpRequested => {
@@ -257,6 +271,7 @@ impl Call {
     fn while_answered(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
         match input {
             CallInput::MediaStarted => self.talk(now, step),
+            CallInput::NoMedia { error } => self.close(now, without_media(error), step),
             CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Answered, step),
             CallInput::TalkEnded(end @ TalkEnd::Failed { .. }) => self.close(now, end.ending(), step),
             CallInput::HangUpRequested => {
@@ -394,6 +409,10 @@ fn rounded_seconds(duration: Duration) -> u32 {
 
 fn drained() -> Ending {
     Ending::completed(EndReason::Drained, EndedBy::System)
+}
+
+fn without_media(error: Private<String>) -> Ending {
+    Ending::Failed { code: ErrorCode::NoMedia, by: EndedBy::Carrier, error }
 }
 
 fn node_died() -> Ending {

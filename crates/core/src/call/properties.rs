@@ -22,7 +22,7 @@ fn any_input() -> impl Strategy<Value = CallInput> {
     ]);
     prop_oneof![
         3 => Just(CallInput::Dial),
-        3 => Just(CallInput::DialAccepted { carrier_call_id: "CA1".to_owned() }),
+        3 => Just(CallInput::DialAccepted { carrier_call_id: "CA1".to_owned(), waits: Duration::ZERO }),
         1 => Just(CallInput::DialRefused { code: ErrorCode::CarrierError, error: words() }),
         1 => Just(CallInput::DialUnknown),
         3 => Just(CallInput::Ringing),

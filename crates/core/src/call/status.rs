@@ -1,5 +1,7 @@
 //! The words in which the state and the end of a call are told.
 
+use serde::{Deserialize, Serialize};
+
 use crate::wire::wire_words;
 
 wire_words! {
@@ -115,7 +117,7 @@ impl Status {
 }
 
 /// The carrier's report of the end of a call, as it goes into the `carrier.hangup` event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hangup {
     /// What happened, in our words.
     pub cause: CarrierCause,

@@ -1,14 +1,30 @@
-//! Calls that arrive: written down with their first event, owned by the node they arrived at, and answered.
+//! Calls that arrive: written down with their first event, owned by the node they arrived at, and answered. And calls whose sound
+//! arrives at another node than the one that dialled.
+
+use std::time::Duration;
 
 use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
+use switchhook_core::quota::{self, Usage};
 
 use super::runner::{self, Takeover};
 use super::{Context, LEASE};
-use crate::store::agents;
+use crate::carrier::callback::Decline;
+use crate::carrier::{CarrierEvent, Media};
+use crate::clock;
 use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::numbers::NumberRow;
+use crate::store::{Tx, agents, tenants};
+
+/// How long a call that another node dials is waited for, whose sound came before the carrier's answer to the dial was written.
+const DIAL_WRITTEN: [Duration; 5] = [
+    Duration::from_millis(100),
+    Duration::from_millis(300),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::ZERO,
+];
 
 /// Who calls whom.
 pub struct Arrival {
@@ -31,10 +47,76 @@ pub struct Arrival {
 /// # Errors
 /// When the database fails; nobody answers then, and the carrier gives up.
 pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Option<CallRow>, sqlx::Error> {
-    let now = context.clock.now();
     let mut tx = context.store.begin().await?;
+    let Some(row) = write(context, &mut tx, arrival).await? else { return Ok(None) };
+    tx.commit().await?;
+    start(context, row.clone());
+    Ok(Some(row))
+}
+
+/// A call that a carrier announces.
+pub struct Arrived {
+    /// The carrier's own id.
+    pub carrier_call_id: String,
+    /// Who calls, as the carrier says.
+    pub from: String,
+    /// The number that is called.
+    pub number: NumberRow,
+    /// The provider of the number's connection.
+    pub provider: String,
+}
+
+/// What becomes of a call that a carrier announces.
+pub enum Taken {
+    /// It is taken, now or when the carrier announced it before.
+    Call(Box<CallRow>),
+    /// It is not.
+    Declined(Decline),
+}
+
+/// Takes in a call that a carrier announces: once, however often it does, and only as far as the tenant's quota allows.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take_in_from_carrier(context: &Context, arrived: Arrived) -> Result<Taken, sqlx::Error> {
+    let connection = ConnectionId::from_uuid(arrived.number.connection_id);
+    let tenant = TenantId::from_uuid(arrived.number.tenant_id);
+    let mut tx = context.store.begin().await?;
+    // Whoever else takes in a call of this tenant waits: the same one is not taken in twice.
+    let Some(owner) = tenants::lock(&mut tx, tenant).await? else { return Ok(Taken::Declined(Decline::NotServed)) };
+    if let Some(row) = calls::by_carrier_call_id(&mut tx, connection, &arrived.carrier_call_id).await? {
+        let over = row.status()?.is_terminal();
+        return Ok(if over { Taken::Declined(Decline::NotServed) } else { Taken::Call(Box::new(row)) });
+    }
+    let Some(agent) = arrived.number.inbound_agent_id.filter(|_| owner.active) else {
+        return Ok(Taken::Declined(Decline::NotServed));
+    };
+    // The monthly cap counts calls that are placed.
+    let limits = quota::Limits { monthly_calls: None, ..owner.limits(&context.config) };
+    let now = context.clock.now();
+    let at_most = Usage { concurrent_calls: limits.concurrent_calls, monthly_calls: 0 };
+    let usage = calls::count_for_quota(&mut tx, tenant, quota::month_start(now), at_most).await?;
+    if quota::admit(&usage, &limits, now).is_err() {
+        return Ok(Taken::Declined(Decline::Busy));
+    }
+    let arrival = Arrival {
+        call: CallId::new(now, clock::random()),
+        carrier_call_id: arrived.carrier_call_id,
+        number: arrived.number,
+        provider: arrived.provider,
+        from: arrived.from,
+        agent: AgentId::from_uuid(agent),
+    };
+    let Some(row) = write(context, &mut tx, arrival).await? else { return Ok(Taken::Declined(Decline::NotServed)) };
+    tx.commit().await?;
+    start(context, row.clone());
+    Ok(Taken::Call(Box::new(row)))
+}
+
+async fn write(context: &Context, tx: &mut Tx, arrival: Arrival) -> Result<Option<CallRow>, sqlx::Error> {
+    let now = context.clock.now();
     let tenant = TenantId::from_uuid(arrival.number.tenant_id);
-    let Some(agent) = agents::get(&mut tx, tenant, arrival.agent).await? else { return Ok(None) };
+    let Some(agent) = agents::get(tx, tenant, arrival.agent).await? else { return Ok(None) };
     let new = NewCall {
         id: arrival.call,
         tenant,
@@ -52,12 +134,43 @@ pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Option<CallR
         retention_days: agent.config.privacy.retention_days,
     };
     let row = new.row(Call::inbound(now, arrival.carrier_call_id, Timing::default()));
-    calls::create(&mut tx, tenant, &[row], EventKind::CallReceived).await?;
-    let row = calls::own_for_arrival(&mut tx, arrival.call, context.node, now + LEASE).await?;
-    tx.commit().await?;
+    calls::create(tx, tenant, &[row], EventKind::CallReceived).await?;
+    calls::own_for_arrival(tx, arrival.call, context.node, now + LEASE).await.map(Some)
+}
+
+fn start(context: &Context, row: CallRow) {
     context.hints.webhooks.notify_one();
-    if let Some(entered) = context.live.enter(arrival.call) {
-        context.runners.spawn(runner::run(context.clone(), row.clone(), Takeover::Arrived, entered));
+    if let Some(entered) = context.live.enter(row.call_id()) {
+        context.runners.spawn(runner::run(context.clone(), row, Takeover::Arrived, entered));
     }
-    Ok(Some(row))
+}
+
+/// Takes over a call whose sound has come to this node, from the node that dialled it; whether it could be had. The other node
+/// finds that its lease is lost.
+pub async fn take_over(context: &Context, call: CallId, carrier_call_id: String, media: Media) -> bool {
+    for pause in DIAL_WRITTEN {
+        match move_here(context, call).await {
+            Ok(Some(row)) if row.carrier_call_id.as_ref() == Some(&carrier_call_id) => {
+                let Some(entered) = context.live.enter(call) else { return false };
+                entered.line.tell(CarrierEvent::Media(media));
+                context.runners.spawn(runner::run(context.clone(), row, Takeover::Moved, entered));
+                return true;
+            }
+            Ok(Some(_)) => return false,
+            Ok(None) => tokio::time::sleep(pause).await,
+            Err(error) => {
+                tracing::error!(%error, "a call whose sound came to this node could not be taken over");
+                return false;
+            }
+        }
+    }
+    tracing::warn!("sound came for a call that is not waiting for any");
+    false
+}
+
+async fn move_here(context: &Context, call: CallId) -> Result<Option<CallRow>, sqlx::Error> {
+    let mut tx = context.store.begin().await?;
+    let row = calls::move_for_media(&mut tx, call, context.node, context.clock.now() + LEASE).await?;
+    tx.commit().await?;
+    Ok(row)
 }

@@ -19,6 +19,7 @@ use switchhook_core::id::{CallId, NodeId};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
+use crate::carrier::{CarrierEvent, Line};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::hints::Hints;
@@ -70,10 +71,16 @@ pub enum Order {
 
 /// The live calls of this process and how to reach their runners.
 #[derive(Clone, Default)]
-pub struct Live(Arc<Mutex<HashMap<CallId, mpsc::UnboundedSender<Order>>>>);
+pub struct Live(Arc<Mutex<HashMap<CallId, Reach>>>);
+
+/// How a live call is reached.
+struct Reach {
+    orders: mpsc::UnboundedSender<Order>,
+    line: Line,
+}
 
 impl Live {
-    fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, mpsc::UnboundedSender<Order>>) -> T) -> T {
+    fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, Reach>) -> T) -> T {
         // The map is whole at every step, so a panic elsewhere while it was locked has not harmed it.
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -81,15 +88,16 @@ impl Live {
     /// Enters a call; `None` if it is already running here.
     fn enter(&self, call: CallId) -> Option<Entered> {
         let (sender, orders) = mpsc::unbounded_channel();
+        let (line, happenings) = Line::new();
         let fresh = self.with(|calls| match calls.entry(call) {
             std::collections::hash_map::Entry::Vacant(slot) => {
-                slot.insert(sender);
+                slot.insert(Reach { orders: sender, line: line.clone() });
                 measure(calls.len());
                 true
             }
             std::collections::hash_map::Entry::Occupied(_) => false,
         });
-        fresh.then(|| Entered { live: self.clone(), call, orders })
+        fresh.then(|| Entered { live: self.clone(), call, orders, line, happenings })
     }
 
     /// Tells one runner, if the call runs here.
@@ -97,9 +105,15 @@ impl Live {
         self.with(|calls| {
             if let Some(runner) = calls.get(&call) {
                 // A runner that has just ended needs no orders.
-                let _ = runner.send(order);
+                let _ = runner.orders.send(order);
             }
         });
+    }
+
+    /// The line of a call that runs here.
+    #[must_use]
+    pub fn line(&self, call: CallId) -> Option<Line> {
+        self.with(|calls| calls.get(&call).map(|runner| runner.line.clone()))
     }
 
     /// Tells every runner.
@@ -107,7 +121,7 @@ impl Live {
         self.with(|calls| {
             for runner in calls.values() {
                 // As above.
-                let _ = runner.send(order);
+                let _ = runner.orders.send(order);
             }
         });
     }
@@ -135,6 +149,9 @@ struct Entered {
     live: Live,
     call: CallId,
     orders: mpsc::UnboundedReceiver<Order>,
+    /// Where the carrier tells what happens, and where that is heard.
+    line: Line,
+    happenings: mpsc::UnboundedReceiver<CarrierEvent>,
 }
 
 impl Drop for Entered {

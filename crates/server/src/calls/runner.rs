@@ -7,21 +7,24 @@ mod acts;
 mod commands;
 mod commit;
 mod left_behind;
+mod look_back;
 mod talking;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use switchhook_core::call::{Call, CallEffect, CallInput};
+use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase};
 use switchhook_core::conversation::Failure;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use self::talking::{Happened, Talk};
 use super::setup::{CallPlan, SetupError};
 use super::{Context, Entered, LEASE, Order};
-use crate::carrier::{Carrier, CarrierEvent, Line, Media};
+use crate::carrier::{Carrier, CarrierEvent, Line, Media, Told};
 use crate::store::calls::{CallRow, WrapUp};
 use crate::talk::driver::Prepared;
 
@@ -34,13 +37,15 @@ pub enum Takeover {
     Arrived,
     /// Its node died after the dial was intended: find out and clean up.
     Abandoned,
+    /// Another node dialled it, and its sound came to this one.
+    Moved,
 }
 
 /// Runs one call to its end.
 pub(super) async fn run(context: Context, row: CallRow, takeover: Takeover, mut entered: Entered) {
     let span = tracing::info_span!("call", id = %row.call_id());
     async {
-        match Runner::new(context, row, takeover).await {
+        match Runner::new(context, row, takeover, entered.line.clone()).await {
             // Boxed: it lives as long as the call, and most of what it holds is needed for a moment only.
             Ok(mut runner) => drop(Box::pin(runner.live(takeover, &mut entered)).await),
             // The lease lapses, and the call is looked at again.
@@ -77,6 +82,8 @@ enum Outcome {
     Transfer {
         /// Whether the line has gone to somebody else.
         accepted: bool,
+        /// Whose wish that was.
+        by: EndedBy,
     },
 }
 
@@ -88,11 +95,14 @@ struct Runner {
     carrier: Result<Arc<dyn Carrier>, String>,
     plan: Result<Arc<CallPlan>, String>,
     line: Line,
-    happenings: mpsc::UnboundedReceiver<CarrierEvent>,
     prepared: Option<Prepared>,
     media: Option<Media>,
     talk: Talk,
     wrap_up: Option<Box<WrapUp>>,
+    /// Who answered, where the carrier finds that out.
+    answered_by: Option<&'static str>,
+    /// Cancelled when the call is not to be dialled any more, though a carrier that had no room is still to be asked again.
+    may_dial: CancellationToken,
     /// Keys that wait until the carrier has answered for those before them.
     keys: String,
     pressing: bool,
@@ -104,19 +114,18 @@ struct Runner {
 }
 
 impl Runner {
-    async fn new(context: Context, row: CallRow, takeover: Takeover) -> Result<Self, sqlx::Error> {
+    async fn new(context: Context, row: CallRow, takeover: Takeover, line: Line) -> Result<Self, sqlx::Error> {
         let carrier = SetupError::apart(context.setup.carrier(&context.store, &row).await)?;
         let plan = SetupError::apart(context.setup.plan(&context.store, &row).await)?;
         let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is spoken into memory and the recogniser opened while the phone rings.
         let prepared = match (&plan, takeover) {
-            (Ok(plan), Takeover::Queued | Takeover::Arrived) => {
+            (Ok(plan), Takeover::Queued | Takeover::Arrived | Takeover::Moved) => {
                 Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone()))
             }
             _ => None,
         };
-        let (line, happenings) = Line::new();
         Ok(Self {
             context,
             row,
@@ -124,11 +133,12 @@ impl Runner {
             carrier,
             plan: plan.map(Arc::new),
             line,
-            happenings,
             prepared,
             media: None,
             talk: Talk::none(),
             wrap_up: None,
+            answered_by: None,
+            may_dial: CancellationToken::new(),
             keys: String::new(),
             pressing: false,
             transferring: false,
@@ -145,9 +155,13 @@ impl Runner {
             Takeover::Queued => self.handle(CallInput::Dial).await?,
             Takeover::Abandoned => {
                 self.gather_what_is_left().await;
+                if !self.call.is_in_conversation() {
+                    self.obey().await?; // What the carrier told meanwhile waits in the database.
+                }
                 self.handle(CallInput::Abandoned).await?;
             }
             Takeover::Arrived => self.pick_up().await?,
+            Takeover::Moved => {}
         }
         while !self.call.status().is_terminal() {
             let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
@@ -158,16 +172,20 @@ impl Runner {
                 Some(order) = entered.orders.recv() => match order {
                     Order::HangUp => Some(CallInput::HangUpRequested),
                     Order::Commands => {
-                        self.obey().await;
+                        self.obey().await?;
                         None
                     }
                     Order::Drain => Some(CallInput::Drain),
                     Order::Abandon => return Err(Stopped),
                 },
-                Some(event) = self.happenings.recv() => self.happened(event),
+                Some(event) = entered.happenings.recv() => self.happened(event),
                 happened = self.talk.next() => match happened {
                     Happened::Line(line) => {
                         self.write_line(line).await?;
+                        None
+                    }
+                    Happened::Wish(wish) => {
+                        self.fulfil(wish);
                         None
                     }
                     Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
@@ -187,14 +205,31 @@ impl Runner {
 
     fn happened(&mut self, event: CarrierEvent) -> Option<CallInput> {
         match event {
-            CarrierEvent::Ringing => Some(CallInput::Ringing),
-            CarrierEvent::Answered => Some(CallInput::Answered),
-            CarrierEvent::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
+            CarrierEvent::Told(told) => self.told(told),
             CarrierEvent::Media(media) if self.media.is_none() && !self.talk.has_begun() => {
                 self.media = Some(media);
                 Some(CallInput::MediaStarted)
             }
             CarrierEvent::Media(_second) => None,
+        }
+    }
+
+    fn told(&mut self, told: Told) -> Option<CallInput> {
+        match told {
+            Told::Id(carrier_call_id) => Some(CallInput::DialAccepted { carrier_call_id, waits: Duration::ZERO }),
+            Told::Ringing => Some(CallInput::Ringing),
+            Told::Answered => Some(CallInput::Answered),
+            Told::NoMedia(words) => Some(CallInput::NoMedia { error: words.into() }),
+            Told::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
+            Told::Human => {
+                self.answered_by = Some("human");
+                None
+            }
+            Told::Machine { greeting_ended } => {
+                self.answered_by = Some("voicemail");
+                self.talk.machine(greeting_ended);
+                None
+            }
         }
     }
 
@@ -205,12 +240,13 @@ impl Runner {
                 self.pressed(in_sound);
                 Ok(None)
             }
-            Outcome::Transfer { accepted } => Ok(self.transferred(accepted)),
+            Outcome::Transfer { accepted, by } => Ok(self.transferred(accepted, by)),
             Outcome::WrappedUp(wrap_up) => {
                 while let Some(line) = self.talk.line_at_hand() {
                     self.write_line(line).await?;
                 }
-                self.wrap_up = Some(wrap_up);
+                self.wrap_up =
+                    Some(Box::new(WrapUp { answered_by: wrap_up.answered_by.or(self.answered_by), ..*wrap_up }));
                 Ok(Some(CallInput::WrappedUp))
             }
         }
@@ -219,7 +255,11 @@ impl Runner {
     async fn handle(&mut self, input: CallInput) -> Result<(), Stopped> {
         let now = self.context.clock.now();
         let decided = Instant::now();
-        for effect in self.call.handle(now, input) {
+        let effects = self.call.handle(now, input);
+        if !matches!(self.call.phase(), Phase::Dialing { .. }) {
+            self.may_dial.cancel();
+        }
+        for effect in effects {
             match effect {
                 CallEffect::Commit(change) => self.commit(&change).await?,
                 CallEffect::Dial => self.dial(decided),

@@ -7,23 +7,28 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use switchhook_core::agent::{AgentConfig, Fallback, ToolKind, fill_in};
+use serde_json::Value;
+use switchhook_core::agent::{AgentConfig, Fallback, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 
-use crate::carrier::Carrier;
+use crate::carrier::address::Addresses;
+use crate::carrier::rest::Rest;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
+use crate::carrier::twilio::{self, Flavour};
+use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
 use crate::providers::check::{self, Check};
+use crate::providers::prices::Rates;
 use crate::providers::registry::{Provider, Registry};
 use crate::providers::scripted::NeverAnswers;
-use crate::providers::{Llm, Stt, SttOptions, ToolSpec, Tts};
+use crate::providers::{Llm, Stt, SttOptions, Tts};
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
-use crate::talk::pipeline::{LlmSettings, Pipeline, TtsSettings};
+use crate::talk::pipeline::{KnownRates, LlmSettings, Pipeline, TtsSettings};
+use crate::talk::tools::Toolbox;
 use crate::vault::Vault;
 
 /// Everything that can be known of a call before it is dialled.
@@ -71,14 +76,31 @@ pub struct Setup {
     vault: Vault,
     providers: Registry,
     simulator: Simulator,
+    rest: Rest,
+    addresses: Addresses,
     carriers: Mutex<HashMap<(ConnectionId, i64), Arc<dyn Carrier>>>,
 }
 
 impl Setup {
     /// With nothing made yet.
+    ///
+    /// # Errors
+    /// When the client for requests to carriers cannot be made.
+    pub fn new(
+        config: Arc<Config>,
+        vault: Vault,
+        providers: Registry,
+        simulator: Simulator,
+        addresses: Addresses,
+    ) -> anyhow::Result<Self> {
+        let rest = Rest::new(&config)?;
+        Ok(Self { config, vault, providers, simulator, rest, addresses, carriers: Mutex::default() })
+    }
+
+    /// Where carriers reach this service.
     #[must_use]
-    pub fn new(config: Arc<Config>, vault: Vault, providers: Registry, simulator: Simulator) -> Self {
-        Self { config, vault, providers, simulator, carriers: Mutex::default() }
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
     }
 
     /// The phone network inside this process.
@@ -104,7 +126,7 @@ impl Setup {
             .await?
             .ok_or_else(|| SetupError::config("The agent of this call no longer exists."))?;
         let agent = for_call(agent, row);
-        let mut pipeline = self.pipeline(&mut conn, tenant, &agent).await?;
+        let mut pipeline = self.pipeline(&mut conn, tenant, &agent, row).await?;
         if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
             pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
         }
@@ -125,11 +147,18 @@ impl Setup {
         let row = connections::get(&mut store.read().await?, row.tenant(), id)
             .await?
             .ok_or_else(|| SetupError::config("The carrier connection of this call no longer exists."))?;
-        self.carrier_of(&row).map_err(SetupError::Config)
+        self.carrier_of(&row)
     }
 
     /// The carrier behind a connection.
-    fn carrier_of(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, String> {
+    ///
+    /// # Errors
+    /// When its settings or credentials are of no use.
+    pub fn carrier_of(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, SetupError> {
+        self.make_carrier(row).map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
+    }
+
+    fn make_carrier(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, String> {
         let id = ConnectionId::from_uuid(row.id);
         let key = (id, row.updated_at);
         if let Some(carrier) = self.kept(&key) {
@@ -138,10 +167,15 @@ impl Setup {
         let carrier: Arc<dyn Carrier> = match row.provider.as_str() {
             "simulator" => {
                 let settings = SimulatorSettings::parse(&Value::Object(row.settings.0.clone()))
-                    .map_err(|error| format!("Connection {}: {}: {}.", row.name, error.path, error.message))?;
+                    .map_err(|error| format!("{}: {}.", error.path, error.message))?;
                 Arc::new(self.simulator.with_settings(settings))
             }
-            other => return Err(format!("Connection {}: carrier {other} is not available yet.", row.name)),
+            other => {
+                let credentials =
+                    row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
+                let connection = Connection { rest: &self.rest, settings: &row.settings, credentials: &credentials };
+                real(other, &connection)?
+            }
         };
         let mut carriers = self.carriers.lock().unwrap_or_else(PoisonError::into_inner);
         carriers.retain(|(kept, _), _| *kept != id);
@@ -159,7 +193,7 @@ impl Setup {
         let mut checks = if carries {
             vec![match self.carrier_of(row) {
                 Ok(carrier) => Check::within(deadline, "carrier", verify(&*carrier)).await,
-                Err(words) => Check::failed("settings", words),
+                Err(words) => Check::failed("settings", words.to_string()),
             }]
         } else {
             match self.providers.for_connection(row, &self.vault) {
@@ -177,13 +211,19 @@ impl Setup {
         checks
     }
 
-    async fn pipeline(&self, conn: &mut Conn, tenant: TenantId, agent: &AgentConfig) -> Result<Pipeline, SetupError> {
-        Ok(Pipeline {
-            stt: self.stt(conn, tenant, agent).await?,
-            llm: self.llm(conn, tenant, agent).await?,
-            tts: self.tts(conn, tenant, agent).await?,
-            tools: tools(agent),
-        })
+    async fn pipeline(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+        row: &CallRow,
+    ) -> Result<Pipeline, SetupError> {
+        let tools = Toolbox::new(self.providers.tools(), agent, &variables(agent, row), row.call_id());
+        let (stt, stt_rates) = self.stt(conn, tenant, agent).await?.into_iter().unzip();
+        let (llm, llm_rates) = self.llm(conn, tenant, agent).await?.into_iter().unzip();
+        let (tts, tts_rates) = self.tts(conn, tenant, agent).await?.into_iter().unzip();
+        let rates = KnownRates { stt: stt_rates, llm: llm_rates, tts: tts_rates };
+        Ok(Pipeline { stt, llm, tts, tools: Arc::new(tools), rates })
     }
 
     async fn stt(
@@ -191,14 +231,17 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
-    ) -> Result<Vec<(Arc<dyn Stt>, SttOptions)>, SetupError> {
+    ) -> Result<Vec<Charged<(Arc<dyn Stt>, SttOptions)>>, SetupError> {
         let choice = agent.stt.as_ref();
         let keyterms = choice.map(|stt| stt.keyterms.clone()).unwrap_or_default();
         let (id, model) = choice.map_or((None, None), |stt| (stt.connection_id, stt.model.clone()));
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |stt| &stt.fallbacks)) {
-            let stt = self.provider(conn, tenant, id, "local").await?.stt().map_err(SetupError::config)?;
-            found.push((stt, SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() }));
+            let provider = self.provider(conn, tenant, id, "local").await?;
+            let rates = provider.rates(model.as_deref());
+            let stt = provider.stt().map_err(SetupError::config)?;
+            let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
+            found.push(((stt, options), rates));
         }
         Ok(found)
     }
@@ -208,14 +251,16 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
-    ) -> Result<Vec<(Arc<dyn Llm>, LlmSettings)>, SetupError> {
+    ) -> Result<Vec<Charged<(Arc<dyn Llm>, LlmSettings)>>, SetupError> {
         let choice = agent.llm.as_ref();
         let (id, model) = choice.map_or((None, None), |llm| (llm.connection_id, llm.model.clone()));
         let (temperature, max_tokens) = choice.map_or((None, None), |llm| (llm.temperature, llm.max_tokens));
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |llm| &llm.fallbacks)) {
-            let llm = self.provider(conn, tenant, id, "scripted").await?.llm().map_err(SetupError::config)?;
-            found.push((llm, LlmSettings { model, temperature, max_tokens }));
+            let provider = self.provider(conn, tenant, id, "scripted").await?;
+            let rates = provider.rates(model.as_deref());
+            let llm = provider.llm().map_err(SetupError::config)?;
+            found.push(((llm, LlmSettings { model, temperature, max_tokens }), rates));
         }
         Ok(found)
     }
@@ -225,15 +270,17 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
-    ) -> Result<Vec<(Arc<dyn Tts>, TtsSettings)>, SetupError> {
+    ) -> Result<Vec<Charged<(Arc<dyn Tts>, TtsSettings)>>, SetupError> {
         let choice = agent.tts.as_ref();
         let (id, model) = choice.map_or((None, None), |tts| (tts.connection_id, tts.model.clone()));
         let voice = choice.and_then(|tts| tts.voice.clone());
         let speed = choice.and_then(|tts| tts.speed).unwrap_or(1.0);
         let mut found = Vec::new();
         for (id, model, voice) in with_fallbacks(id, model, voice, choice.map_or(&[], |tts| &tts.fallbacks)) {
-            let tts = self.provider(conn, tenant, id, "local").await?.tts().map_err(SetupError::config)?;
-            found.push((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }));
+            let provider = self.provider(conn, tenant, id, "local").await?;
+            let rates = provider.rates(model.as_deref());
+            let tts = provider.tts().map_err(SetupError::config)?;
+            found.push(((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }), rates));
         }
         Ok(found)
     }
@@ -256,13 +303,25 @@ impl Setup {
     }
 }
 
+/// The adapter of a real carrier.
+fn real(provider: &str, connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
+    match provider {
+        "twilio" => twilio::connect(Flavour::Twilio, connection),
+        "signalwire" => twilio::connect(Flavour::SignalWire, connection),
+        other => Err(format!("carrier {other} is not available yet.")),
+    }
+}
+
 async fn verify(carrier: &dyn Carrier) -> Result<String, String> {
     match carrier.verify().await {
-        Ok(()) => Ok("It accepts the credentials.".to_owned()),
+        Ok(found) => Ok(found),
         Err(error) => Err(format!("{}.", error.words.trim_end_matches('.'))),
     }
 }
 
+/// Something, and what it charges if that is known.
+type Charged<T> = (T, Option<Rates>);
+/// A connection, a model and a voice.
 type Choice = (Option<ConnectionId>, Option<String>, Option<String>);
 
 fn with_fallbacks(
@@ -295,15 +354,21 @@ fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
     if let Some(seconds) = request.ring_timeout_seconds {
         agent.limits.ring_timeout_seconds = seconds;
     }
-    let mut variables: BTreeMap<String, String> =
-        agent.variables.iter().filter_map(|(name, v)| v.default.clone().map(|value| (name.clone(), value))).collect();
-    variables.extend(request.variables.clone());
+    let variables = variables(&agent, row);
     agent.greeting.text = fill_in(&agent.greeting.text, &variables);
     agent.instructions = fill_in(&agent.instructions, &variables);
     if let Some(message) = &mut agent.answering_machine.message {
         *message = fill_in(message, &variables);
     }
     agent
+}
+
+/// The call's variables, and the agent's where the call gives none.
+fn variables(agent: &AgentConfig, row: &CallRow) -> BTreeMap<String, String> {
+    let mut variables: BTreeMap<String, String> =
+        agent.variables.iter().filter_map(|(name, v)| v.default.clone().map(|value| (name.clone(), value))).collect();
+    variables.extend(row.request.0.variables.clone());
+    variables
 }
 
 /// The deadlines of a call's phases.
@@ -316,17 +381,4 @@ pub fn timing(config: &Config, plan: Option<&CallPlan>) -> Timing {
         media_timeout: config.media_timeout,
         ..Timing::default()
     }
-}
-
-/// What the model may call.
-fn tools(agent: &AgentConfig) -> Vec<ToolSpec> {
-    let described = agent.tools.iter().find(|tool| tool.kind == ToolKind::EndCall);
-    let described = described.and_then(|tool| tool.description.clone());
-    vec![ToolSpec {
-        name: "end_call".to_owned(),
-        description: described.unwrap_or_else(|| {
-            "Ends the phone call. Say goodbye in the same answer, and use this only when the caller is done.".to_owned()
-        }),
-        parameters: json!({ "type": "object", "properties": {}, "additionalProperties": false }),
-    }]
 }

@@ -3,14 +3,36 @@
 //! A [`Carrier`] is asked to do things; what happens on the line comes back as [`CarrierEvent`]s, through a [`Line`] that the
 //! call's runner listens to. Carriers repeat themselves, reorder and come late: the call's state machine copes with that.
 
+//!
+//! Carriers that speak HTTP report to addresses of ours ([`address`]); what such a request means is the carrier's to say
+//! ([`callback`]), and what is done about it the same for all (`http/carrier/`). Their sound comes over websockets ([`stream`]):
+//! each carrier's messages are a [`stream::Wire`], everything else is the same for all.
+
+pub mod address;
+pub mod callback;
+pub mod rest;
 pub mod simulator;
+pub mod stream;
+pub mod twilio;
+
+use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use switchhook_core::Timestamp;
 use switchhook_core::call::{ErrorCode, Hangup};
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
+use switchhook_core::private::Private;
+use switchhook_media::frame::{AgentAudio, CallerAudio};
 use tokio::sync::mpsc;
+
+use self::address::{CallAddress, ConnectionAddress};
+use self::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
+use self::rest::Rest;
+use self::stream::Wire;
+use crate::store::connections::Credentials;
 
 /// A telephone carrier, with one connection's credentials and settings.
 #[async_trait]
@@ -52,11 +74,100 @@ pub trait Carrier: Send + Sync {
     /// When the carrier could not be asked.
     async fn find(&self, leg: &LegRef) -> Result<LegState, CarrierError>;
 
-    /// Tries the credentials without ringing anybody.
+    /// Tries the credentials without ringing anybody, and says in sentences what was found: the kind of account, and what it
+    /// may not do.
     ///
     /// # Errors
     /// A sentence that says what the carrier said.
-    async fn verify(&self) -> Result<(), CarrierError>;
+    async fn verify(&self) -> Result<String, CarrierError>;
+
+    /// What a request to one of our addresses says, once its signature has been checked.
+    ///
+    /// # Errors
+    /// When the signature is wrong, or the request is not one that this carrier sends.
+    fn read(&self, _request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
+        Err(Refused::NotFound)
+    }
+
+    /// The answer to a request that announces a call, which we take. Where that does not yet answer the call, [`Carrier::answer`]
+    /// does. Given again for the same call when the carrier asks again.
+    fn take(&self, _call: &CallAddress) -> Reply {
+        Reply::Empty
+    }
+
+    /// Refuses a call that was announced by [`callback::Incoming`], politely.
+    async fn decline(&self, _carrier_call_id: &str, _why: Decline) -> Reply {
+        Reply::Empty
+    }
+
+    /// Checks a websocket's handshake, and says how sound is coded on it.
+    ///
+    /// # Errors
+    /// When the signature is wrong, or this carrier has no websockets.
+    fn wire(&self, _handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
+        Err(Refused::NotFound)
+    }
+
+    /// Where the carrier sends the calls of one of its numbers.
+    ///
+    /// # Errors
+    /// When the carrier could not be asked.
+    async fn inbound(&self, _number: &PhoneNumber) -> Result<Inbound, CarrierError> {
+        Ok(Inbound::NothingToSet)
+    }
+
+    /// Has the carrier send the calls of one of its numbers to us.
+    ///
+    /// # Errors
+    /// When the number is not on the account, or the carrier refuses or could not be told.
+    async fn set_inbound(&self, _number: &PhoneNumber, _to: &ConnectionAddress) -> Result<(), CarrierError> {
+        Ok(())
+    }
+}
+
+/// What a carrier is made of: one connection of a tenant.
+pub struct Connection<'a> {
+    /// Sends its requests.
+    pub rest: &'a Rest,
+    /// `settings` of the connection.
+    pub settings: &'a Map<String, Value>,
+    /// `credentials` of the connection.
+    pub credentials: &'a Private<Credentials>,
+}
+
+impl Connection<'_> {
+    /// A setting that is text.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// A credential.
+    #[must_use]
+    pub fn credential(&self, name: &str) -> Option<Private<String>> {
+        self.credentials.reveal().get(name).filter(|text| !text.is_empty()).cloned().map(Private::new)
+    }
+
+    /// A credential without which nothing can be done.
+    ///
+    /// # Errors
+    /// One sentence that names it.
+    pub fn required(&self, name: &str) -> Result<Private<String>, String> {
+        self.credential(name).ok_or_else(|| format!("credentials.{name} is missing."))
+    }
+}
+
+/// Where a carrier sends the calls of a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inbound {
+    /// This carrier needs no such setting.
+    NothingToSet,
+    /// The number is not on the account.
+    NotOnAccount,
+    /// Nowhere.
+    Unset,
+    /// To this address.
+    To(String),
 }
 
 /// Who is to be rung.
@@ -70,8 +181,25 @@ pub struct DialRequest {
     pub to: PhoneNumber,
     /// How long it may ring, in seconds.
     pub ring_timeout_seconds: u32,
+    /// The carrier ends a call that we failed to end, after so many seconds of conversation.
+    pub time_limit_seconds: u32,
+    /// Whether the carrier is to tell people from answering machines, where it can.
+    pub machines: Machines,
+    /// Where the carrier reports and brings its sound.
+    pub address: CallAddress,
     /// Where what happens is told.
     pub line: Line,
+}
+
+/// What a carrier is to find out about answering machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machines {
+    /// Nothing.
+    Ignore,
+    /// Whether there is one: it is hung up on.
+    Detect,
+    /// Also when its greeting has ended: a message is left.
+    AwaitBeep,
 }
 
 /// The carrier has taken the call.
@@ -79,6 +207,16 @@ pub struct DialRequest {
 pub struct Dialed {
     /// The carrier's own id of the leg.
     pub carrier_call_id: String,
+    /// How long it says that the call waits in its own queue before it rings.
+    pub waits: Duration,
+}
+
+impl Dialed {
+    /// It rings at once.
+    #[must_use]
+    pub fn now(carrier_call_id: String) -> Self {
+        Self { carrier_call_id, waits: Duration::ZERO }
+    }
 }
 
 /// Why a dial did not come about.
@@ -91,6 +229,14 @@ pub enum DialError {
         code: ErrorCode,
         /// What the carrier said.
         words: String,
+    },
+    /// The carrier takes no more calls just now. Nobody was rung; it may be asked again.
+    #[error("{words}")]
+    Later {
+        /// What the carrier said.
+        words: String,
+        /// When to ask again, where it said so.
+        retry_after: Option<Duration>,
     },
     /// The answer was lost or ambiguous: somebody may be ringing.
     #[error("{words}")]
@@ -107,6 +253,12 @@ pub struct LegRef {
     pub call: CallId,
     /// The carrier's own id.
     pub carrier_call_id: Option<String>,
+    /// Who calls; absent where it is no number, as of callers who hide theirs.
+    pub from: Option<PhoneNumber>,
+    /// Who is called.
+    pub to: Option<PhoneNumber>,
+    /// When the dial was intended.
+    pub dialing_at: Option<Timestamp>,
 }
 
 /// What a carrier knows of a leg.
@@ -154,12 +306,31 @@ impl Line {
 /// Something that happened on the line.
 #[derive(Debug)]
 pub enum CarrierEvent {
+    /// The carrier says so.
+    Told(Told),
+    /// Sound flows.
+    Media(Media),
+}
+
+/// What a carrier says about a call. It may be told on another node than the call's own, so it can be written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// Its own id of the call, which a lost answer may have kept from us.
+    Id(String),
     /// The far end rings.
     Ringing,
     /// Somebody, or something, answered.
     Answered,
-    /// Sound flows.
-    Media(Media),
+    /// A person answered.
+    Human,
+    /// A machine answered; and whether its greeting is over, so that a message can be left.
+    Machine {
+        /// Whether the beep was heard, or the greeting ended without one.
+        greeting_ended: bool,
+    },
+    /// There will be no sound; one sentence says why.
+    NoMedia(String),
     /// The leg has ended.
     Hangup(Hangup),
 }
@@ -167,8 +338,6 @@ pub enum CarrierEvent {
 /// Both directions of a call's sound. Dropping it stops our side.
 #[derive(Debug)]
 pub struct Media {
-    /// How sound is coded on the wire, both ways.
-    pub law: switchhook_media::g711::Law,
     /// From the carrier. Closed when the stream has ended.
     pub incoming: mpsc::Receiver<FromCarrier>,
     /// To the carrier. A carrier that cannot keep up is a broken line: 4 s of frames, then the driver ends the call.
@@ -177,20 +346,22 @@ pub struct Media {
 
 /// What comes from the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "almost every message is sound")]
 pub enum FromCarrier {
-    /// G.711 sound, 20 ms in 160 bytes.
-    Audio(Bytes),
+    /// 20 ms of sound.
+    Audio(CallerAudio),
     /// A key was pressed.
     Dtmf(char),
-    /// Everything sent before this mark has been played.
+    /// Everything sent before this mark has been played, or was cleared.
     MarkPlayed(u64),
 }
 
 /// What goes to the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "almost every message is sound")]
 pub enum ToCarrier {
-    /// G.711 sound, 20 ms in 160 bytes.
-    Audio(Bytes),
+    /// 20 ms of sound.
+    Audio(AgentAudio),
     /// Answered by [`FromCarrier::MarkPlayed`] once everything before it has been played, or was cleared.
     Mark(u64),
     /// Throw away what has not been played.

@@ -62,6 +62,7 @@ pub struct Config {
     pub extra_ca: Option<PathBuf>,
     pub dns: Option<SocketAddr>,
     pub media_timeout: Duration,
+    pub prices: Option<PathBuf>,
     pub roles: Vec<Role>,
     pub drain_timeout: Duration,
     pub simulator_dial_log: Option<PathBuf>,
@@ -110,6 +111,7 @@ impl Config {
             extra_ca: layers.checked("extra_ca", values::readable_file)?,
             dns: layers.checked("dns", |text| text.parse().map_err(|_| "must be ip:port".to_owned()))?,
             media_timeout: layers.required_checked("media_timeout", values::positive_duration)?,
+            prices: layers.checked("prices", values::readable_file)?,
             roles: layers.required_checked("roles", values::roles)?,
             drain_timeout: layers.required_checked("drain_timeout", parse_duration)?,
             simulator_dial_log: layers.checked("simulator_dial_log", |text| Ok(PathBuf::from(text)))?,
@@ -134,6 +136,12 @@ impl Config {
             Some(url) => url.reveal().clone(),
             None => format!("sqlite://{}", self.data_dir.join("switchhook.db").display()),
         }
+    }
+
+    /// What carriers are told: the configured address, or else where the service `listens`.
+    #[must_use]
+    pub fn reached_at(&self, listens: SocketAddr) -> String {
+        self.public_url.clone().unwrap_or_else(|| format!("http://{listens}"))
     }
 
     /// Whether this node does that.

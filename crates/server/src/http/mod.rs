@@ -8,6 +8,7 @@ pub mod answer;
 pub mod api_keys;
 pub mod auth;
 pub mod calls;
+mod carrier;
 pub mod connections;
 pub mod error;
 pub mod extract;
@@ -64,6 +65,7 @@ pub fn router(state: HttpState) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))
+        .merge(carrier::routes())
         .merge(openapi::routes())
         .fallback(fallback::not_found)
         .method_not_allowed_fallback(fallback::method_not_allowed);

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::{Certificate, Response};
+use reqwest::{Certificate, Method, Response};
 use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_url};
 
 use crate::config::Config;
@@ -73,6 +73,28 @@ pub struct Answer {
     pub excerpt: String,
 }
 
+/// What a tool asks.
+pub struct Request {
+    /// How.
+    pub method: Method,
+    /// Where.
+    pub url: String,
+    /// With which further headers.
+    pub headers: HeaderMap,
+    /// With which body.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What a tool's service answers.
+pub struct Page {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body; at most 16 KiB.
+    pub body: Vec<u8>,
+    /// Whether that is all of it.
+    pub whole: bool,
+}
+
 /// Why there is no answer. The words may be shown to the customer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
@@ -117,6 +139,30 @@ impl Client {
         check_peer(&response, &self.policy)?;
         Ok(Answer::read(&mut response).await)
     }
+
+    /// Sends a request of a tool within `deadline` and reads the answer, at most 16 KiB of it.
+    ///
+    /// # Errors
+    /// As [`Client::post`], and when the answer breaks off.
+    pub async fn ask(&self, request: Request, deadline: Duration) -> Result<Page, SendError> {
+        let Request { method, url, headers, body } = request;
+        let url = judge_url(&url, &self.policy)?;
+        let mut asked = self.http.request(method, url).headers(headers).timeout(deadline);
+        if let Some(body) = body {
+            asked = asked.body(body);
+        }
+        let mut response = asked.send().await.map_err(|error| explain(&error, deadline))?;
+        check_peer(&response, &self.policy)?;
+        let mut body = Vec::new();
+        while body.len() <= READ_LIMIT {
+            match response.chunk().await.map_err(|error| explain(&error, deadline))? {
+                Some(chunk) => body.extend_from_slice(&chunk),
+                None => return Ok(Page { status: response.status().as_u16(), body, whole: true }),
+            }
+        }
+        body.truncate(READ_LIMIT);
+        Ok(Page { status: response.status().as_u16(), body, whole: false })
+    }
 }
 
 impl Answer {
@@ -140,7 +186,8 @@ fn check_peer(response: &Response, policy: &AddressPolicy) -> Result<(), SendErr
     response.remote_addr().map_or(Ok(()), |peer| Ok(policy.judge(peer.ip())?))
 }
 
-fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
+/// What an error of the HTTP client comes to.
+pub(crate) fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
     match LookupError::in_chain(error) {
         Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
         Some(LookupError::Unknown) => SendError::Unknown,
@@ -162,7 +209,8 @@ async fn beginning(response: &mut Response) -> String {
 }
 
 /// The words of the error at the bottom, such as `Connection refused`.
-fn innermost(error: &dyn std::error::Error) -> String {
+#[must_use]
+pub fn innermost(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error).to_string()
 }
 

@@ -76,6 +76,8 @@ impl Trouble {
         let again = (asked <= LONGEST_PAUSE).then_some(asked);
         match status {
             408 | 504 => Self { again, ..Self::timeout(provider, waited) },
+            // Waiting does not fill an account.
+            429 if body.contains("insufficient_quota") => Self::config(provider, words),
             429 | 500..=599 => Self { again, ..Self::failed(provider, words) },
             _ => Self::config(provider, words),
         }
@@ -174,5 +176,7 @@ mod tests {
             let found = serde_json::to_value(trouble.error.code()).expect("a word");
             assert_eq!((found.as_str(), trouble.again), (Some(code), again), "{status}");
         }
+        let poor = trouble(429, &[], r#"{"error":{"message":"Pay.","code":"insufficient_quota"}}"#);
+        assert!(matches!(poor.error, ProviderError::Config { .. }) && poor.again.is_none(), "waiting does not help");
     }
 }

@@ -5,15 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use reqwest::Client;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
-use switchhook_core::webhook::{AddressPolicy, judge_url};
+use switchhook_core::webhook::AddressPolicy;
 use uuid::Uuid;
 
+use super::anthropic::{self, ANTHROPIC_URL};
 use super::connect::Connect;
+use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
-use super::openai::{self, OPENAI_URL, OpenAiLlm};
+use super::openai::{self, OPENAI_URL};
+use super::prices::{PriceList, Prices, Rates};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
+use super::voice::Deadlines;
 use super::{Llm, Stt, Tts, assemblyai, cartesia, deepgram, elevenlabs};
 use crate::config::Config;
 use crate::models::Models;
@@ -22,9 +27,12 @@ use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
 /// Until a connection to a provider is made.
-const CONNECT: Duration = Duration::from_secs(3);
+pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// A connection that is kept saves its making in the next turn.
 const KEEP_IDLE: Duration = Duration::from_secs(90);
+
+/// The longest that a tool may take, whatever it says.
+const TOOL: Duration = Duration::from_secs(10);
 
 /// What one connection can do.
 #[derive(Clone, Default)]
@@ -33,9 +41,18 @@ pub struct Provider {
     stt: Option<Arc<dyn Stt>>,
     llm: Option<Arc<dyn Llm>>,
     tts: Option<Arc<dyn Tts>>,
+    prices: PriceList,
+    /// The connection's model, or the provider's usual one.
+    model: Option<String>,
 }
 
 impl Provider {
+    /// What a model of this provider charges, as far as that is known.
+    #[must_use]
+    pub fn rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.model.as_deref())).copied()
+    }
+
     fn named(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
@@ -67,9 +84,11 @@ impl Provider {
 
 /// Makes and keeps providers.
 pub struct Registry {
-    http: reqwest::Client,
+    http: Client,
     websockets: WebSockets,
     addresses: AddressPolicy,
+    tools: outbound::Client,
+    prices: Prices,
     speech: Arc<LocalSpeech>,
     local: Provider,
     /// By connection, each for the version of it that was written at that time.
@@ -86,14 +105,23 @@ impl Registry {
             outbound::builder(config, &config.outbound_allow)?.connect_timeout(CONNECT).pool_idle_timeout(KEEP_IDLE);
         let http = http.build().context("the client for requests to providers could not be made")?;
         let speech = LocalSpeech::new(models);
+        let prices = Prices::load(config.prices.as_deref())?;
         let local = Provider {
+            prices: prices.of("local"),
             stt: Some(Arc::new(LocalStt::new(speech.clone()))),
             tts: Some(Arc::new(LocalTts::new(speech.clone()))),
             ..Provider::named("local")
         };
         let websockets = WebSockets::new(config, &config.outbound_allow)?;
+        let tools = outbound::Client::new(config, &config.outbound_allow, TOOL)?;
         let addresses = config.outbound_allow.clone();
-        Ok(Self { http, websockets, addresses, speech, local, made: Mutex::default() })
+        Ok(Self { http, websockets, addresses, tools, prices, speech, local, made: Mutex::default() })
+    }
+
+    /// Asks the services that tools are.
+    #[must_use]
+    pub fn tools(&self) -> outbound::Client {
+        self.tools.clone()
     }
 
     /// The models of this machine, shared by all calls.
@@ -109,7 +137,10 @@ impl Registry {
     pub fn built_in(&self, name: &str) -> Result<Provider, String> {
         match name {
             "local" => Ok(self.local.clone()),
-            "scripted" => scripted(&Map::new()),
+            "scripted" => {
+                let scripted = scripted(&Map::new())?;
+                Ok(Provider { prices: self.prices.of("scripted"), ..scripted })
+            }
             other => Err(format!("Provider {other} needs a connection.")),
         }
     }
@@ -128,13 +159,18 @@ impl Registry {
         let provider = match row.provider.as_str() {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
-            "openai" => self.openai(row, vault)?,
-            name @ ("assemblyai" | "cartesia" | "deepgram" | "elevenlabs") => {
-                let connect = self.connect(row, vault)?;
-                Provider { stt: Some(cloud_stt(name, &connect)?), ..Provider::named(name) }
-            }
+            "openai" => openai(&self.connect(row, vault)?)?,
+            "anthropic" => anthropic(&self.connect(row, vault)?)?,
+            "gemini" => gemini(&self.connect(row, vault)?)?,
+            "assemblyai" => assemblyai(&self.connect(row, vault)?)?,
+            "cartesia" => cartesia(&self.connect(row, vault)?)?,
+            "deepgram" => deepgram(&self.connect(row, vault)?)?,
+            "elevenlabs" => elevenlabs(&self.connect(row, vault)?)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
+        let prices = self.prices.of(&row.provider).with(&row.settings)?;
+        let model = text(&row.settings, "model").map(str::to_owned).or(provider.model.clone());
+        let provider = Provider { prices, model, ..provider };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
         Ok(provider)
     }
@@ -149,26 +185,55 @@ impl Registry {
             key: key(&credentials),
         })
     }
-
-    fn openai(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
-        let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        let base_url = text(&row.settings, "base_url").unwrap_or(OPENAI_URL);
-        judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
-        let model = text(&row.settings, "model").map(str::to_owned);
-        let llm = OpenAiLlm::new(self.http.clone(), base_url, key(&credentials), model);
-        let stt = openai::stt::connect(&self.connect(row, vault)?)?;
-        Ok(Provider { stt: Some(stt), llm: Some(Arc::new(llm)), ..Provider::named("openai") })
-    }
 }
 
-fn cloud_stt(name: &str, connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    match name {
-        "assemblyai" => assemblyai::stt::connect(connect),
-        "cartesia" => cartesia::stt::connect(connect),
-        "deepgram" => deepgram::stt::connect(connect),
-        "elevenlabs" => elevenlabs::stt::connect(connect),
-        other => Err(format!("Provider {other} does no speech to text in this version.")),
-    }
+/// A provider whose language model `connect` makes.
+fn model(
+    name: &str,
+    connect: &Connect<'_>,
+    usual_url: &str,
+    usual_model: &str,
+    llm: impl Fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>,
+) -> Result<Provider, String> {
+    let llm = llm(connect.http.clone(), &connect.base_url(usual_url)?, connect.key.clone(), connect.settings)?;
+    Ok(Provider { llm: Some(llm), model: Some(usual_model.to_owned()), ..Provider::named(name) })
+}
+
+fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = openai::stt::connect(connect)?;
+    let tts = openai::speech::connect(connect, Deadlines::default())?;
+    let model = model("openai", connect, OPENAI_URL, openai::chat::USUAL_MODEL, openai::chat::connect)?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..model })
+}
+
+fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
+    model("anthropic", connect, ANTHROPIC_URL, anthropic::USUAL_MODEL, anthropic::connect)
+}
+
+fn gemini(connect: &Connect<'_>) -> Result<Provider, String> {
+    model("gemini", connect, GEMINI_URL, gemini::USUAL_MODEL, gemini::connect)
+}
+
+fn assemblyai(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider { stt: Some(assemblyai::stt::connect(connect)?), ..Provider::named("assemblyai") })
+}
+
+fn cartesia(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = cartesia::stt::connect(connect)?;
+    let tts = cartesia::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("cartesia") })
+}
+
+fn deepgram(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = deepgram::stt::connect(connect)?;
+    let tts = deepgram::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("deepgram") })
+}
+
+fn elevenlabs(connect: &Connect<'_>) -> Result<Provider, String> {
+    let stt = elevenlabs::stt::connect(connect)?;
+    let tts = elevenlabs::tts::connect(connect, Deadlines::default())?;
+    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("elevenlabs") })
 }
 
 fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {

@@ -9,7 +9,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, Limits};
 use switchhook_core::call::{Change, Direction, EndReason, EndedBy, Ending, ErrorCode, Snapshot, Status};
 use switchhook_core::event::CallFacts;
-use switchhook_core::id::{CallId, TenantId};
+use switchhook_core::id::{CallId, ConnectionId, TenantId};
 use switchhook_core::quota::Usage;
 use uuid::Uuid;
 
@@ -209,7 +209,7 @@ mod leases;
 pub use create::{NewCall, create};
 pub use leases::{
     Claim, claim_abandoned_for_recovery, claim_due_for_dialer, hand_back_for_node, hangup_requests_for_node,
-    own_for_arrival, renew_leases_for_node, take_over,
+    move_for_media, own_for_arrival, renew_leases_for_node, take_over,
 };
 
 /// One call of a tenant.
@@ -219,6 +219,28 @@ pub use leases::{
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2";
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+}
+
+/// A call, for the carrier that asks about it: the token of its address has shown that it may.
+///
+/// # Errors
+/// When the database fails.
+pub async fn get_for_carrier(conn: &mut Conn, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM calls WHERE id = $1";
+    on!(conn, |c| sqlx::query_as(SQL).bind(id.uuid()).fetch_optional(c).await)
+}
+
+/// The call of a connection that the carrier knows by this id.
+///
+/// # Errors
+/// When the database fails.
+pub async fn by_carrier_call_id(
+    conn: &mut Conn,
+    connection: ConnectionId,
+    carrier_call_id: &str,
+) -> Result<Option<CallRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM calls WHERE connection_id = $1 AND carrier_call_id = $2";
+    on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(carrier_call_id).fetch_optional(c).await)
 }
 
 /// One call of a tenant, locked against other transactions until this one ends.

@@ -134,6 +134,15 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
+/// One connection, for its carrier: the token of its address has shown that it may.
+///
+/// # Errors
+/// When the database fails.
+pub async fn get_for_carrier(conn: &mut Conn, id: ConnectionId) -> Result<Option<ConnectionRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM connections WHERE id = $1";
+    on!(conn, |c| sqlx::query_as(SQL).bind(id.uuid()).fetch_optional(c).await)
+}
+
 /// The provider of one connection.
 ///
 /// # Errors

@@ -2,16 +2,18 @@
 //!
 //! The cast: the [`driver`] is the one task of a call; it feeds [`switchhook_core::conversation::Conversation`] and performs
 //! its effects. [`playback`] holds what the agent is about to say, [`pipeline`] runs the providers, [`recorder`] writes the
-//! recording, [`latency`] adds up what callers had to wait. Nothing here knows the database: what is worth keeping leaves as
+//! recording, [`latency`] adds up what callers had to wait, [`tools`] are what the model may call. Nothing here knows the database: what is worth keeping leaves as
 //! [`Note`]s and, at the end, as a [`Report`].
 
 pub mod driver;
+mod in_flight;
 pub mod latency;
 mod machine;
 pub mod pipeline;
 mod plain;
 pub mod playback;
 pub mod recorder;
+pub mod tools;
 
 use std::path::PathBuf;
 
@@ -43,6 +45,11 @@ pub enum Command {
     },
     /// Send the tones of these keys; `w` is a pause.
     Dtmf(String),
+    /// The carrier says that a machine answered, and whether its greeting is over.
+    Machine {
+        /// Whether a message can be left now.
+        greeting_ended: bool,
+    },
     /// Fall silent: the carrier is asked to pass the caller on.
     TransferStarted,
     /// It did not: go on.
@@ -54,6 +61,17 @@ pub enum Command {
 pub enum Note {
     /// Somebody has said something.
     Line(Line),
+    /// The agent wants something of the carrier.
+    Wish(Wish),
+}
+
+/// What an agent wants of the carrier. `Debug` would print numbers, so there is none.
+#[derive(Clone)]
+pub enum Wish {
+    /// The caller passed on to this number.
+    Transfer(String),
+    /// The tones of these keys; `w` is a pause.
+    Press(String),
 }
 
 /// A line of the transcript.

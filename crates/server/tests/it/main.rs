@@ -3,7 +3,9 @@
 //! They run on SQLite, or on PostgreSQL when `SWITCHHOOK_TEST_POSTGRES` holds the address of a server on which databases may
 //! be created (`ci/with-postgres.sh` starts one).
 
+mod agent_tools;
 mod calls;
+mod carriers;
 mod cluster;
 mod command_line;
 mod control;

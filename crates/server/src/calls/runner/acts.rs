@@ -3,24 +3,50 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchhook_core::Timestamp;
+use switchhook_core::agent::{AnsweringMachine, MachineDetection, OnMachine};
 use switchhook_core::call::{CallInput, ErrorCode};
 use switchhook_core::conversation::{Failure, FailureCode};
+use switchhook_core::id::{CallId, ConnectionId};
 use switchhook_core::phone_number::PhoneNumber;
-
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::{Outcome, Runner, Stopped, talking};
 use crate::calls::{HEARTBEAT, LEASE};
-use crate::carrier::{Carrier, DialError, DialRequest, Dialed, LegRef, LegState};
+use crate::carrier::{Carrier, DialError, DialRequest, Dialed, LegRef, LegState, Machines};
+use crate::clock;
+use crate::store::{Store, calls};
 
 /// How long the carrier may take to answer a request.
 pub(super) const CARRIER_ANSWER: Duration = Duration::from_secs(15);
+/// How much longer than the longest conversation a carrier lets a line live that we failed to end, in seconds.
+const LONGER_THAN_LONGEST: u32 = 60;
+/// Between two tries of a dial for which the carrier had no room, where it does not say how long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// When the carrier is asked what became of a dial whose answer was lost.
+const LOOK_UP_AGAIN: [Duration; 5] =
+    [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
 /// When it is asked again to hang up, before its own limits have to do.
 const HANG_UP_AGAIN: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(5)];
 
 impl Runner {
     pub(super) fn leg(&self) -> LegRef {
-        LegRef { call: self.row.call_id(), carrier_call_id: self.row.carrier_call_id.clone() }
+        LegRef {
+            call: self.row.call_id(),
+            carrier_call_id: self.row.carrier_call_id.clone(),
+            from: self.row.from_number.parse().ok(),
+            to: self.row.to_number.parse().ok(),
+            dialing_at: self.row.dialing_at.map(Timestamp::from_micros),
+        }
+    }
+
+    /// The carrier, and whose leg it is asked about.
+    fn asked(&self) -> Option<Asked> {
+        let carrier = self.carrier.clone().ok()?;
+        let connection = ConnectionId::from_uuid(self.row.connection_id);
+        Some(Asked { store: self.context.store.clone(), carrier, connection, leg: self.leg() })
     }
 
     /// Has the carrier ring, as was `decided` then. This outlives the runner: a line that comes about when nobody waits for it
@@ -33,17 +59,20 @@ impl Runner {
                 return self.start(async move { Some(Outcome::Input(refused)) });
             }
         };
-        let (call, outcomes) = (request.call, self.outcomes.0.clone());
+        let Some(asked) = self.asked() else { return };
+        let may_dial = self.may_dial.clone();
+        let give_up = decided + Duration::from_secs(request.ring_timeout_seconds.into());
+        let outcomes = self.outcomes.0.clone();
         self.context.runners.spawn(async move {
             // A process that was stopped since then may have lost the call, and who has it may have ended it.
             let ours = decided.elapsed() < LEASE - HEARTBEAT;
-            let input = if ours { dial(&carrier, request).await } else { CallInput::DialUnknown };
+            let input = if ours { dial(&carrier, request, give_up, &may_dial).await } else { CallInput::DialUnknown };
             let carrier_call_id = match &input {
-                CallInput::DialAccepted { carrier_call_id } => Some(carrier_call_id.clone()),
+                CallInput::DialAccepted { carrier_call_id, .. } => Some(carrier_call_id.clone()),
                 _ => None,
             };
             if outcomes.send(Outcome::Input(input)).is_err() && carrier_call_id.is_some() {
-                hang_up(&carrier, &LegRef { call, carrier_call_id }).await;
+                asked.hang_up_if_nobodys(carrier_call_id).await;
             }
         });
     }
@@ -61,6 +90,9 @@ impl Runner {
             from: number(&self.row.from_number)?,
             to: number(&self.row.to_number)?,
             ring_timeout_seconds: plan.ring_timeout_seconds,
+            time_limit_seconds: plan.talk.agent.limits.max_duration_seconds + LONGER_THAN_LONGEST,
+            machines: machines(&plan.talk.agent.answering_machine),
+            address: self.context.setup.addresses().for_call(&self.row.provider, self.row.call_id()),
             line: self.line.clone(),
         };
         Ok((carrier.clone(), request))
@@ -92,26 +124,94 @@ impl Runner {
 
     /// Has the carrier end the line, also when the runner has ended before that is done.
     pub(super) fn hang_up(&mut self) {
-        let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
-        self.context.runners.spawn(async move { hang_up(&carrier, &leg).await });
+        let Some(asked) = self.asked() else { return };
+        self.context.runners.spawn(async move { asked.hang_up().await });
     }
 
+    /// Asks the carrier again and again, since what it lists may be late, until it knows the call or the call moves on otherwise.
     pub(super) fn look_up(&mut self) {
-        let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
+        let Some(asked) = self.asked() else { return };
         self.start(async move {
-            match tokio::time::timeout(CARRIER_ANSWER, carrier.find(&leg)).await {
-                Ok(Ok(LegState::Live { carrier_call_id })) => {
-                    Some(Outcome::Input(CallInput::DialAccepted { carrier_call_id }))
+            for pause in LOOK_UP_AGAIN {
+                tokio::time::sleep(pause).await;
+                match asked.find().await {
+                    Some(LegState::Live { carrier_call_id }) => {
+                        let waits = Duration::ZERO;
+                        return Some(Outcome::Input(CallInput::DialAccepted { carrier_call_id, waits }));
+                    }
+                    Some(LegState::Ended(hangup)) => return Some(Outcome::Input(CallInput::CarrierHangup(hangup))),
+                    Some(LegState::Unknown) | None => {}
                 }
-                Ok(Ok(LegState::Ended(hangup))) => Some(Outcome::Input(CallInput::CarrierHangup(hangup))),
-                Ok(Ok(LegState::Unknown)) => None,
-                Ok(Err(error)) => {
-                    tracing::warn!(%error, "the carrier could not be asked about a call");
-                    None
-                }
-                Err(_) => None,
             }
+            None
         });
+    }
+}
+
+fn machines(wanted: &AnsweringMachine) -> Machines {
+    match (wanted.mode, wanted.on_machine) {
+        (MachineDetection::Off, _) => Machines::Ignore,
+        (MachineDetection::Detect, OnMachine::Hangup) => Machines::Detect,
+        (MachineDetection::Detect, OnMachine::LeaveMessage) => Machines::AwaitBeep,
+    }
+}
+
+/// A carrier and a leg about which it is asked.
+struct Asked {
+    store: Store,
+    carrier: Arc<dyn Carrier>,
+    connection: ConnectionId,
+    leg: LegRef,
+}
+
+impl Asked {
+    /// What the carrier knows. A leg that belongs to another call of the same numbers is not this one's.
+    async fn find(&self) -> Option<LegState> {
+        let state = match tokio::time::timeout(CARRIER_ANSWER, self.carrier.find(&self.leg)).await {
+            Ok(Ok(state)) => state,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the carrier could not be asked about a call");
+                return None;
+            }
+            Err(_) => return None,
+        };
+        if let LegState::Live { carrier_call_id } = &state {
+            let owner = self.owner(carrier_call_id).await?;
+            if owner.is_some_and(|owner| owner != self.leg.call) {
+                return Some(LegState::Unknown);
+            }
+        }
+        Some(state)
+    }
+
+    /// The call that has this leg, if any; nothing when the database does not say.
+    async fn owner(&self, carrier_call_id: &str) -> Option<Option<CallId>> {
+        let mut conn = self.store.read().await.ok()?;
+        let row = calls::by_carrier_call_id(&mut conn, self.connection, carrier_call_id).await.ok()?;
+        Some(row.map(|row| row.call_id()))
+    }
+
+    /// Ends the leg. One whose id never came is looked for first.
+    async fn hang_up(mut self) {
+        if self.leg.carrier_call_id.is_none() {
+            match self.find().await {
+                Some(LegState::Live { carrier_call_id }) => self.leg.carrier_call_id = Some(carrier_call_id),
+                Some(LegState::Ended(_) | LegState::Unknown) => return,
+                None => {}
+            }
+        }
+        hang_up(&self.carrier, &self.leg).await;
+    }
+
+    /// Ends a leg that came about when its runner was gone, unless another node has taken the call over together with it.
+    async fn hang_up_if_nobodys(mut self, carrier_call_id: Option<String>) {
+        if let Some(id) = &carrier_call_id
+            && self.owner(id).await.flatten().is_some()
+        {
+            return;
+        }
+        self.leg.carrier_call_id = carrier_call_id;
+        hang_up(&self.carrier, &self.leg).await;
     }
 }
 
@@ -129,14 +229,36 @@ async fn hang_up(carrier: &Arc<dyn Carrier>, leg: &LegRef) {
     tracing::error!("the carrier could not be told to hang up: the line ends by the carrier's own limits");
 }
 
-async fn dial(carrier: &Arc<dyn Carrier>, request: DialRequest) -> CallInput {
-    match tokio::time::timeout(CARRIER_ANSWER, carrier.dial(request)).await {
-        Ok(Ok(Dialed { carrier_call_id })) => CallInput::DialAccepted { carrier_call_id },
-        Ok(Err(DialError::Refused { code, words })) => CallInput::DialRefused { code, error: words.into() },
-        Ok(Err(DialError::Unknown { words })) => {
-            tracing::warn!(words, "the fate of a dial is unknown");
-            CallInput::DialUnknown
+/// Dials, and asks again where the carrier has no room just now and has said so: then nobody was rung. Not after `give_up`, and
+/// not when the call is to be dialled no more.
+async fn dial(
+    carrier: &Arc<dyn Carrier>,
+    request: DialRequest,
+    give_up: Instant,
+    may_dial: &CancellationToken,
+) -> CallInput {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let (words, retry_after) = match tokio::time::timeout(CARRIER_ANSWER, carrier.dial(request.clone())).await {
+            Ok(Ok(Dialed { carrier_call_id, waits })) => return CallInput::DialAccepted { carrier_call_id, waits },
+            Ok(Err(DialError::Refused { code, words })) => return CallInput::DialRefused { code, error: words.into() },
+            Ok(Err(DialError::Later { words, retry_after })) => (words, retry_after),
+            Ok(Err(DialError::Unknown { words })) => {
+                tracing::warn!(words, "the fate of a dial is unknown");
+                return CallInput::DialUnknown;
+            }
+            Err(_) => return CallInput::DialUnknown,
+        };
+        let again = Instant::now() + retry_after.unwrap_or_else(|| clock::jittered(pause));
+        let refused = CallInput::DialRefused { code: ErrorCode::CarrierError, error: words.into() };
+        if again >= give_up {
+            return refused;
         }
-        Err(_) => CallInput::DialUnknown,
+        tracing::info!("the carrier takes no more calls just now; asking again");
+        tokio::select! {
+            () = tokio::time::sleep_until(again) => {}
+            () = may_dial.cancelled() => return refused,
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

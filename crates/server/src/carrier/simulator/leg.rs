@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use switchhook_core::call::{CarrierCause, EndedBy, Hangup};
 use switchhook_core::id::CallId;
-use switchhook_media::g711::Law;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +14,7 @@ use super::scenario::Scenario;
 use super::settings::SimulatorSettings;
 use super::sound::Sound;
 use super::teller::Teller;
-use crate::carrier::{CarrierEvent, Line, Media};
+use crate::carrier::{CarrierEvent, Line, Media, Told};
 
 /// From the dial to the first ring, and from there to the answer, before `time_scale`.
 const UNTIL_RING: Duration = Duration::from_millis(400);
@@ -74,7 +73,7 @@ impl FarEnd {
         match self.scenario {
             Scenario::Busy => return unanswered(CarrierCause::Busy, 486),
             Scenario::InvalidNumber => return unanswered(CarrierCause::InvalidNumber, 404),
-            _ => teller.tell(CarrierEvent::Ringing).await,
+            _ => teller.tell(CarrierEvent::Told(Told::Ringing)).await,
         }
         match self.scenario {
             Scenario::NoAnswer => {
@@ -94,14 +93,14 @@ impl FarEnd {
 
     /// Until they hang up.
     async fn talks(&self, teller: &Teller) -> Hangup {
-        teller.tell(CarrierEvent::Answered).await;
+        teller.tell(CarrierEvent::Told(Told::Answered)).await;
         if self.scenario == Scenario::NoMedia {
             std::future::pending::<()>().await;
         }
         tokio::time::sleep(UNTIL_MEDIA).await;
         let (to_us, from_agent) = mpsc::channel(WAITING);
         let (to_agent, incoming) = mpsc::channel(WAITING);
-        teller.tell(CarrierEvent::Media(Media { law: Law::Mu, incoming, outgoing: to_us })).await;
+        teller.tell(CarrierEvent::Media(Media { incoming, outgoing: to_us })).await;
         let sound = Sound::new(self.scenario, &self.settings, self.dice(), self.heard_keys.clone());
         sound.talk(from_agent, to_agent).await;
         Hangup { hung_up_by: Some(EndedBy::Caller), ..Hangup::new(CarrierCause::Normal) }
@@ -122,7 +121,7 @@ impl FarEnd {
         if !keys.is_empty() {
             hangup.carrier_code = Some(format!("DTMF {keys}"));
         }
-        teller.tell(CarrierEvent::Hangup(hangup)).await;
+        teller.tell(CarrierEvent::Told(Told::Hangup(hangup))).await;
         teller.flush();
     }
 }

@@ -167,7 +167,7 @@ impl Carrier for Simulator {
                 let far_end = self.far_end(request.call, request.line, scenario, &leg);
                 let ring = Duration::from_secs(request.ring_timeout_seconds.into());
                 self.live(request.call, async move { far_end.rung(ring).await });
-                Ok(Dialed { carrier_call_id })
+                Ok(Dialed::now(carrier_call_id))
             }
         }
     }
@@ -209,7 +209,7 @@ impl Carrier for Simulator {
         Ok(if lives { LegState::Live { carrier_call_id } } else { LegState::Unknown })
     }
 
-    async fn verify(&self) -> Result<(), CarrierError> {
-        Ok(())
+    async fn verify(&self) -> Result<String, CarrierError> {
+        Ok("It accepts the credentials.".to_owned())
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use switchhook_media::dtmf::Detector;
-use switchhook_media::frame::{FRAME_DURATION, FRAME_SAMPLES, Frame};
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION, FRAME_SAMPLES, Frame};
 use switchhook_media::g711::Law;
 use switchhook_media::{level, tone};
 use tokio::sync::mpsc;
@@ -77,7 +77,7 @@ impl Sound {
                 return;
             }
             if !self.dice.happens(self.faults.drop_audio) {
-                self.send(&to_agent, FromCarrier::Audio(sound));
+                self.send(&to_agent, FromCarrier::Audio(over_the_line(&sound)));
             }
         }
     }
@@ -153,14 +153,17 @@ fn beep(position: usize) -> Option<Bytes> {
     (position < BEEP_FRAMES).then(frame)
 }
 
+/// As it is heard at the other end of a line that carries µ-law.
+fn over_the_line(sound: &[u8]) -> CallerAudio {
+    CallerAudio(Law::Mu.decode_frame(sound).unwrap_or(Frame::silence()))
+}
+
 /// The agent's next 20 ms. Marks are answered in their place.
 fn hear(from_agent: &mut mpsc::Receiver<ToCarrier>, to_agent: &mpsc::Sender<FromCarrier>) -> Option<Frame> {
     // Ends with the first sound, or when nothing waits.
     while let Ok(message) = from_agent.try_recv() {
         match message {
-            ToCarrier::Audio(bytes) => {
-                return Law::Mu.decode_frame(&bytes).ok();
-            }
+            ToCarrier::Audio(audio) => return Some(audio.0),
             ToCarrier::Mark(mark) => drop(to_agent.try_send(FromCarrier::MarkPlayed(mark))),
             ToCarrier::Clear => {}
         }

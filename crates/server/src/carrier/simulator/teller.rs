@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::dice::Dice;
 use super::settings::Faults;
-use crate::carrier::{CarrierEvent, Line};
+use crate::carrier::{self, CarrierEvent, Line};
 
 /// How late a late message comes.
 const LATE: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ impl Teller {
     pub(super) async fn tell(&self, event: CarrierEvent) {
         let (late, twice, hold) = {
             let mut told = self.told();
-            told.answered |= matches!(event, CarrierEvent::Answered);
+            told.answered |= matches!(event, CarrierEvent::Told(carrier::Told::Answered));
             let late = told.dice.happens(self.faults.late_callbacks);
             let twice = told.dice.happens(self.faults.duplicate_callbacks);
             let hold = told.dice.happens(self.faults.reordered_callbacks);
@@ -73,9 +73,7 @@ impl Teller {
 
 fn repeated(event: &CarrierEvent) -> Option<CarrierEvent> {
     match event {
-        CarrierEvent::Ringing => Some(CarrierEvent::Ringing),
-        CarrierEvent::Answered => Some(CarrierEvent::Answered),
-        CarrierEvent::Hangup(hangup) => Some(CarrierEvent::Hangup(hangup.clone())),
+        CarrierEvent::Told(told) => Some(CarrierEvent::Told(told.clone())),
         CarrierEvent::Media(_) => None,
     }
 }

@@ -1,3 +1,4 @@
 //! Cartesia.
 
 pub mod stt;
+pub mod tts;

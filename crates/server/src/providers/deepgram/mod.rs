@@ -3,3 +3,4 @@
 mod flux;
 mod nova;
 pub mod stt;
+pub mod tts;

@@ -1,3 +1,4 @@
 //! ElevenLabs.
 
 pub mod stt;
+pub mod tts;

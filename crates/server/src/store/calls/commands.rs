@@ -1,4 +1,4 @@
-//! What clients ask of a running conversation: rows that any node writes and the call's own node takes.
+//! What clients ask of a running conversation, and what carriers tell about a call: rows that any node writes and the call's own node takes.
 
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
@@ -8,6 +8,7 @@ use switchhook_core::id::{CallId, CommandId, NodeId, TenantId};
 use uuid::Uuid;
 
 use super::CallRow;
+use crate::carrier::Told;
 use crate::clock;
 use crate::store::{Conn, Dialect, Tx, on};
 
@@ -35,9 +36,14 @@ pub enum Command {
         /// To this number or SIP address.
         to: String,
     },
+    /// The carrier has told something to another node.
+    Told {
+        /// What.
+        told: Told,
+    },
 }
 
-/// Writes a command. The caller has locked the call and found it in conversation.
+/// Writes a command. The caller has locked the call and found it live; in conversation, where a client asks.
 ///
 /// # Errors
 /// When the database fails.

@@ -59,6 +59,23 @@ pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, until: Times
     on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(node.uuid()).bind(until.as_micros()).fetch_one(c).await)
 }
 
+/// Takes a call whose sound has come to this node from the node that dialled it; nothing when the call is not about to be
+/// answered any more, or the carrier's id of it is not known yet.
+///
+/// # Errors
+/// When the database fails.
+pub async fn move_for_media(
+    tx: &mut Tx,
+    id: CallId,
+    node: NodeId,
+    until: Timestamp,
+) -> Result<Option<CallRow>, sqlx::Error> {
+    const SQL: &str = "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = $3 \
+        WHERE id = $1 AND status = 'dialing' AND carrier_call_id IS NOT NULL AND end_reason IS NULL AND error_code IS NULL \
+        RETURNING *";
+    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(node.uuid()).bind(until.as_micros()).fetch_optional(c).await)
+}
+
 async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<CallRow>, sqlx::Error> {
     let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
     let now = claim.now.as_micros();

@@ -1,3 +1,5 @@
-//! Providers in the cloud, against doubles that speak their protocols.
+//! Adapters of providers, against doubles that speak their protocols.
 
+mod llm;
 mod stt;
+mod tts;

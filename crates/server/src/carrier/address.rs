@@ -1,0 +1,188 @@
+//! Our addresses, as carriers are told them: below `/carrier/<provider>/`, each with a token that nobody can guess.
+//!
+//! A token is the id of a call or connection and a code that only this service's master key makes, so that any node
+//! recognises the tokens of every other, and nothing has to be stored.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use switchhook_core::id::{CallId, ConnectionId};
+use uuid::Uuid;
+
+use crate::vault::Vault;
+
+/// Hexadecimal digits of the code: 128 bit.
+const CODE: usize = 32;
+/// Hexadecimal digits of the id.
+const ID: usize = 32;
+
+/// Makes addresses and recognises their tokens. Clones share one key.
+#[derive(Clone)]
+pub struct Addresses(Arc<Inner>);
+
+struct Inner {
+    public_url: String,
+    key: [u8; 32],
+}
+
+/// What a token is for: one for calls is none for connections.
+#[derive(Clone, Copy)]
+enum Kind {
+    Call,
+    Connection,
+}
+
+impl Addresses {
+    /// Addresses below `public_url`, which ends without a slash.
+    #[must_use]
+    pub fn new(public_url: String, vault: &Vault) -> Self {
+        Self(Arc::new(Inner { public_url, key: vault.derive("carrier addresses") }))
+    }
+
+    /// Where the service is reached from outside, without a slash at the end.
+    #[must_use]
+    pub fn public_url(&self) -> &str {
+        &self.0.public_url
+    }
+
+    /// The addresses of one call.
+    #[must_use]
+    pub fn for_call(&self, provider: &str, call: CallId) -> CallAddress {
+        let token = self.token(Kind::Call, call.uuid());
+        CallAddress { base: format!("{}/carrier/{provider}/calls/{token}", self.0.public_url), token, call }
+    }
+
+    /// The addresses of one carrier connection: for calls that nobody knows of yet.
+    #[must_use]
+    pub fn for_connection(&self, provider: &str, connection: ConnectionId) -> ConnectionAddress {
+        let token = self.token(Kind::Connection, connection.uuid());
+        ConnectionAddress { base: format!("{}/carrier/{provider}/connections/{token}", self.0.public_url) }
+    }
+
+    /// The call whose token this is.
+    #[must_use]
+    pub fn call_of(&self, token: &str) -> Option<CallId> {
+        self.id_of(Kind::Call, token).map(CallId::from_uuid)
+    }
+
+    /// The connection whose token this is.
+    #[must_use]
+    pub fn connection_of(&self, token: &str) -> Option<ConnectionId> {
+        self.id_of(Kind::Connection, token).map(ConnectionId::from_uuid)
+    }
+
+    fn mac(&self, kind: Kind, id: Uuid) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0.key).expect("HMAC takes keys of any length");
+        mac.update(match kind {
+            Kind::Call => b"call",
+            Kind::Connection => b"connection",
+        });
+        mac.update(id.as_bytes());
+        mac
+    }
+
+    fn token(&self, kind: Kind, id: Uuid) -> String {
+        let code = self.mac(kind, id).finalize().into_bytes();
+        let code: String = code[..CODE / 2].iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}{code}", id.simple())
+    }
+
+    fn id_of(&self, kind: Kind, token: &str) -> Option<Uuid> {
+        if token.len() != ID + CODE || !token.is_ascii() {
+            return None;
+        }
+        let (id, code) = token.split_at(ID);
+        let code: Option<Vec<u8>> =
+            (0..CODE).step_by(2).map(|at| u8::from_str_radix(&code[at..at + 2], 16).ok()).collect();
+        let id = Uuid::try_parse(id).ok()?;
+        // In constant time, so that no code can be found byte by byte.
+        self.mac(kind, id).verify_truncated_left(&code?).ok()?;
+        Some(id)
+    }
+}
+
+/// Where a carrier reports what happens on one call, and brings its sound. `Debug` does not tell the token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CallAddress {
+    base: String,
+    token: String,
+    call: CallId,
+}
+
+impl CallAddress {
+    /// Where a report about `topic`, such as `status`, goes.
+    #[must_use]
+    pub fn report(&self, topic: &str) -> String {
+        format!("{}/{topic}", self.base)
+    }
+
+    /// The websocket for the call's sound: `wss://`, or `ws://` where the service is reached without TLS.
+    #[must_use]
+    pub fn media(&self) -> String {
+        // `https` becomes `wss`.
+        format!("{}/media", self.base.replacen("http", "ws", 1))
+    }
+
+    /// The token by itself, for where a carrier repeats what it was given.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+}
+
+impl fmt::Debug for CallAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallAddress({})", self.call)
+    }
+}
+
+/// Where a carrier announces the calls of a connection's numbers.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConnectionAddress {
+    base: String,
+}
+
+impl ConnectionAddress {
+    /// Where a report about `topic`, such as `voice` or `status`, goes.
+    #[must_use]
+    pub fn report(&self, topic: &str) -> String {
+        format!("{}/{topic}", self.base)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(key: u8) -> Addresses {
+        Addresses::new("https://voice.example.com".to_owned(), &Vault::for_tests([key; 32]))
+    }
+
+    #[test]
+    fn a_token_is_recognised_by_every_node_and_only_for_what_it_is() {
+        let call = CallId::from_uuid(Uuid::from_u128(7));
+        let address = addresses(1).for_call("twilio", call);
+        let path = format!("/carrier/twilio/calls/{}/media", address.token());
+        assert_eq!(address.media(), format!("wss://voice.example.com{path}"));
+        assert_eq!(addresses(1).call_of(address.token()), Some(call));
+        assert_eq!(addresses(2).call_of(address.token()), None, "another master key");
+        assert_eq!(addresses(1).connection_of(address.token()), None, "a call is no connection");
+        assert_eq!(format!("{address:?}"), format!("CallAddress({call})"));
+    }
+
+    #[test]
+    fn nothing_else_is_a_token() {
+        let call = CallId::from_uuid(Uuid::from_u128(7));
+        let token = addresses(1).for_call("twilio", call).token().to_owned();
+        for position in 0..token.len() {
+            let mut changed: Vec<char> = token.chars().collect();
+            changed[position] = if changed[position] == '0' { '1' } else { '0' };
+            assert_eq!(addresses(1).call_of(&changed.into_iter().collect::<String>()), None, "at {position}");
+        }
+        for wrong in ["", "x", &token[1..], &format!("{token}0"), &"ä".repeat(32), &"+".repeat(64)] {
+            assert_eq!(addresses(1).call_of(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What carriers ask and tell us over HTTP, in the words that all of them share.
+
+use axum::http::{HeaderMap, Method};
+
+use super::Told;
+
+/// A request to one of our addresses, as the carrier that made it is to check and read it.
+pub struct CallbackRequest<'a> {
+    /// Its method.
+    pub method: &'a Method,
+    /// The public URL as the carrier was told it: the configured public address with the path and query as they were sent,
+    /// byte for byte. Of a websocket's handshake too, so it begins with `http`.
+    pub url: &'a str,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// Its body, byte for byte.
+    pub body: &'a [u8],
+    /// The last segment of its path, such as `status`.
+    pub topic: &'a str,
+    /// Now, in seconds since 1970: for signatures that hold a time.
+    pub now: i64,
+}
+
+impl CallbackRequest<'_> {
+    /// A header's value, when it is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+/// What a request says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callback {
+    /// The carrier's id of the call it is about.
+    pub carrier_call_id: String,
+    /// What it tells, in order.
+    pub told: Vec<Told>,
+    /// Somebody calls one of our numbers and waits for an answer.
+    pub incoming: Option<Incoming>,
+    /// What is answered, unless somebody calls.
+    pub reply: Reply,
+}
+
+/// A call that arrives. `Debug` would print numbers, and so does not.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Incoming {
+    /// Who calls: mostly E.164, but anything a carrier says, such as `anonymous`.
+    pub from: String,
+    /// Which number is called.
+    pub to: String,
+}
+
+impl std::fmt::Debug for Incoming {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Incoming")
+    }
+}
+
+/// The body of our answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// 204.
+    Empty,
+    /// 200 with `<?xml …>`, as `text/xml`.
+    Xml(String),
+    /// 200 with JSON.
+    Json(String),
+}
+
+/// Why a call is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decline {
+    /// As many calls are live as may be.
+    Busy,
+    /// Nobody is there to take it.
+    NotServed,
+}
+
+/// Why a request is not listened to. The words are for the operator; they do not quote the request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Its signature is missing or wrong: 403.
+    #[error("{0}")]
+    Signature(String),
+    /// It cannot be read: 422.
+    #[error("{0}")]
+    Malformed(String),
+    /// Carriers of this kind make no such requests: 404.
+    #[error("There is nothing here.")]
+    NotFound,
+}

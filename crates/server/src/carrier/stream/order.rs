@@ -1,0 +1,86 @@
+//! Numbered pieces of sound, put into their order. Over a websocket nothing overtakes anything, but carriers take the pieces
+//! from networks where it does, and some send them as they come.
+
+use std::collections::BTreeMap;
+
+/// Pieces that are held back for one that is missing: 100 ms of the usual ones. Sound that is later than that is too late.
+const HELD: usize = 5;
+
+/// Puts pieces into their order.
+#[derive(Default)]
+pub struct Order {
+    /// The number of the next piece; nothing before the first.
+    next: Option<u64>,
+    held: BTreeMap<u64, Vec<u8>>,
+}
+
+/// What comes next. `Debug` would print sound, so there is none.
+#[derive(PartialEq, Eq)]
+pub enum Piece {
+    /// Sound.
+    Sound(Vec<u8>),
+    /// So many pieces never came.
+    Lost(u64),
+}
+
+impl Order {
+    /// Takes a piece, and gives those whose turn it is. One that comes twice or too late is dropped; one without a number is
+    /// taken as it comes.
+    pub fn push(&mut self, chunk: Option<u64>, payload: Vec<u8>) -> Vec<Piece> {
+        let Some(chunk) = chunk else { return vec![Piece::Sound(payload)] };
+        let mut next = *self.next.get_or_insert(chunk);
+        if chunk < next {
+            return Vec::new();
+        }
+        self.held.insert(chunk, payload);
+        let mut pieces = Vec::new();
+        if self.held.len() > HELD
+            && let Some((&first, _)) = self.held.first_key_value()
+        {
+            pieces.push(Piece::Lost(first - next));
+            next = first;
+        }
+        while let Some(payload) = self.held.remove(&next) {
+            pieces.push(Piece::Sound(payload));
+            next += 1;
+        }
+        self.next = Some(next);
+        pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(chunks: &[u64]) -> String {
+        let mut order = Order::default();
+        let mut heard = Vec::new();
+        for &chunk in chunks {
+            for piece in order.push(Some(chunk), chunk.to_string().into_bytes()) {
+                heard.push(match piece {
+                    Piece::Sound(payload) => String::from_utf8(payload).expect("a number"),
+                    Piece::Lost(pieces) => format!("-{pieces}"),
+                });
+            }
+        }
+        heard.join(" ")
+    }
+
+    #[test]
+    fn pieces_are_heard_in_order_once_and_without_waiting_for_ever() {
+        assert_eq!(order(&[1, 2, 3]), "1 2 3");
+        assert_eq!(order(&[7, 8]), "7 8", "a stream may begin anywhere");
+        assert_eq!(order(&[1, 3, 2, 4]), "1 2 3 4");
+        assert_eq!(order(&[1, 2, 2, 1, 3]), "1 2 3", "twice");
+        assert_eq!(order(&[1, 3, 4, 5, 6, 7]), "1", "one that is missing is waited for");
+        assert_eq!(order(&[1, 4, 5, 6, 7, 8, 9, 2, 10]), "1 -2 4 5 6 7 8 9 10", "but not longer than this");
+    }
+
+    #[test]
+    fn pieces_without_numbers_are_heard_as_they_come() {
+        let mut order = Order::default();
+        assert!(order.push(None, vec![1]) == [Piece::Sound(vec![1])]);
+        assert!(order.push(None, vec![1]) == [Piece::Sound(vec![1])]);
+    }
+}

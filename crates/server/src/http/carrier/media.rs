@@ -1,0 +1,65 @@
+//! `/carrier/<provider>/calls/<token>/media`: the websocket that carries a call's sound. It may come to any node, which then
+//! owns the call.
+
+use std::sync::Arc;
+
+use axum::extract::Path;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::{Received, of_provider};
+use crate::calls::{Context, incoming};
+use crate::carrier::stream::{self, Started};
+use crate::carrier::{CarrierEvent, Media, Told};
+use crate::http::error::ApiError;
+use crate::store::calls::CallRow;
+
+/// The path of a handshake.
+#[derive(Deserialize)]
+pub(super) struct Place {
+    provider: String,
+    token: String,
+}
+
+pub(super) async fn open(
+    Path(place): Path<Place>,
+    received: Received,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, ApiError> {
+    let row = received.call(&place.provider, &place.token).await?;
+    let carrier = of_provider(received.setup.carrier(&received.store, &row).await)?;
+    let wire = carrier.wire(&received.as_request("media", &[]))?;
+    let upgrade = upgrade.map_err(|_| {
+        ApiError::new(StatusCode::UPGRADE_REQUIRED, "no_websocket", "This address takes websockets (RFC 6455) only.")
+    })?;
+    if row.status()?.is_terminal() {
+        return Err(ApiError::conflict("call_ended", "The call has ended."));
+    }
+    let context = received.calls()?.clone();
+    let upgrade = upgrade.max_message_size(stream::MESSAGE_LIMIT).max_frame_size(stream::MESSAGE_LIMIT);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        let attach = |started, media| attach(context, row, place.token, started, media);
+        stream::serve(socket, wire, attach).await;
+    }))
+}
+
+/// Gives the sound to the call's runner; whether there is one that takes it.
+async fn attach(context: Arc<Context>, row: CallRow, token: String, started: Started, media: Media) -> bool {
+    if started.token.is_some_and(|repeated| repeated != token) {
+        tracing::warn!("a stream repeats the token of another call: it is closed");
+        return false;
+    }
+    if row.carrier_call_id.as_ref().is_some_and(|known| *known != started.carrier_call_id) {
+        tracing::warn!("a stream is of another call than its address: it is closed");
+        return false;
+    }
+    let Some(line) = context.live.line(row.call_id()) else {
+        return incoming::take_over(&context, row.call_id(), started.carrier_call_id, media).await;
+    };
+    line.tell(CarrierEvent::Told(Told::Id(started.carrier_call_id)));
+    line.tell(CarrierEvent::Media(media));
+    true
+}

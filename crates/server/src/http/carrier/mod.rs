@@ -1,0 +1,133 @@
+//! `/carrier/…`: what carriers tell and ask us. No API keys here: an address holds a token that nobody can guess, and the
+//! carrier's signature is checked on every request, before anything else is looked at.
+
+mod calls;
+mod connections;
+mod media;
+
+use std::sync::Arc;
+
+use super::HttpState;
+use super::error::ApiError;
+use crate::calls::Context;
+use crate::calls::setup::{Setup, SetupError};
+use crate::carrier::Carrier;
+use crate::carrier::callback::{CallbackRequest, Refused, Reply};
+use crate::clock::Clock;
+use crate::store::calls::CallRow;
+use crate::store::{Store, calls as calls_store};
+use axum::Router;
+use axum::extract::FromRequestParts;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use serde::Deserialize;
+
+/// Outside `/v1`: carriers come here, customers do not.
+pub(super) fn routes() -> Router<HttpState> {
+    Router::new()
+        .route("/carrier/{provider}/calls/{token}/media", any(media::open))
+        .route("/carrier/{provider}/calls/{token}/{topic}", any(calls::told))
+        .route("/carrier/{provider}/connections/{token}/{topic}", any(connections::told))
+}
+
+/// The path of a request.
+#[derive(Deserialize)]
+struct Place {
+    provider: String,
+    token: String,
+    topic: String,
+}
+
+/// A request as it came, and this node's calls.
+struct Received {
+    /// Absent on a node without calls.
+    calls: Option<Arc<Context>>,
+    setup: Arc<Setup>,
+    store: Store,
+    clock: Clock,
+    method: Method,
+    /// As the carrier was told it.
+    url: String,
+    headers: HeaderMap,
+}
+
+impl FromRequestParts<HttpState> for Received {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut axum::http::request::Parts, state: &HttpState) -> Result<Self, ApiError> {
+        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+        Ok(Self {
+            calls: state.calls.clone(),
+            setup: state.setup()?,
+            store: state.store.clone(),
+            clock: state.clock.clone(),
+            method: parts.method.clone(),
+            url: format!("{}{path}", state.addresses.public_url()),
+            headers: parts.headers.clone(),
+        })
+    }
+}
+
+impl Received {
+    fn as_request<'a>(&'a self, topic: &'a str, body: &'a [u8]) -> CallbackRequest<'a> {
+        let now = self.clock.now().as_micros() / 1_000_000;
+        CallbackRequest { method: &self.method, url: &self.url, headers: &self.headers, body, topic, now }
+    }
+
+    /// What takes calls in.
+    fn calls(&self) -> Result<&Arc<Context>, ApiError> {
+        let detail = "This node has not the role calls. Send carriers' requests to one that has.";
+        self.calls.as_ref().ok_or_else(|| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "no_calls_here", detail))
+    }
+
+    /// The call whose address was used.
+    async fn call(&self, provider: &str, token: &str) -> Result<CallRow, ApiError> {
+        let id = self.setup.addresses().call_of(token).ok_or_else(nothing_here)?;
+        let row = calls_store::get_for_carrier(&mut self.store.read().await?, id).await?;
+        row.filter(|row| row.provider == provider).ok_or_else(nothing_here)
+    }
+}
+
+fn nothing_here() -> ApiError {
+    ApiError::not_found("carrier address")
+}
+
+impl From<Refused> for ApiError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Signature(detail) => {
+                tracing::warn!(detail, "a carrier's request failed its check");
+                Self::new(StatusCode::FORBIDDEN, "bad_signature", detail)
+            }
+            Refused::Malformed(detail) => Self::invalid(detail),
+            Refused::NotFound => nothing_here(),
+        }
+    }
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Empty => StatusCode::NO_CONTENT.into_response(),
+            Self::Xml(text) => ([(header::CONTENT_TYPE, "text/xml; charset=utf-8")], text).into_response(),
+            Self::Json(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        }
+    }
+}
+
+/// The carrier of a call or connection that can be reached under `provider`.
+fn of_provider(carrier: Result<Arc<dyn Carrier>, SetupError>) -> Result<Arc<dyn Carrier>, ApiError> {
+    carrier.map_err(|error| match error {
+        SetupError::Database(error) => error.into(),
+        SetupError::Config(words) => {
+            // Without its credentials no signature can be checked.
+            tracing::warn!(words, "a carrier's request cannot be checked");
+            ApiError::new(
+                StatusCode::FORBIDDEN,
+                "bad_signature",
+                "The carrier connection cannot be used, so the request cannot be checked.",
+            )
+        }
+    })
+}
