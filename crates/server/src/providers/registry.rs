@@ -17,6 +17,7 @@ use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
 use super::openai::{self, OPENAI_URL};
 use super::prices::{PriceList, Prices, Rates};
+use super::realtime::Realtime;
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::voice::Deadlines;
 use super::{Llm, Stt, Tts, assemblyai, cartesia, deepgram, elevenlabs};
@@ -41,9 +42,12 @@ pub struct Provider {
     stt: Option<Arc<dyn Stt>>,
     llm: Option<Arc<dyn Llm>>,
     tts: Option<Arc<dyn Tts>>,
+    realtime: Option<Arc<dyn Realtime>>,
     prices: PriceList,
     /// The connection's model, or the provider's usual one.
     model: Option<String>,
+    /// The same of speech to speech.
+    realtime_model: Option<String>,
 }
 
 impl Provider {
@@ -51,6 +55,12 @@ impl Provider {
     #[must_use]
     pub fn rates(&self, model: Option<&str>) -> Option<Rates> {
         self.prices.of(model.or(self.model.as_deref())).copied()
+    }
+
+    /// What a speech-to-speech model of this provider charges, as far as that is known.
+    #[must_use]
+    pub fn realtime_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.realtime_model.as_deref())).copied()
     }
 
     fn named(name: &str) -> Self {
@@ -79,6 +89,14 @@ impl Provider {
     /// A sentence when it has none.
     pub fn tts(self) -> Result<Arc<dyn Tts>, String> {
         self.tts.ok_or_else(|| format!("Provider {} does no text to speech in this version.", self.name))
+    }
+
+    /// Its speech to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn realtime(self) -> Result<Arc<dyn Realtime>, String> {
+        self.realtime.ok_or_else(|| format!("Provider {} does no speech to speech in this version.", self.name))
     }
 }
 
@@ -202,8 +220,16 @@ fn model(
 fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
     let stt = openai::stt::connect(connect)?;
     let tts = openai::speech::connect(connect, Deadlines::default())?;
+    let realtime = openai::speech_to_speech::connect(connect)?;
     let model = model("openai", connect, OPENAI_URL, openai::chat::USUAL_MODEL, openai::chat::connect)?;
-    Ok(Provider { stt: Some(stt), tts: Some(tts), ..model })
+    let realtime_model = connect.text("realtime_model")?.unwrap_or(openai::speech_to_speech::USUAL_MODEL).to_owned();
+    Ok(Provider {
+        stt: Some(stt),
+        tts: Some(tts),
+        realtime: Some(realtime),
+        realtime_model: Some(realtime_model),
+        ..model
+    })
 }
 
 fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {

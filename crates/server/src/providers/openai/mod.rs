@@ -3,6 +3,7 @@
 pub mod chat;
 mod realtime_stt;
 pub mod speech;
+pub mod speech_to_speech;
 pub mod stt;
 mod transcriptions;
 mod wire;

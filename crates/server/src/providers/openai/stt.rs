@@ -32,7 +32,7 @@ pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
 }
 
 /// With `/v1` when there is no path at all.
-fn versioned(base: String) -> String {
+pub(super) fn versioned(base: String) -> String {
     let has_path = base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
     if has_path { base } else { format!("{base}/v1") }
 }
