@@ -27,8 +27,8 @@ use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
-use crate::talk::realtime::Model;
 use crate::talk::pipeline::{KnownRates, LlmSettings, Pipeline, TtsSettings};
+use crate::talk::realtime::Model;
 use crate::talk::tools::Toolbox;
 use crate::vault::Vault;
 

@@ -90,8 +90,7 @@ pub async fn provider(provider: &Provider, deadline: Duration) -> Vec<Check> {
             Err(_) => None,
         }
     };
-    let (first, second, third, fourth) =
-        tokio::join!(language_model, speech_to_text, text_to_speech, speech_to_speech);
+    let (first, second, third, fourth) = tokio::join!(language_model, speech_to_text, text_to_speech, speech_to_speech);
     [first, second, third, fourth].into_iter().flatten().collect()
 }
 

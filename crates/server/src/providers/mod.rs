@@ -36,7 +36,7 @@ use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
 /// Why a provider could not do what was asked.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// It did not answer in time; `provider_timeout`.
     #[error("{provider} did not answer within {waited_ms} ms")]

@@ -12,7 +12,8 @@ use crate::conversation::End;
 use crate::conversation::mouth::Kind;
 
 /// Added to the instructions when the caller could not be passed on.
-const NOT_PASSED_ON: &str = "Putting the caller through to somebody else did not work. Tell them so in one short sentence.";
+const NOT_PASSED_ON: &str =
+    "Putting the caller through to somebody else did not work. Tell them so in one short sentence.";
 
 impl Realtime {
     /// The caller speaks over the agent, which falls silent at once; the provider has stopped the response by itself.
@@ -22,7 +23,8 @@ impl Realtime {
         self.owed = None;
         if let Some((id, _)) = self.pass_on.take() {
             self.tools.retain(|call| call.id != id);
-            self.effects.push(output(&id, "The caller spoke before they were passed on. Ask whether they still want to be."));
+            self.effects
+                .push(output(&id, "The caller spoke before they were passed on. Ask whether they still want to be."));
         }
         if let Some(closing) = self.closing.take_if(|closing| closing.reason == End::AgentHungUp) {
             self.rescued = true;

@@ -102,7 +102,14 @@ impl Realtime {
     #[must_use]
     pub fn new(agent: &AgentConfig, now: Timestamp) -> Self {
         let opening = Self::opening(agent);
-        let asked = opening.map(|direction| Wish { number: 1, kind: Kind::Greeting, direction, tries: 0, unwanted: false, asked_at: None });
+        let asked = opening.map(|direction| Wish {
+            number: 1,
+            kind: Kind::Greeting,
+            direction,
+            tries: 0,
+            unwanted: false,
+            asked_at: None,
+        });
         Self {
             agent: agent.clone(),
             timings: Timings::default(),

@@ -201,7 +201,8 @@ impl Realtime {
     /// What was heard to its end is written down, once nothing can be added to its words.
     pub(super) fn file_what_was_heard(&mut self) -> bool {
         let running = self.response.as_ref().map(|response| response.id.as_str());
-        let done = self.mouth.queue.front().is_some_and(|head| head.finished && Some(head.response.as_str()) != running);
+        let done =
+            self.mouth.queue.front().is_some_and(|head| head.finished && Some(head.response.as_str()) != running);
         let Some(utterance) = self.mouth.queue.pop_front_if(|_| done) else { return false };
         self.agent_fell_silent(utterance.kind, utterance.ended);
         if let Some(spoken) = utterance.spoken(false) {

@@ -48,7 +48,14 @@ pub(super) struct Response {
 impl Realtime {
     pub(super) fn want(&mut self, kind: Kind, direction: Direction) {
         self.last_wish += 1;
-        self.wishes.push_back(Wish { number: self.last_wish, kind, direction, tries: 0, unwanted: false, asked_at: None });
+        self.wishes.push_back(Wish {
+            number: self.last_wish,
+            kind,
+            direction,
+            tries: 0,
+            unwanted: false,
+            asked_at: None,
+        });
     }
 
     /// Whether the model speaks or is about to.

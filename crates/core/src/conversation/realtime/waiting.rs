@@ -21,7 +21,8 @@ const COVERS: u32 = 2;
 /// How long sound may take to go on in the middle of a sentence.
 const STUCK: Duration = Duration::from_secs(8);
 /// Added to the instructions when the caller says nothing.
-const STILL_THERE: &str = "The caller has said nothing for a while. Ask in one short sentence whether they are still there.";
+const STILL_THERE: &str =
+    "The caller has said nothing for a while. Ask in one short sentence whether they are still there.";
 
 /// The caller waits to hear something.
 pub(super) struct Owed {

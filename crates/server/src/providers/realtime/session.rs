@@ -65,7 +65,8 @@ impl RealtimeClient {
             Ok(line) => return Ok(line),
             Err(trouble) => trouble,
         };
-        let Some(pause) = trouble.again.map(|asked| asked.max(PAUSE)).filter(|pause| Instant::now() + *pause < deadline)
+        let Some(pause) =
+            trouble.again.map(|asked| asked.max(PAUSE)).filter(|pause| Instant::now() + *pause < deadline)
         else {
             return Err(trouble.error);
         };
@@ -144,17 +145,10 @@ impl Line {
 
     /// Until the session is dropped or lost.
     async fn serve(mut self, mut waiting: mpsc::Receiver<Told>, events: mpsc::Sender<RealtimeEvent>) {
-        match self.exchange(&mut waiting, &events).await {
-            Ok(()) => self.close().await,
-            Err(trouble) => {
-                // What is refused in mid-call worked before: that is a failure and no wrong setting.
-                let error = match trouble.error {
-                    ProviderError::Config { provider, words } => ProviderError::Failed { provider, words },
-                    error => error,
-                };
-                let _ = events.send(RealtimeEvent::Lost(error)).await;
-            }
+        if let Err(trouble) = self.exchange(&mut waiting, &events).await {
+            let _ = events.send(RealtimeEvent::Lost(trouble.error)).await;
         }
+        self.close().await;
     }
 
     async fn exchange(

@@ -180,8 +180,10 @@ mod tests {
 
     #[test]
     fn parameters_of_a_connection_change_parts_of_the_session() {
-        let mut session = json!({ "audio": { "input": { "turn_detection": { "type": "server_vad" }, "format": 1 } }, "tools": [] });
-        let changes = json!({ "audio": { "input": { "turn_detection": { "threshold": 0.7 }, "format": null } }, "speed": 1.1 });
+        let mut session =
+            json!({ "audio": { "input": { "turn_detection": { "type": "server_vad" }, "format": 1 } }, "tools": [] });
+        let changes =
+            json!({ "audio": { "input": { "turn_detection": { "threshold": 0.7 }, "format": null } }, "speed": 1.1 });
         merge(&mut session, changes.as_object().expect("an object"));
         let expected = json!({
             "audio": { "input": { "turn_detection": { "type": "server_vad", "threshold": 0.7 } } }, "tools": [], "speed": 1.1,

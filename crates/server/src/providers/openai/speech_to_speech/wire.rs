@@ -122,8 +122,7 @@ impl Wire {
             // What is not JSON is held against the schema, and the model told so.
             text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
         };
-        let call =
-            ToolCall { id: id.to_owned(), name: field(item, "name").to_owned(), arguments, signature: None };
+        let call = ToolCall { id: id.to_owned(), name: field(item, "name").to_owned(), arguments, signature: None };
         Some(Heard::Event(RealtimeEvent::ToolCall { response: response.to_owned(), call }))
     }
 
@@ -188,7 +187,9 @@ impl Protocol for Wire {
                 match direction {
                     Direction::Freely => {}
                     // Instructions of a response stand in place of the session's.
-                    Direction::Directed(text) => response["instructions"] = json!(format!("{}\n\n{text}", self.instructions)),
+                    Direction::Directed(text) => {
+                        response["instructions"] = json!(format!("{}\n\n{text}", self.instructions))
+                    }
                     Direction::Exactly(text) => {
                         response["instructions"] = json!(format!("{EXACTLY}\n\n{text}"));
                         response["tool_choice"] = json!("none");
@@ -267,7 +268,9 @@ fn items(message: &Message) -> Vec<Value> {
     match (message.role, &message.tool_call_id) {
         (Role::System, _) => Vec::new(),
         (Role::User, _) => vec![said("user", &message.text)],
-        (Role::Tool, Some(id)) => vec![json!({ "type": "function_call_output", "call_id": id, "output": message.text })],
+        (Role::Tool, Some(id)) => {
+            vec![json!({ "type": "function_call_output", "call_id": id, "output": message.text })]
+        }
         (Role::Tool, None) => Vec::new(),
         (Role::Assistant, _) => {
             let words = (!message.text.is_empty()).then(|| said("assistant", &message.text));

@@ -3,7 +3,8 @@ use switchhook_core::conversation::realtime::Direction;
 use super::*;
 
 fn wire() -> Wire {
-    let before = [Message::new(Role::System, "Book."), Message::new(Role::User, "Hi"), Message::new(Role::Assistant, "Yes?")];
+    let before =
+        [Message::new(Role::System, "Book."), Message::new(Role::User, "Hi"), Message::new(Role::Assistant, "Yes?")];
     Wire::new(json!({ "voice": "marin" }), "Book.".to_owned(), &before, Format::Mulaw)
 }
 
@@ -45,14 +46,20 @@ fn a_session_is_set_up_and_told_what_was_said_before_it() {
     let heard = read(&mut wire, updated);
     assert!(heard.contains(&Heard::Ready));
     let items: Vec<_> = answers(heard).iter().map(|answer| answer["item"]["content"][0].clone()).collect();
-    assert_eq!(items, [json!({ "type": "input_text", "text": "Hi" }), json!({ "type": "output_text", "text": "Yes?" })]);
+    assert_eq!(
+        items,
+        [json!({ "type": "input_text", "text": "Hi" }), json!({ "type": "output_text", "text": "Yes?" })]
+    );
 }
 
 #[test]
 fn a_server_that_uses_another_format_than_it_was_asked_for_is_refused() {
     let updated = json!({ "type": "session.updated", "session": { "audio": { "output": { "format": { "type": "audio/pcm" } } } } });
     let refused = wire().read(&updated.to_string()).err();
-    assert!(matches!(&refused, Some(Broken::Refused(words)) if words.contains("settings.realtime_format")), "{refused:?}");
+    assert!(
+        matches!(&refused, Some(Broken::Refused(words)) if words.contains("settings.realtime_format")),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -68,7 +75,10 @@ fn a_response_is_told_apart_from_those_that_the_provider_decides() {
 
     let mut silent = ready();
     ask(&mut silent, 1);
-    assert!(events(read(&mut silent, created("r1", Value::Null))) == started("r1", Some(1)), "a server without metadata");
+    assert!(
+        events(read(&mut silent, created("r1", Value::Null))) == started("r1", Some(1)),
+        "a server without metadata"
+    );
 }
 
 #[test]
@@ -80,8 +90,10 @@ fn errors_are_told_apart() {
     assert!(events(busy) == [RealtimeEvent::Busy { wish: 3 }]);
     ask(&mut wire, 4);
     let failed = events(read(&mut wire, error("invalid_value", json!("wish_4"))));
-    assert!(matches!(&failed[..], [RealtimeEvent::ResponseStarted { .. }, RealtimeEvent::ResponseDone { failed: Some(words), .. }]
-        if words == "No. (invalid_value)"));
+    assert!(
+        matches!(&failed[..], [RealtimeEvent::ResponseStarted { .. }, RealtimeEvent::ResponseDone { failed: Some(words), .. }]
+        if words == "No. (invalid_value)")
+    );
     for harmless in ["response_cancel_not_active", "item_truncate_invalid"] {
         assert!(read(&mut wire, error(harmless, Value::Null)).is_empty(), "{harmless}");
     }
@@ -96,8 +108,11 @@ fn errors_are_told_apart() {
 fn a_tool_call_is_told_once_however_often_it_comes() {
     let mut wire = ready();
     let item = json!({ "type": "function_call", "call_id": "c1", "name": "book", "arguments": "{\"day\":\"Friday\"}" });
-    let first = events(read(&mut wire, json!({ "type": "response.output_item.done", "response_id": "r1", "item": item })));
-    assert!(matches!(&first[..], [RealtimeEvent::ToolCall { call, .. }] if call.arguments == json!({ "day": "Friday" })));
+    let first =
+        events(read(&mut wire, json!({ "type": "response.output_item.done", "response_id": "r1", "item": item })));
+    assert!(
+        matches!(&first[..], [RealtimeEvent::ToolCall { call, .. }] if call.arguments == json!({ "day": "Friday" }))
+    );
     let usage = json!({
         "input_token_details": { "text_tokens": 10, "audio_tokens": 20, "cached_tokens_details": { "text_tokens": 4, "audio_tokens": 5 } },
         "output_token_details": { "text_tokens": 3, "audio_tokens": 6 },
@@ -113,9 +128,7 @@ fn a_tool_call_is_told_once_however_often_it_comes() {
 #[test]
 fn words_are_told_once_whether_they_come_in_pieces_or_as_a_whole() {
     let mut wire = ready();
-    let words = |kind: &str, item: &str, name: &str, text: &str| {
-        json!({ "type": format!("response.{kind}"), "response_id": "r", "item_id": item, name: text })
-    };
+    let words = |kind: &str, item: &str, name: &str, text: &str| json!({ "type": format!("response.{kind}"), "response_id": "r", "item_id": item, name: text });
     let mut told = String::new();
     for message in [
         words("output_audio_transcript.delta", "a", "delta", "Hel"),
