@@ -248,7 +248,7 @@ impl Setup {
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |stt| &stt.fallbacks)) {
             let provider = self.provider(conn, tenant, id, "local").await?;
-            let rates = provider.rates(model.as_deref());
+            let rates = provider.stt_rates(model.as_deref());
             let stt = provider.stt().map_err(SetupError::config)?;
             let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
             found.push(((stt, options), rates));
@@ -268,7 +268,7 @@ impl Setup {
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |llm| &llm.fallbacks)) {
             let provider = self.provider(conn, tenant, id, "scripted").await?;
-            let rates = provider.rates(model.as_deref());
+            let rates = provider.llm_rates(model.as_deref());
             let llm = provider.llm().map_err(SetupError::config)?;
             found.push(((llm, LlmSettings { model, temperature, max_tokens }), rates));
         }
@@ -288,7 +288,7 @@ impl Setup {
         let mut found = Vec::new();
         for (id, model, voice) in with_fallbacks(id, model, voice, choice.map_or(&[], |tts| &tts.fallbacks)) {
             let provider = self.provider(conn, tenant, id, "local").await?;
-            let rates = provider.rates(model.as_deref());
+            let rates = provider.tts_rates(model.as_deref());
             let tts = provider.tts().map_err(SetupError::config)?;
             found.push(((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }), rates));
         }

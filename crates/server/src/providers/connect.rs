@@ -103,6 +103,12 @@ impl<'a> Connect<'a> {
     }
 }
 
+/// A base address with `/` and `version` behind it where it has no path of its own.
+pub(crate) fn versioned(base: &str, version: &str) -> String {
+    let has_path = base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+    if has_path { base.to_owned() } else { format!("{base}/{version}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

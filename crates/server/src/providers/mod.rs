@@ -13,10 +13,12 @@ pub mod check;
 pub mod connect;
 pub mod deepgram;
 pub mod elevenlabs;
+mod extras;
 pub mod gemini;
 pub(crate) mod llm;
 pub mod local;
 pub mod openai;
+mod parameters;
 pub mod prices;
 pub mod realtime;
 mod refusal;
@@ -65,6 +67,11 @@ pub enum ProviderError {
 }
 
 impl ProviderError {
+    /// It did not answer within so long.
+    pub(crate) fn timeout(provider: &'static str, waited: std::time::Duration) -> Self {
+        Self::Timeout { provider, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
+    }
+
     /// The error code of a call that ends by this.
     #[must_use]
     pub fn code(&self) -> ErrorCode {

@@ -44,23 +44,72 @@ pub struct Provider {
     tts: Option<Arc<dyn Tts>>,
     realtime: Option<Arc<dyn Realtime>>,
     prices: PriceList,
-    /// The connection's model, or the provider's usual one.
-    model: Option<String>,
-    /// The same of speech to speech.
-    realtime_model: Option<String>,
+    usual: UsualModels,
+}
+
+/// The models that are used when an agent names none: the connection's, or the provider's.
+#[derive(Clone, Default)]
+struct UsualModels {
+    stt: Option<String>,
+    llm: Option<String>,
+    tts: Option<String>,
+    realtime: Option<String>,
+}
+
+impl UsualModels {
+    /// As the connection's settings say, else these; an empty name is one that is not known.
+    fn of(connect: &Connect<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
+        let model = |setting: &str, usual: &str| -> Result<Option<String>, String> {
+            let model = connect.text(setting)?.unwrap_or(usual);
+            Ok(Some(model.to_owned()).filter(|model| !model.is_empty()))
+        };
+        let (stt, llm, tts) = (model("stt_model", stt)?, model("model", llm)?, model("tts_model", tts)?);
+        Ok(Self { stt, llm, tts, realtime: None })
+    }
 }
 
 impl Provider {
-    /// What a model of this provider charges, as far as that is known.
+    /// What its speech to text charges with this model, as far as that is known.
     #[must_use]
-    pub fn rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.model.as_deref())).copied()
+    pub fn stt_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.usual.stt.as_deref())).copied()
+    }
+
+    /// What this language model of it charges, as far as that is known.
+    #[must_use]
+    pub fn llm_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.usual.llm.as_deref())).copied()
+    }
+
+    /// What its text to speech charges with this model, as far as that is known.
+    #[must_use]
+    pub fn tts_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.usual.tts.as_deref())).copied()
+    }
+
+    /// Only what `settings.kinds` says that the server does: not every one that speaks a provider's protocol does all of it.
+    fn offered(self, settings: &Map<String, Value>) -> Result<Self, String> {
+        let Some(kinds) = settings.get("kinds").filter(|kinds| !kinds.is_null()) else { return Ok(self) };
+        let kinds = kinds.as_array().filter(|kinds| {
+            !kinds.is_empty()
+                && kinds.iter().all(|kind| ["stt", "llm", "tts", "realtime"].iter().any(|known| kind == known))
+        });
+        let kinds =
+            kinds.ok_or("settings.kinds must be a list of what the connection is for: stt, llm, tts, realtime.")?;
+        let has = |kind: &str| kinds.iter().any(|known| known == kind);
+        Ok(Self {
+            stt: self.stt.filter(|_| has("stt")),
+            llm: self.llm.filter(|_| has("llm")),
+            tts: self.tts.filter(|_| has("tts")),
+            realtime: self.realtime.filter(|_| has("realtime")),
+            ..self
+        })
     }
 
     /// What a speech-to-speech model of this provider charges, as far as that is known.
     #[must_use]
     pub fn realtime_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.realtime_model.as_deref())).copied()
+        self.prices.of(model.or(self.usual.realtime.as_deref())).copied()
     }
 
     fn named(name: &str) -> Self {
@@ -72,7 +121,9 @@ impl Provider {
     /// # Errors
     /// A sentence when it has none.
     pub fn stt(self) -> Result<Arc<dyn Stt>, String> {
-        self.stt.ok_or_else(|| format!("Provider {} does no speech to text in this version.", self.name))
+        self.stt.ok_or_else(|| {
+            format!("Provider {} does no speech to text, or settings.kinds of its connection leaves it out.", self.name)
+        })
     }
 
     /// Its language model.
@@ -80,7 +131,9 @@ impl Provider {
     /// # Errors
     /// A sentence when it has none.
     pub fn llm(self) -> Result<Arc<dyn Llm>, String> {
-        self.llm.ok_or_else(|| format!("Provider {} has no language model in this version.", self.name))
+        self.llm.ok_or_else(|| {
+            format!("Provider {} has no language model, or settings.kinds of its connection leaves it out.", self.name)
+        })
     }
 
     /// Its text to speech.
@@ -88,7 +141,9 @@ impl Provider {
     /// # Errors
     /// A sentence when it has none.
     pub fn tts(self) -> Result<Arc<dyn Tts>, String> {
-        self.tts.ok_or_else(|| format!("Provider {} does no text to speech in this version.", self.name))
+        self.tts.ok_or_else(|| {
+            format!("Provider {} does no text to speech, or settings.kinds of its connection leaves it out.", self.name)
+        })
     }
 
     /// Its speech to speech.
@@ -96,7 +151,12 @@ impl Provider {
     /// # Errors
     /// A sentence when it has none.
     pub fn realtime(self) -> Result<Arc<dyn Realtime>, String> {
-        self.realtime.ok_or_else(|| format!("Provider {} does no speech to speech in this version.", self.name))
+        self.realtime.ok_or_else(|| {
+            format!(
+                "Provider {} does no speech to speech, or settings.kinds of its connection leaves it out.",
+                self.name
+            )
+        })
     }
 }
 
@@ -187,8 +247,7 @@ impl Registry {
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         let prices = self.prices.of(&row.provider).with(&row.settings)?;
-        let model = text(&row.settings, "model").map(str::to_owned).or(provider.model.clone());
-        let provider = Provider { prices, model, ..provider };
+        let provider = Provider { prices, ..provider }.offered(&row.settings)?;
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
         Ok(provider)
     }
@@ -205,61 +264,77 @@ impl Registry {
     }
 }
 
-/// A provider whose language model `connect` makes.
-fn model(
-    name: &str,
-    connect: &Connect<'_>,
-    usual_url: &str,
-    usual_model: &str,
-    llm: impl Fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>,
-) -> Result<Provider, String> {
-    let llm = llm(connect.http.clone(), &connect.base_url(usual_url)?, connect.key.clone(), connect.settings)?;
-    Ok(Provider { llm: Some(llm), model: Some(usual_model.to_owned()), ..Provider::named(name) })
+/// How a language model is made: the client, where it is, its key, and the connection's settings.
+type MakeModel = fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>;
+
+/// The language model of a connection.
+fn model(connect: &Connect<'_>, usual_url: &str, make: MakeModel) -> Result<Option<Arc<dyn Llm>>, String> {
+    make(connect.http.clone(), &connect.base_url(usual_url)?, connect.key.clone(), connect.settings).map(Some)
 }
 
 fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
-    let stt = openai::stt::connect(connect)?;
-    let tts = openai::speech::connect(connect, Deadlines::default())?;
-    let realtime = openai::speech_to_speech::connect(connect)?;
-    let model = model("openai", connect, OPENAI_URL, openai::chat::USUAL_MODEL, openai::chat::connect)?;
-    let realtime_model = connect.text("realtime_model")?.unwrap_or(openai::speech_to_speech::USUAL_MODEL).to_owned();
+    let (stt, llm, tts) = (openai::stt::usual_model(connect)?, openai::chat::USUAL_MODEL, openai::speech::USUAL_MODEL);
+    let realtime = connect.text("realtime_model")?.unwrap_or(openai::speech_to_speech::USUAL_MODEL);
     Ok(Provider {
-        stt: Some(stt),
-        tts: Some(tts),
-        realtime: Some(realtime),
-        realtime_model: Some(realtime_model),
-        ..model
+        stt: Some(openai::stt::connect(connect)?),
+        llm: model(connect, OPENAI_URL, openai::chat::connect)?,
+        tts: Some(openai::speech::connect(connect, Deadlines::default())?),
+        realtime: Some(openai::speech_to_speech::connect(connect)?),
+        usual: UsualModels { realtime: Some(realtime.to_owned()), ..UsualModels::of(connect, stt, llm, tts)? },
+        ..Provider::named("openai")
     })
 }
 
 fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
-    model("anthropic", connect, ANTHROPIC_URL, anthropic::USUAL_MODEL, anthropic::connect)
+    Ok(Provider {
+        llm: model(connect, ANTHROPIC_URL, anthropic::connect)?,
+        usual: UsualModels::of(connect, "", anthropic::USUAL_MODEL, "")?,
+        ..Provider::named("anthropic")
+    })
 }
 
 fn gemini(connect: &Connect<'_>) -> Result<Provider, String> {
-    model("gemini", connect, GEMINI_URL, gemini::USUAL_MODEL, gemini::connect)
+    Ok(Provider {
+        llm: model(connect, GEMINI_URL, gemini::connect)?,
+        usual: UsualModels::of(connect, "", gemini::USUAL_MODEL, "")?,
+        ..Provider::named("gemini")
+    })
 }
 
 fn assemblyai(connect: &Connect<'_>) -> Result<Provider, String> {
-    Ok(Provider { stt: Some(assemblyai::stt::connect(connect)?), ..Provider::named("assemblyai") })
+    Ok(Provider {
+        stt: Some(assemblyai::stt::connect(connect)?),
+        // Which one it is depends on the agent's language; they have one price.
+        usual: UsualModels::of(connect, assemblyai::stt::ENGLISH, "", "")?,
+        ..Provider::named("assemblyai")
+    })
 }
 
 fn cartesia(connect: &Connect<'_>) -> Result<Provider, String> {
-    let stt = cartesia::stt::connect(connect)?;
-    let tts = cartesia::tts::connect(connect, Deadlines::default())?;
-    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("cartesia") })
+    Ok(Provider {
+        stt: Some(cartesia::stt::connect(connect)?),
+        tts: Some(cartesia::tts::connect(connect, Deadlines::default())?),
+        usual: UsualModels::of(connect, "", "", cartesia::tts::USUAL_MODEL)?,
+        ..Provider::named("cartesia")
+    })
 }
 
 fn deepgram(connect: &Connect<'_>) -> Result<Provider, String> {
-    let stt = deepgram::stt::connect(connect)?;
-    let tts = deepgram::tts::connect(connect, Deadlines::default())?;
-    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("deepgram") })
+    Ok(Provider {
+        stt: Some(deepgram::stt::connect(connect)?),
+        tts: Some(deepgram::tts::connect(connect, Deadlines::default())?),
+        usual: UsualModels::of(connect, deepgram::stt::USUAL_MODEL, "", deepgram::tts::USUAL_VOICE)?,
+        ..Provider::named("deepgram")
+    })
 }
 
 fn elevenlabs(connect: &Connect<'_>) -> Result<Provider, String> {
-    let stt = elevenlabs::stt::connect(connect)?;
-    let tts = elevenlabs::tts::connect(connect, Deadlines::default())?;
-    Ok(Provider { stt: Some(stt), tts: Some(tts), ..Provider::named("elevenlabs") })
+    Ok(Provider {
+        stt: Some(elevenlabs::stt::connect(connect)?),
+        tts: Some(elevenlabs::tts::connect(connect, Deadlines::default())?),
+        usual: UsualModels::of(connect, elevenlabs::stt::USUAL_MODEL, "", elevenlabs::tts::USUAL_MODEL)?,
+        ..Provider::named("elevenlabs")
+    })
 }
 
 fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {
@@ -272,10 +347,60 @@ fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {
     })
 }
 
-fn text<'a>(settings: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    settings.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
-}
-
 fn key(credentials: &Private<Credentials>) -> Option<Private<String>> {
     credentials.reveal().get("api_key").cloned().map(Private::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a connection with these settings charges for hearing a minute, reading and speaking.
+    fn rates(make: fn(&Connect<'_>) -> Result<Provider, String>, name: &str, settings: Value) -> [Option<f64>; 3] {
+        crate::lifecycle::install_tls();
+        let addresses = AddressPolicy::default();
+        let connect = Connect {
+            http: &Client::new(),
+            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            addresses: &addresses,
+            settings: settings.as_object().expect("an object"),
+            key: None,
+        };
+        let prices = Prices::load(None).expect("a table").of(name);
+        let provider = Provider { prices, ..make(&connect).expect("good settings") };
+        [
+            provider.stt_rates(None).and_then(|rates| rates.stt_minute),
+            provider.llm_rates(None).and_then(|rates| rates.llm_input_million),
+            provider.tts_rates(None).and_then(|rates| rates.tts_characters_million),
+        ]
+    }
+
+    #[test]
+    fn hearing_thinking_and_speaking_have_each_the_price_of_their_own_model() {
+        assert_eq!(rates(openai, "openai", json!({})), [Some(0.0045), Some(0.15), None]);
+        let others = json!({ "stt_api": "realtime", "model": "gpt-4.1-mini", "tts_model": "tts-1" });
+        assert_eq!(rates(openai, "openai", others), [Some(0.017), Some(0.4), Some(15.0)]);
+        assert_eq!(rates(deepgram, "deepgram", json!({})), [Some(0.0048), None, Some(30.0)]);
+        assert_eq!(rates(elevenlabs, "elevenlabs", json!({ "tts_model": "eleven_multilingual_v2" }))[2], Some(100.0));
+    }
+
+    #[test]
+    fn a_connection_is_for_what_its_settings_say() {
+        let provider = || scripted(&Map::new()).expect("a provider");
+        let offered = |kinds: Value| provider().offered(json!({ "kinds": kinds }).as_object().expect("an object"));
+        let does = |kinds: Value| {
+            let provider = offered(kinds).unwrap_or_else(|words| panic!("{words}"));
+            [provider.stt.is_some(), provider.llm.is_some(), provider.tts.is_some()]
+        };
+        assert_eq!(does(Value::Null), [true; 3]);
+        assert_eq!(does(json!(["llm"])), [false, true, false]);
+        assert_eq!(does(json!(["stt", "tts"])), [true, false, true]);
+        let refused = offered(json!(["llm"])).and_then(Provider::stt).err().expect("it does not hear");
+        assert!(refused.contains("settings.kinds"), "{refused}");
+        for wrong in [json!([]), json!("llm"), json!(["llm", "fax"])] {
+            assert!(offered(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
 }

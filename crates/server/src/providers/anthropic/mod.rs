@@ -83,7 +83,7 @@ impl Dialect for Messages {
         }
         let post = server.post(&self.url, body).header("anthropic-version", VERSION);
         match server.key() {
-            Some(key) => post.header("x-api-key", key),
+            Some(key) => post.header("x-api-key", key.reveal()),
             None => post,
         }
     }

@@ -19,7 +19,7 @@ use crate::providers::{Stt, SttOptions};
 const PROVIDER: &str = "assemblyai";
 const URL: &str = "https://streaming.assemblyai.com";
 /// When neither the agent nor the connection names a model.
-const ENGLISH: &str = "universal-streaming-english";
+pub(crate) const ENGLISH: &str = "universal-streaming-english";
 const OTHER: &str = "universal-streaming-multilingual";
 /// A message must hold 50 to 1000 ms.
 const DEFAULTS: Defaults = Defaults { encodings: &[Encoding::Mulaw, Encoding::Linear16], chunk: 3, patience_ms: 1_500 };
@@ -82,12 +82,13 @@ impl Dialect for AssemblyAi {
             let value = HeaderValue::try_from(key.reveal());
             headers.insert(AUTHORIZATION, value.map_err(|_| "credentials.api_key is not text of a key.")?);
         }
-        let url = ws::below(&self.base, "/v3/ws", &self.tuning.with_parameters(self.query(options)));
+        let url = ws::below(&self.base, "/v3/ws", &self.tuning.parameters.in_query(self.query(options)));
         Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn Protocol> {
-        let formatted = self.tuning.parameter("format_turns").is_some_and(|value| *value == true || *value == "true");
+        let formatted =
+            self.tuning.parameters.get("format_turns").is_some_and(|value| *value == true || *value == "true");
         Box::new(Turns { finalize: self.finalize(), formatted, forced: false, over: None })
     }
 

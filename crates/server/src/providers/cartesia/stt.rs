@@ -84,7 +84,7 @@ impl Dialect for Cartesia {
             headers.insert("x-api-key", value.map_err(|_| "credentials.api_key is not text of a key.")?);
         }
         let path = if self.manual() { "/stt/websocket" } else { "/stt/turns/websocket" };
-        let url = ws::below(&self.base, path, &self.tuning.with_parameters(self.query(options)));
+        let url = ws::below(&self.base, path, &self.tuning.parameters.in_query(self.query(options)));
         Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
     }
 

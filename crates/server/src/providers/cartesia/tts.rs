@@ -14,8 +14,8 @@ use url::Url;
 
 use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
+use crate::providers::parameters::Parameters;
 use crate::providers::refusal::Trouble;
-use crate::providers::voice::parameters::Parameters;
 use crate::providers::voice::pool::Pool;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
 use crate::providers::voice::words::Times;
@@ -27,7 +27,7 @@ const URL: &str = "https://api.cartesia.ai";
 const VERSION: &str = "2026-03-01";
 /// When neither the agent nor the connection names one. The voice is one that Cartesia's own examples speak with.
 const VOICE: &str = "6ccbfb76-1fc6-48f7-b71d-91ac6298247b";
-const MODEL: &str = "sonic-3";
+pub(crate) const USUAL_MODEL: &str = "sonic-3";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.6, 1.5);
 
@@ -47,8 +47,8 @@ pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tt
     let wire = CartesiaTts {
         base: connect.base_url(URL)?,
         key: connect.key.clone(),
-        defaults: Defaults::read(connect, VOICE, MODEL)?,
-        parameters: Parameters::read(connect)?,
+        defaults: Defaults::read(connect, VOICE, USUAL_MODEL)?,
+        parameters: Parameters::of_voices(connect)?,
     };
     Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
 }

@@ -17,7 +17,7 @@ use crate::providers::{Stt, SttOptions};
 pub(super) const PROVIDER: &str = "deepgram";
 const URL: &str = "https://api.deepgram.com";
 /// When neither the agent nor the connection names a model.
-const DEFAULT_MODEL: &str = "nova-3";
+pub(crate) const USUAL_MODEL: &str = "nova-3";
 /// 80 ms in a message, as Flux wants it.
 const DEFAULTS: Defaults =
     Defaults { encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16], chunk: 4, patience_ms: 1_500 };
@@ -45,7 +45,7 @@ struct Deepgram {
 
 impl Deepgram {
     fn model(&self, options: &SttOptions) -> String {
-        self.tuning.model(options, DEFAULT_MODEL)
+        self.tuning.model(options, USUAL_MODEL)
     }
 }
 
@@ -66,7 +66,7 @@ impl Dialect for Deepgram {
             let value = HeaderValue::try_from(format!("Token {}", key.reveal()));
             headers.insert(AUTHORIZATION, value.map_err(|_| "credentials.api_key is not text of a key.")?);
         }
-        let url = ws::below(&self.base, path, &self.tuning.with_parameters(query));
+        let url = ws::below(&self.base, path, &self.tuning.parameters.in_query(query));
         Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
     }
 

@@ -12,10 +12,10 @@ use url::Url;
 
 use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
+use crate::providers::parameters::Parameters;
+use crate::providers::refusal::Trouble;
 use crate::providers::voice::Deadlines;
-use crate::providers::voice::parameters::Parameters;
 use crate::providers::voice::pool::Pool;
-use crate::providers::voice::refusal::said;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
 use crate::providers::voice::words::Times;
 use crate::providers::{ProviderError, Tts, TtsRequest};
@@ -23,7 +23,7 @@ use crate::providers::{ProviderError, Tts, TtsRequest};
 const PROVIDER: &str = "deepgram";
 const URL: &str = "https://api.deepgram.com";
 /// When neither the agent nor the connection names one.
-const VOICE: &str = "aura-2-thalia-en";
+pub(crate) const USUAL_VOICE: &str = "aura-2-thalia-en";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.7, 1.5);
 /// Characters of a `Speak`; longer ones are refused.
@@ -44,12 +44,12 @@ struct DeepgramTts {
 /// # Errors
 /// A sentence when a setting is of no use.
 pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
-    let voice = connect.text("tts_voice")?.or(connect.text("tts_model")?).unwrap_or(VOICE).to_owned();
+    let voice = connect.text("tts_voice")?.or(connect.text("tts_model")?).unwrap_or(USUAL_VOICE).to_owned();
     let wire = DeepgramTts {
         base: connect.base_url(URL)?,
         key: connect.key.clone(),
         voice,
-        parameters: Parameters::read(connect)?,
+        parameters: Parameters::of_voices(connect)?,
     };
     Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
 }
@@ -103,7 +103,7 @@ impl Wire for DeepgramTts {
                 match message.get("type").and_then(Value::as_str) {
                     Some("Flushed") => What::Done,
                     Some("Cleared") => What::Stopped,
-                    Some("Error") => What::Refused(said(PROVIDER, &message, self.key())),
+                    Some("Error") => What::Refused(Trouble::said(PROVIDER, &message, self.key())),
                     Some("Warning") => {
                         // Its words may quote what was to be spoken.
                         let code = message.get("code").or_else(|| message.get("warn_code")).and_then(Value::as_str);

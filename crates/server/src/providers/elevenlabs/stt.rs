@@ -20,7 +20,7 @@ use crate::providers::{Stt, SttOptions};
 const PROVIDER: &str = "elevenlabs";
 const URL: &str = "https://api.elevenlabs.io";
 /// When neither the agent nor the connection names a model.
-const DEFAULT_MODEL: &str = "scribe_v2_realtime";
+pub(crate) const USUAL_MODEL: &str = "scribe_v2_realtime";
 const DEFAULTS: Defaults = Defaults { encodings: &[Encoding::Mulaw, Encoding::Linear16], chunk: 5, patience_ms: 1_500 };
 /// While no sound comes.
 const SILENCE_AFTER: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ impl ElevenLabs {
             _ => format!("pcm_{}", self.tuning.sample_rate),
         };
         let mut query = vec![
-            ("model_id", self.tuning.model(options, DEFAULT_MODEL)),
+            ("model_id", self.tuning.model(options, USUAL_MODEL)),
             ("audio_format", format),
             ("commit_strategy", "manual".to_owned()),
         ];
@@ -69,13 +69,13 @@ impl Dialect for ElevenLabs {
             let value = HeaderValue::try_from(key.reveal());
             headers.insert("xi-api-key", value.map_err(|_| "credentials.api_key is not text of a key.")?);
         }
-        let query = self.tuning.with_parameters(self.query(options));
+        let query = self.tuning.parameters.in_query(self.query(options));
         let url = ws::below(&self.base, "/v1/speech-to-text/realtime", &query);
         Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn Protocol> {
-        let is = |name| self.tuning.parameter(name).is_some_and(|value| *value == true || *value == "true");
+        let is = |name| self.tuning.parameters.get(name).is_some_and(|value| *value == true || *value == "true");
         let timestamps = is("include_timestamps") || is("include_language_detection");
         Box::new(Scribe { rate: self.tuning.sample_rate, timestamps, ready: false })
     }

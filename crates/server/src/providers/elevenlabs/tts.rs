@@ -15,9 +15,9 @@ use url::Url;
 
 use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
-use crate::providers::voice::parameters::Parameters;
+use crate::providers::parameters::Parameters;
+use crate::providers::refusal::Trouble;
 use crate::providers::voice::pool::Pool;
-use crate::providers::voice::refusal::said;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
 use crate::providers::voice::words::{Character, Times};
 use crate::providers::voice::{Deadlines, Defaults, primary_language};
@@ -27,7 +27,7 @@ const PROVIDER: &str = "elevenlabs";
 const URL: &str = "https://api.elevenlabs.io";
 /// When neither the agent nor the connection names one. The voice is the one of ElevenLabs' own first example.
 const VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
-const MODEL: &str = "eleven_flash_v2_5";
+pub(crate) const USUAL_MODEL: &str = "eleven_flash_v2_5";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.7, 1.2);
 /// The longest that may be asked for, in seconds; without it a silent socket is closed after 20.
@@ -49,8 +49,8 @@ pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tt
     let wire = ElevenLabsTts {
         base: connect.base_url(URL)?,
         key: connect.key.clone(),
-        defaults: Defaults::read(connect, VOICE, MODEL)?,
-        parameters: Parameters::read(connect)?,
+        defaults: Defaults::read(connect, VOICE, USUAL_MODEL)?,
+        parameters: Parameters::of_voices(connect)?,
     };
     Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
 }
@@ -87,8 +87,8 @@ impl Wire for ElevenLabsTts {
             query.push(("language_code", primary_language(&request.language).to_owned()));
         }
         let path = format!("/v1/text-to-speech/{voice}/multi-stream-input");
-        below(&self.base, &path, &self.parameters.in_query(query))
-            .map_err(|error| config(format!("settings.base_url {error}")))
+        let (plain, _) = self.parameters.apart();
+        below(&self.base, &path, &plain.in_query(query)).map_err(|error| config(format!("settings.base_url {error}")))
     }
 
     fn headers(&self) -> HeaderMap {
@@ -96,7 +96,8 @@ impl Wire for ElevenLabsTts {
     }
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {
-        let mut opening = self.parameters.structures().in_body(json!({ "text": " ", "context_id": context }));
+        let (_, structures) = self.parameters.apart();
+        let mut opening = structures.in_body(json!({ "text": " ", "context_id": context }));
         if (request.speed - 1.0).abs() > f32::EPSILON {
             opening["voice_settings"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
         }
@@ -124,7 +125,7 @@ impl Wire for ElevenLabsTts {
         let context = either("contextId", "context_id").and_then(Value::as_str).map(str::to_owned);
         let mut heard = Vec::new();
         if message.get("error").is_some_and(|error| !error.is_null()) {
-            heard.push(What::Refused(said(PROVIDER, &message, self.key())));
+            heard.push(What::Refused(Trouble::said(PROVIDER, &message, self.key())));
         }
         if let Some(data) = message.get("audio").and_then(Value::as_str) {
             let sound = STANDARD.decode(data).map_err(|_| "it sent sound that is not base64")?;

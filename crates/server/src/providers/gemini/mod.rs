@@ -86,7 +86,7 @@ impl Dialect for Contents {
         // A key in the address would be written into logs on the way.
         let post = server.post(self.url(model).as_str(), body);
         match server.key() {
-            Some(key) => post.header("x-goog-api-key", key),
+            Some(key) => post.header("x-goog-api-key", key.reveal()),
             None => post,
         }
     }

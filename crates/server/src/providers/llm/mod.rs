@@ -33,8 +33,6 @@ const WHOLE: Duration = Duration::from_secs(60);
 const TRIES: usize = 3;
 /// The least pause before the second and the third.
 const PAUSES: [Duration; TRIES - 1] = [Duration::from_millis(100), Duration::from_millis(600)];
-/// The longest pause a server may ask for; whoever asks for more is given up.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How much of an answer's stream is read: many times what a caller would listen to.
 const STREAM_BYTES: usize = 1024 * 1024;
 /// Half an hour of speech: no caller listens to more.
@@ -110,7 +108,7 @@ impl<D: Dialect> Models<D> {
                 Err(refusal) => refusal,
             };
             match refusal.remedy {
-                Remedy::Again { after } if after <= LONGEST_PAUSE => tokio::time::sleep(after.max(pause)).await,
+                Remedy::Again { after } => tokio::time::sleep(after.max(pause)).await,
                 Remedy::Shorter if !shortened => {
                     shortened = true;
                     shorten(&mut request.messages);

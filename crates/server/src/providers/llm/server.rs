@@ -2,26 +2,16 @@
 
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 
 use super::Refusal;
 use crate::providers::LlmRequest;
+use crate::providers::connect::versioned;
+use crate::providers::extras::{Extras, object};
 pub(super) use crate::providers::registry::CONNECT;
 
-/// What decides where a request goes, whose it is and how it is read is not for settings to say.
-const OWN_HEADERS: [&str; 8] = [
-    "authorization",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "transfer-encoding",
-    "x-api-key",
-    "x-goog-api-key",
-];
-/// The same for fields of requests.
+/// What is asked is not for settings to say.
 const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "system", "systemInstruction", "tools"];
 
 /// Until the headers of an answer.
@@ -65,8 +55,7 @@ pub(crate) struct Server {
     base: String,
     key: Option<Private<String>>,
     model: Option<String>,
-    headers: HeaderMap,
-    query: Vec<(String, String)>,
+    extras: Extras,
     fields: Map<String, Value>,
     patience: Patience,
 }
@@ -93,8 +82,7 @@ impl Server {
             base: base_url.trim_end_matches('/').to_owned(),
             key,
             model: model.map(str::to_owned),
-            headers: headers(&texts(settings, "headers")?)?,
-            query: texts(settings, "query")?,
+            extras: Extras::read(settings)?,
             fields,
             patience: Patience::read(settings)?,
         })
@@ -102,8 +90,7 @@ impl Server {
 
     /// The base address, with `/` and `version` behind it where it has no path of its own.
     pub(crate) fn versioned(&self, version: &str) -> String {
-        let has_path = self.base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
-        if has_path { self.base.clone() } else { format!("{}/{version}", self.base) }
+        versioned(&self.base, version)
     }
 
     /// The agent's model, the connection's, or the provider's usual one.
@@ -116,22 +103,14 @@ impl Server {
     }
 
     /// The secret, if the connection has one.
-    pub(crate) fn key(&self) -> Option<&str> {
-        self.key.as_ref().map(|key| key.reveal().as_str())
+    pub(crate) fn key(&self) -> Option<&Private<String>> {
+        self.key.as_ref()
     }
 
     /// A request to `url`, changed as the settings say.
     pub(crate) fn post(&self, url: &str, mut body: Value) -> reqwest::RequestBuilder {
         merge(&mut body, &self.fields);
-        let request = match reqwest::Url::parse(url) {
-            Ok(mut url) if !self.query.is_empty() => {
-                url.query_pairs_mut().extend_pairs(&self.query);
-                self.http.post(url)
-            }
-            // What is wrong with an address is told when it is sent to.
-            _ => self.http.post(url),
-        };
-        request.headers(self.headers.clone()).json(&body)
+        self.extras.post(&self.http, url).json(&body)
     }
 
     /// Sends a request; the answer's status is a success.
@@ -139,45 +118,6 @@ impl Server {
         let response = request.send().await.map_err(Refusal::broken)?;
         if response.status().is_success() { Ok(response) } else { Err(Refusal::read(response).await) }
     }
-
-    pub(super) fn without_key(&self, words: String) -> String {
-        match self.key() {
-            Some(key) if !key.is_empty() => words.replace(key, "••••"),
-            _ => words,
-        }
-    }
-}
-
-fn object<'s>(settings: &'s Map<String, Value>, name: &str) -> Result<Option<&'s Map<String, Value>>, String> {
-    match settings.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(fields)) => Ok(Some(fields)),
-        Some(_) => Err(format!("settings.{name} must be an object.")),
-    }
-}
-
-/// An object of texts.
-fn texts(settings: &Map<String, Value>, name: &str) -> Result<Vec<(String, String)>, String> {
-    let fields = object(settings, name)?.into_iter().flatten();
-    fields
-        .map(|(key, value)| match value {
-            Value::String(text) => Ok((key.clone(), text.clone())),
-            _ => Err(format!("settings.{name}.{key} must be a string.")),
-        })
-        .collect()
-}
-
-fn headers(texts: &[(String, String)]) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in texts {
-        if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-            return Err(format!("settings.headers must not contain {name}; secrets belong into credentials.api_key."));
-        }
-        let parsed = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
-        let (name, value) = parsed.ok_or_else(|| format!("settings.headers.{name} is no HTTP header."))?;
-        headers.insert(name, value);
-    }
-    Ok(headers)
 }
 
 /// JSON Merge Patch (RFC 7396).

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use switchhook_core::private::Private;
 
+use super::server::{key_header, signed};
 use super::wire::{self, ChatAnswer};
 use crate::providers::llm::{Dialect, MAX_TOKENS, Models, Server};
 use crate::providers::{Llm, LlmRequest};
@@ -43,13 +44,7 @@ pub fn connect(
         Some("max_completion_tokens") => "max_completion_tokens",
         Some(_) => return Err("settings.max_tokens_field must be max_tokens or max_completion_tokens.".to_owned()),
     };
-    let key_header = match settings.get("key_header").and_then(Value::as_str) {
-        None => None,
-        Some(name) => {
-            let name = name.parse().map_err(|_| "settings.key_header is no name of an HTTP header.".to_owned())?;
-            Some(name)
-        }
-    };
+    let key_header = key_header(settings)?;
     let url = format!("{}/chat/completions", server.versioned("v1"));
     Ok(Arc::new(Models::new(Chat { url, limit, key_header }, server)))
 }
@@ -83,10 +78,6 @@ impl Dialect for Chat {
             body["tools"] = request.tools.iter().map(|tool| json!({ "type": "function", "function": tool })).collect();
         }
         let post = server.post(&self.url, body);
-        match (server.key(), &self.key_header) {
-            (None, _) => post,
-            (Some(key), None) => post.bearer_auth(key),
-            (Some(key), Some(header)) => post.header(header, key),
-        }
+        signed(post, server.key(), self.key_header.as_ref())
     }
 }

@@ -5,12 +5,11 @@ use std::collections::{HashMap, VecDeque};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
-use switchhook_core::private::Private;
 
+use super::server::SpeechServer;
 use super::stt::PROVIDER;
-use crate::outbound::ws::{self, Message};
+use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::connect::Connect;
 use crate::providers::streaming::{
@@ -18,19 +17,18 @@ use crate::providers::streaming::{
 };
 
 /// When neither the agent nor the connection names a model.
-const DEFAULT_MODEL: &str = "gpt-live-transcribe";
+pub(super) const USUAL_MODEL: &str = "gpt-live-transcribe";
 const DEFAULTS: Defaults =
     Defaults { encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16], chunk: 5, patience_ms: 3_000 };
 
 pub(super) struct Realtime {
-    base: String,
-    key: Option<Private<String>>,
+    server: SpeechServer,
     tuning: Tuning,
 }
 
 impl Realtime {
-    pub(super) fn new(connect: &Connect<'_>, base: String) -> Result<Self, String> {
-        Ok(Self { base, key: connect.key.clone(), tuning: Tuning::read(connect, &DEFAULTS)? })
+    pub(super) fn new(connect: &Connect<'_>, server: SpeechServer) -> Result<Self, String> {
+        Ok(Self { server, tuning: Tuning::read(connect, &DEFAULTS)? })
     }
 
     /// What is transcribed and how; `stt_parameters` are part of `transcription`.
@@ -40,7 +38,7 @@ impl Realtime {
             Encoding::Alaw => json!({ "type": "audio/pcma" }),
             Encoding::Linear16 => json!({ "type": "audio/pcm", "rate": self.tuning.sample_rate }),
         };
-        let mut transcription = json!({ "model": self.tuning.model(options, DEFAULT_MODEL) });
+        let mut transcription = json!({ "model": self.tuning.model(options, USUAL_MODEL) });
         let language = self.tuning.short_language(options);
         if !language.is_empty() {
             transcription["language"] = json!(language);
@@ -49,7 +47,7 @@ impl Realtime {
             transcription["keywords"] = json!(options.keyterms);
         }
         let input = json!({
-            "format": format, "transcription": self.tuning.merged(transcription), "turn_detection": null,
+            "format": format, "transcription": self.tuning.parameters.in_body(transcription), "turn_detection": null,
         });
         json!({ "type": "session.update", "session": { "type": "transcription", "audio": { "input": input } } })
     }
@@ -57,13 +55,7 @@ impl Realtime {
 
 impl Dialect for Realtime {
     fn target(&self, _: &SttOptions) -> Result<Target, String> {
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &self.key {
-            let value = HeaderValue::try_from(format!("Bearer {}", key.reveal()));
-            headers.insert(AUTHORIZATION, value.map_err(|_| "credentials.api_key is not text of a key.")?);
-        }
-        let url = ws::below(&self.base, "/realtime", &[("intent", "transcription".to_owned())]);
-        Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
+        self.server.websocket("/realtime", &[("intent", "transcription".to_owned())])
     }
 
     fn protocol(&self, options: &SttOptions) -> Box<dyn Protocol> {

@@ -11,17 +11,15 @@ use async_trait::async_trait;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
-use switchhook_core::private::Private;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::OPENAI_URL;
+use super::server::SpeechServer;
 use crate::outbound::ws::OpenError;
 use crate::outbound::{SendError, explain};
 use crate::providers::connect::Connect;
+use crate::providers::parameters::Parameters;
 use crate::providers::refusal::Trouble;
-use crate::providers::voice::parameters::Parameters;
-use crate::providers::voice::refusal::{nonsense, said};
 use crate::providers::voice::sound::Decoder;
 use crate::providers::voice::{Attempts, Deadlines, Defaults, Line, cost, is_speakable};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
@@ -29,7 +27,7 @@ use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 const PROVIDER: &str = "openai";
 /// When neither the agent nor the connection names one.
 const VOICE: &str = "alloy";
-const MODEL: &str = "gpt-4o-mini-tts";
+pub(crate) const USUAL_MODEL: &str = "gpt-4o-mini-tts";
 /// Samples a second of OpenAI's PCM.
 const RATE: u32 = 24_000;
 /// Speaking rates that are taken.
@@ -38,9 +36,7 @@ const SPEEDS: (f32, f32) = (0.25, 4.0);
 const REFUSAL: usize = 16 * 1024;
 
 struct OpenAiSpeech {
-    http: reqwest::Client,
-    endpoint: String,
-    key: Option<Private<String>>,
+    server: SpeechServer,
     defaults: Defaults,
     parameters: Parameters,
     format: &'static str,
@@ -54,18 +50,13 @@ struct OpenAiSpeech {
 /// # Errors
 /// A sentence when a setting is of no use.
 pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
-    let base = connect.base_url(OPENAI_URL)?;
-    let has_path = base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
-    let version = if has_path { "" } else { "/v1" };
     let format = connect.choice("tts_format", &[("pcm", "pcm"), ("wav", "wav")])?.unwrap_or("pcm");
     let rate = connect.integer("tts_sample_rate", 8_000..=192_000)?.unwrap_or(RATE);
     Decoder::new(rate).map_err(|error| format!("settings.tts_sample_rate: {error}."))?;
     Ok(Arc::new(OpenAiSpeech {
-        http: connect.http.clone(),
-        endpoint: format!("{base}{version}/audio/speech"),
-        key: connect.key.clone(),
-        defaults: Defaults::read(connect, VOICE, MODEL)?,
-        parameters: Parameters::read(connect)?,
+        server: SpeechServer::read(connect)?,
+        defaults: Defaults::read(connect, VOICE, USUAL_MODEL)?,
+        parameters: Parameters::of_voices(connect)?,
         format,
         rate,
         deadlines,
@@ -103,20 +94,17 @@ impl OpenAiSpeech {
                 return Ok(());
             }
             if line.is_endless() {
-                return Err(nonsense(PROVIDER, "its speech does not end"));
+                return Err(Trouble::nonsense(PROVIDER, "its speech does not end"));
             }
             wait = self.deadlines.gap;
             deadline = Instant::now() + wait;
         }
         let _ = line.give(decoder.finish(), Vec::new()).await;
-        if line.has_sound() { Ok(()) } else { Err(nonsense(PROVIDER, "it spoke without any sound")) }
+        if line.has_sound() { Ok(()) } else { Err(Trouble::nonsense(PROVIDER, "it spoke without any sound")) }
     }
 
     async fn post(&self, request: &TtsRequest) -> Result<Response, Trouble> {
-        let mut post = self.http.post(&self.endpoint).json(&self.body(request));
-        if let Some(key) = &self.key {
-            post = post.bearer_auth(key.reveal());
-        }
+        let post = self.server.post("/audio/speech").json(&self.body(request));
         post.send().await.map_err(|error| self.no_answer(&error))
     }
 
@@ -130,9 +118,9 @@ impl OpenAiSpeech {
         }
         let headers = response.headers().clone();
         let body = beginning(&mut response, self.deadlines.gap).await;
-        let key = self.key.as_ref();
+        let key = self.server.key();
         if status.is_success() {
-            return Err(said(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
+            return Err(Trouble::said(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
         }
         let body = String::from_utf8_lossy(&body);
         Err(Trouble::answered(PROVIDER, status.as_u16(), &headers, &body, key, self.deadlines.first_sound))
@@ -142,7 +130,7 @@ impl OpenAiSpeech {
     fn no_answer(&self, error: &reqwest::Error) -> Trouble {
         let patience = self.deadlines.connect;
         let error: SendError = explain(error, patience);
-        Trouble::opening(PROVIDER, OpenError::NoAnswer(error), self.key.as_ref(), patience)
+        Trouble::opening(PROVIDER, OpenError::NoAnswer(error), self.server.key(), patience)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::OPENAI_URL;
-use super::realtime_stt::Realtime;
-use super::transcriptions::Transcriptions;
+use super::realtime_stt::{self, Realtime};
+use super::server::SpeechServer;
+use super::transcriptions::{self, Transcriptions};
 use crate::providers::Stt;
 use crate::providers::connect::Connect;
 use crate::providers::streaming::StreamingStt;
@@ -18,21 +18,28 @@ enum Api {
     Realtime,
 }
 
-/// The recogniser of a connection. `stt_api` is `transcriptions` (the default) or `realtime`.
+/// Which of both a connection uses: `stt_api` is `transcriptions` (the default) or `realtime`.
+fn api(connect: &Connect<'_>) -> Result<Api, String> {
+    let apis = [("transcriptions", Api::Transcriptions), ("realtime", Api::Realtime)];
+    Ok(connect.choice("stt_api", &apis)?.unwrap_or(Api::Transcriptions))
+}
+
+/// The model when neither the agent nor the connection names one.
+pub(crate) fn usual_model(connect: &Connect<'_>) -> Result<&'static str, String> {
+    Ok(match api(connect)? {
+        Api::Transcriptions => transcriptions::USUAL_MODEL,
+        Api::Realtime => realtime_stt::USUAL_MODEL,
+    })
+}
+
+/// The recogniser of a connection.
 ///
 /// # Errors
 /// A sentence that names the setting that is of no use.
 pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    let apis = [("transcriptions", Api::Transcriptions), ("realtime", Api::Realtime)];
-    let base = versioned(connect.base_url(OPENAI_URL)?);
-    match connect.choice("stt_api", &apis)?.unwrap_or(Api::Transcriptions) {
-        Api::Transcriptions => Ok(Arc::new(Transcriptions::new(connect, &base)?)),
-        Api::Realtime => Ok(Arc::new(StreamingStt::new(connect, Realtime::new(connect, base)?))),
+    let server = SpeechServer::read(connect)?;
+    match api(connect)? {
+        Api::Transcriptions => Ok(Arc::new(Transcriptions::new(connect, server)?)),
+        Api::Realtime => Ok(Arc::new(StreamingStt::new(connect, Realtime::new(connect, server)?))),
     }
-}
-
-/// With `/v1` when there is no path at all.
-pub(super) fn versioned(base: String) -> String {
-    let has_path = base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
-    if has_path { base } else { format!("{base}/v1") }
 }

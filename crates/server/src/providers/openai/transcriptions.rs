@@ -9,24 +9,24 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use switchhook_core::call::ErrorCode;
-use switchhook_core::private::Private;
 use switchhook_media::frame::{CallerAudio, FRAME_DURATION, SAMPLE_RATE};
 use switchhook_media::{resample, wav};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::server::SpeechServer;
 use super::stt::PROVIDER;
 use crate::clock;
 use crate::providers::connect::Connect;
+use crate::providers::parameters::Parameters;
 use crate::providers::refusal::Trouble;
 use crate::providers::segment::{Segment, Segmenter};
-use crate::providers::streaming::{parameters, plain};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 
 /// When neither the agent nor the connection names a model.
-const DEFAULT_MODEL: &str = "gpt-transcribe";
+pub(super) const USUAL_MODEL: &str = "gpt-transcribe";
 /// Samples per second in the file: some servers take nothing else.
 const DEFAULT_RATE: u32 = 16_000;
 /// Until the words of a segment.
@@ -45,41 +45,37 @@ const UNSURE: f64 = -1.0;
 
 /// Speech to text by requests.
 pub(super) struct Transcriptions {
-    http: reqwest::Client,
-    endpoint: String,
-    key: Option<Private<String>>,
+    server: SpeechServer,
     model: Option<String>,
     language: Option<String>,
     rate: u32,
     patience: Duration,
     min_speech: Duration,
-    parameters: Map<String, Value>,
+    parameters: Parameters,
 }
 
 impl Transcriptions {
     /// Reads `stt_model`, `stt_language`, `stt_sample_rate`, `stt_finalize_timeout_ms`, `stt_min_speech_ms` and `stt_parameters`, which become fields
     /// of the form.
-    pub(super) fn new(connect: &Connect<'_>, base: &str) -> Result<Self, String> {
+    pub(super) fn new(connect: &Connect<'_>, server: SpeechServer) -> Result<Self, String> {
         let rate = connect.integer("stt_sample_rate", SAMPLE_RATE..=48_000)?.unwrap_or(DEFAULT_RATE);
         resample::whole(&[], SAMPLE_RATE, rate).map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
         let patience = connect.integer("stt_finalize_timeout_ms", 200..=30_000)?.unwrap_or(DEFAULT_PATIENCE_MS);
         let min_speech = connect.integer("stt_min_speech_ms", 0..=2_000)?.unwrap_or(DEFAULT_MIN_SPEECH_MS);
         Ok(Self {
-            http: connect.http.clone(),
-            endpoint: format!("{base}/audio/transcriptions"),
-            key: connect.key.clone(),
+            server,
             model: connect.text("stt_model")?.map(str::to_owned),
             language: connect.text("stt_language")?.map(str::to_owned),
             rate,
             patience: Duration::from_millis(patience.into()),
             min_speech: Duration::from_millis(min_speech.into()),
-            parameters: parameters(connect)?,
+            parameters: Parameters::of_recogniser(connect)?,
         })
     }
 
     /// The form without the sound.
     fn fields(&self, options: SttOptions) -> Vec<(String, String)> {
-        let model = options.model.or_else(|| self.model.clone()).unwrap_or_else(|| DEFAULT_MODEL.to_owned());
+        let model = options.model.or_else(|| self.model.clone()).unwrap_or_else(|| USUAL_MODEL.to_owned());
         let language = options.language.split('-').next().unwrap_or_default().to_lowercase();
         let language = self.language.clone().unwrap_or(language);
         let fields = [
@@ -88,13 +84,9 @@ impl Transcriptions {
             ("language", language),
             ("prompt", options.keyterms.join(", ")),
         ];
-        let given = |name: &str| self.parameters.contains_key(name);
-        let ours = fields.into_iter().filter(|(name, value)| !value.is_empty() && !given(name));
-        let theirs = self.parameters.iter().flat_map(|(name, value)| {
-            let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-            values.iter().filter(|value| !value.is_null()).map(|value| (name.clone(), plain(value)))
-        });
-        ours.map(|(name, value)| (name.to_owned(), value)).chain(theirs).collect()
+        let given = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        let all = self.parameters.in_query(given).into_iter();
+        all.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
@@ -106,9 +98,7 @@ impl Stt for Transcriptions {
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
         let ear = Ear {
-            http: self.http.clone(),
-            endpoint: self.endpoint.clone(),
-            key: self.key.clone(),
+            server: self.server.clone(),
             fields: self.fields(options),
             rate: self.rate,
             patience: self.patience,
@@ -165,9 +155,7 @@ impl SttSession for Session {
 
 /// What a request needs.
 struct Ear {
-    http: reqwest::Client,
-    endpoint: String,
-    key: Option<Private<String>>,
+    server: SpeechServer,
     fields: Vec<(String, String)>,
     rate: u32,
     patience: Duration,
@@ -218,10 +206,7 @@ impl Ear {
 
     async fn ask(&self, boundary: &str, body: Vec<u8>) -> Result<String, Trouble> {
         let content_type = format!("multipart/form-data; boundary={boundary}");
-        let mut request = self.http.post(&self.endpoint).header("content-type", content_type).body(body);
-        if let Some(key) = &self.key {
-            request = request.bearer_auth(key.reveal());
-        }
+        let request = self.server.post("/audio/transcriptions").header("content-type", content_type).body(body);
         let asking = async {
             let broken = |error: reqwest::Error| Trouble::failed(PROVIDER, chain(&error.without_url()));
             let response = request.send().await.map_err(broken)?;
@@ -236,7 +221,7 @@ impl Ear {
             }
             let body = String::from_utf8_lossy(&body);
             if !status.is_success() {
-                let key = self.key.as_ref();
+                let key = self.server.key();
                 return Err(Trouble::answered(PROVIDER, status.as_u16(), &headers, &body, key, self.patience));
             }
             let json = headers.get("content-type").and_then(|value| value.to_str().ok());

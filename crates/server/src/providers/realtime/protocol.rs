@@ -1,11 +1,9 @@
 //! What differs between providers of speech to speech. Everything here is without a socket and without a clock.
 
-use reqwest::header::HeaderMap;
 use switchhook_media::frame::Frame;
-use url::Url;
 
 use super::{Order, RealtimeEvent, RealtimeOptions};
-use crate::providers::streaming::Broken;
+use crate::providers::streaming::{Broken, Target};
 
 /// One provider's way, as a connection's settings have it.
 pub(crate) trait Dialect: Send + Sync {
@@ -18,12 +16,6 @@ pub(crate) trait Dialect: Send + Sync {
     fn target(&self, options: &RealtimeOptions) -> Result<Target, String>;
     /// The protocol of one new connection.
     fn protocol(&self, options: &RealtimeOptions) -> Box<dyn Protocol>;
-}
-
-/// Where a session is opened.
-pub(crate) struct Target {
-    pub(crate) url: Url,
-    pub(crate) headers: HeaderMap,
 }
 
 /// One connection's protocol. Messages are text.

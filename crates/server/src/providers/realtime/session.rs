@@ -16,7 +16,7 @@ use crate::outbound::ws::{Message, WebSocket, WebSockets};
 use crate::providers::ProviderError;
 use crate::providers::connect::Connect;
 use crate::providers::refusal::{Trouble, without_key};
-use crate::providers::streaming::{Broken, close_words};
+use crate::providers::streaming::Broken;
 
 /// Until a session is as it was asked for.
 const OPEN: Duration = Duration::from_secs(5);
@@ -210,11 +210,7 @@ impl Line {
                 Ok(text) => self.protocol.read(text),
                 Err(_) => Err(Broken::Lost("it sent a message that is not text".to_owned())),
             },
-            Message::Close(frame) => {
-                let (code, reason) =
-                    frame.as_ref().map_or((1005, ""), |frame| (frame.code.into(), frame.reason.as_str()));
-                Err(Broken::Lost(close_words(code, reason)))
-            }
+            Message::Close(frame) => return Err(Trouble::closed(self.name, frame.as_ref(), self.key.as_ref())),
             _ => Ok(Vec::new()),
         };
         read.map_err(|broken| match broken {

@@ -22,7 +22,7 @@ use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
 pub(crate) use self::protocol::{Broken, Dialect, Heard, KeepAlive, Protocol, Style, Target, close_words, field, json};
-pub(crate) use self::settings::{Defaults, Terms, Tuning, parameters, plain};
+pub(crate) use self::settings::{Defaults, Terms, Tuning};
 pub(crate) use self::sound::{Encoder, Encoding};
 
 use self::line::Dial;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
 use switchhook_media::frame::SAMPLE_RATE;
 
 use super::sound::{Encoder, Encoding};
 use crate::providers::SttOptions;
 use crate::providers::connect::Connect;
+use crate::providers::parameters::Parameters;
 
 /// What a provider takes, and how it is used when the settings say nothing.
 pub(crate) struct Defaults {
@@ -27,9 +27,10 @@ pub(crate) struct Tuning {
     pub(crate) patience: Duration,
     /// Whether the provider is told that the caller stopped; its own default when absent.
     pub(crate) finalize: Option<bool>,
+    /// More for the provider.
+    pub(crate) parameters: Parameters,
     model: Option<String>,
     language: Option<String>,
-    parameters: Map<String, Value>,
 }
 
 impl Tuning {
@@ -57,7 +58,7 @@ impl Tuning {
             finalize: connect.flag("stt_finalize")?,
             model: connect.text("stt_model")?.map(str::to_owned),
             language: connect.text("stt_language")?.map(str::to_owned),
-            parameters: parameters(connect)?,
+            parameters: Parameters::of_recogniser(connect)?,
         })
     }
 
@@ -75,37 +76,6 @@ impl Tuning {
     pub(crate) fn short_language(&self, options: &SttOptions) -> String {
         let own = self.language.clone();
         own.unwrap_or_else(|| options.language.split('-').next().unwrap_or_default().to_lowercase())
-    }
-
-    /// The parameter of this name in `stt_parameters`.
-    pub(crate) fn parameter(&self, name: &str) -> Option<&Value> {
-        self.parameters.get(name)
-    }
-
-    /// `query` as `stt_parameters` change it: a list gives several, `null` none.
-    pub(crate) fn with_parameters<'a>(&'a self, mut query: Vec<(&'a str, String)>) -> Vec<(&'a str, String)> {
-        for (name, value) in &self.parameters {
-            query.retain(|(other, _)| other != name);
-            match value {
-                Value::Null => {}
-                Value::Array(values) => query.extend(values.iter().map(|value| (name.as_str(), plain(value)))),
-                value => query.push((name, plain(value))),
-            }
-        }
-        query
-    }
-
-    /// `object` as `stt_parameters` change it; `null` removes.
-    pub(crate) fn merged(&self, mut object: Value) -> Value {
-        if let Value::Object(fields) = &mut object {
-            for (name, value) in &self.parameters {
-                fields.remove(name);
-                if !value.is_null() {
-                    fields.insert(name.clone(), value.clone());
-                }
-            }
-        }
-        object
     }
 }
 
@@ -130,20 +100,6 @@ impl Terms {
         };
         options.keyterms.iter().map(String::as_str).filter(fits).take(self.most).collect()
     }
-}
-
-/// `stt_parameters`: more for the provider, in its own words.
-pub(crate) fn parameters(connect: &Connect<'_>) -> Result<Map<String, Value>, String> {
-    match connect.settings.get("stt_parameters") {
-        None | Some(Value::Null) => Ok(Map::new()),
-        Some(Value::Object(parameters)) => Ok(parameters.clone()),
-        Some(_) => Err("settings.stt_parameters must be an object of the provider's own parameters.".to_owned()),
-    }
-}
-
-/// A value as it stands in a query.
-pub(crate) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]

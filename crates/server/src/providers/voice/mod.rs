@@ -5,9 +5,7 @@
 //! a *socket* is one connection with one task of its own, a *context* is one utterance on it, a *lane* is all sockets that can
 //! speak the same utterances (the same address, voice and model where those belong to the address).
 
-pub(crate) mod parameters;
 pub(crate) mod pool;
-pub(crate) mod refusal;
 mod socket;
 pub(crate) mod sound;
 pub(crate) mod wire;

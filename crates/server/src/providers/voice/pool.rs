@@ -9,7 +9,6 @@ use switchhook_media::g711::Law;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::refusal::nonsense;
 use super::socket::{Handle, Place, Said};
 use super::wire::{MINUTE, Piece, Wire};
 use super::words::Words;
@@ -76,7 +75,7 @@ impl<W: Wire> Pool<W> {
                         return Ok(());
                     }
                     if line.is_endless() {
-                        return Err(nonsense(provider, "its speech does not end"));
+                        return Err(Trouble::nonsense(provider, "its speech does not end"));
                     }
                     if audible {
                         wait = self.deadlines.gap;
@@ -84,7 +83,7 @@ impl<W: Wire> Pool<W> {
                     }
                 }
                 Some(Said::Done) if !line.has_sound() => {
-                    return Err(nonsense(provider, "it spoke without any sound"));
+                    return Err(Trouble::nonsense(provider, "it spoke without any sound"));
                 }
                 Some(Said::Done) => {
                     let _ = line.give(Vec::new(), words.finish().into_iter().collect()).await;

@@ -10,7 +10,6 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::Deadlines;
-use super::refusal::nonsense;
 use super::wire::{Heard, Piece, StoppedBy, What, Wire};
 use crate::outbound::ws::{Message, WebSocket};
 use crate::providers::refusal::Trouble;
@@ -248,7 +247,7 @@ impl<W: Wire> Task<W> {
             Some(Err(error)) => return Err(Over(Trouble::failed(provider, error.to_string()))),
             None => return Err(Over(self.wire.closed(None))),
         };
-        let heard = self.wire.read(&message).map_err(|words| Over(nonsense(provider, words)))?;
+        let heard = self.wire.read(&message).map_err(|words| Over(Trouble::nonsense(provider, words)))?;
         heard.into_iter().try_for_each(|heard| self.heard(heard))
     }
 

@@ -6,7 +6,6 @@ use reqwest::header::HeaderMap;
 use switchhook_core::private::Private;
 use url::Url;
 
-use super::refusal;
 use super::words::Times;
 use crate::outbound::ws::{CloseFrame, Message};
 use crate::providers::refusal::Trouble;
@@ -51,7 +50,7 @@ pub(crate) trait Wire: Send + Sync + 'static {
 
     /// What it means that the provider closed the socket.
     fn closed(&self, frame: Option<&CloseFrame>) -> Trouble {
-        refusal::closed(self.provider(), frame, self.key())
+        Trouble::closed(self.provider(), frame, self.key())
     }
 }
 

@@ -7,19 +7,17 @@ mod wire;
 
 use std::sync::Arc;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Map, Value, json};
 use switchhook_core::conversation::Role;
-use switchhook_core::private::Private;
 
 use self::sound::Format;
 use self::wire::Wire;
-use super::OPENAI_URL;
-use super::stt::{PROVIDER, versioned};
-use crate::outbound::ws;
+use super::server::SpeechServer;
+use super::stt::PROVIDER;
 use crate::providers::connect::Connect;
-use crate::providers::realtime::protocol::{Dialect, Protocol, Target};
+use crate::providers::realtime::protocol::{Dialect, Protocol};
 use crate::providers::realtime::{Realtime, RealtimeClient, RealtimeOptions};
+use crate::providers::streaming::Target;
 
 /// When neither the agent nor the connection names one.
 pub const USUAL_MODEL: &str = "gpt-realtime-2";
@@ -36,8 +34,7 @@ enum TurnDetection {
 }
 
 struct SpeechToSpeech {
-    base: String,
-    key: Option<Private<String>>,
+    server: SpeechServer,
     model: Option<String>,
     voice: Option<String>,
     transcription_model: String,
@@ -62,8 +59,7 @@ pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Realtime>, String> {
         Some(_) => return Err("settings.realtime_parameters must be an object: parts of the session.".to_owned()),
     };
     let dialect = SpeechToSpeech {
-        base: versioned(connect.base_url(OPENAI_URL)?),
-        key: connect.key.clone(),
+        server: SpeechServer::read(connect)?,
         model: text("realtime_model")?,
         voice: text("realtime_voice")?,
         transcription_model: text("realtime_transcription_model")?.unwrap_or_else(|| TRANSCRIPTION_MODEL.to_owned()),
@@ -140,13 +136,7 @@ impl Dialect for SpeechToSpeech {
     }
 
     fn target(&self, options: &RealtimeOptions) -> Result<Target, String> {
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &self.key {
-            let value = HeaderValue::try_from(format!("Bearer {}", key.reveal()));
-            headers.insert(AUTHORIZATION, value.map_err(|_| "credentials.api_key is not text of a key.")?);
-        }
-        let url = ws::below(&self.base, "/realtime", &[("model", self.model(options).to_owned())]);
-        Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
+        self.server.websocket("/realtime", &[("model", self.model(options).to_owned())])
     }
 
     fn protocol(&self, options: &RealtimeOptions) -> Box<dyn Protocol> {

@@ -52,7 +52,7 @@ async fn a_connection_is_tested_by_speaking_a_word() {
         let check = find(&tested);
         assert_eq!(
             (&check["ok"], &check["detail"]),
-            (&json!(false), &json!(format!("{provider}: … is unknown (status 401).")))
+            (&json!(false), &json!(format!("{provider}: •••• is unknown (status 401).")))
         );
         assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
     }
