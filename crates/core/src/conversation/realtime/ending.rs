@@ -66,11 +66,12 @@ impl Realtime {
 
     pub(super) fn closing_at(&self) -> Option<Timestamp> {
         let closing = self.closing.as_ref()?;
-        if !self.mouth.is_idle() || self.keys_on_line {
+        if !self.mouth.is_silent() || self.keys_on_line {
             return Some(closing.limit);
         }
-        let silent_since = self.quiet.anybody().max(closing.since);
-        let wait = if self.is_responding() { UNHEARD } else { self.timings.goodbye_tail };
+        let silent_since = self.quiet.anybody().max(self.progress).max(closing.since);
+        let awaited = self.is_responding() || !self.mouth.is_idle();
+        let wait = if awaited { UNHEARD } else { self.timings.goodbye_tail };
         Some((silent_since + wait).min(closing.limit))
     }
 

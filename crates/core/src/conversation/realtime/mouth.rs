@@ -65,6 +65,11 @@ impl Mouth {
         self.queue.iter().any(|utterance| utterance.kind == kind)
     }
 
+    /// Whether there is nothing but words that bridge a wait.
+    pub(super) fn only_bridges(&self) -> bool {
+        self.queue.iter().all(|utterance| utterance.kind == Kind::Filler)
+    }
+
     /// The words of what is queued and not only bridges a wait.
     pub(super) fn remembered(&self) -> impl Iterator<Item = &str> {
         self.queue.iter().filter(|utterance| utterance.kind.is_remembered()).map(|utterance| utterance.text.trim())
@@ -104,6 +109,7 @@ impl Realtime {
         let kind = running.kind;
         if self.mouth.item(item).is_none() {
             self.drop_unheard_cover();
+            self.progress = self.now;
             let utterance = self.mouth.push(Some(item.to_owned()), response, kind, String::new(), self.now);
             self.effects.push(Effect::Announce { utterance, item: item.to_owned() });
         }
@@ -151,6 +157,7 @@ impl Realtime {
     }
 
     pub(super) fn cover(&mut self, kind: Kind, text: &str) {
+        self.progress = self.now;
         let utterance = self.mouth.push(None, "", kind, text.to_owned(), self.now);
         self.effects.push(Effect::Cover { utterance, text: text.to_owned() });
     }

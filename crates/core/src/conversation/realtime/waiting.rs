@@ -162,14 +162,15 @@ impl Realtime {
 
     pub(super) fn stuck_at(&self) -> Option<Timestamp> {
         let stuck = !self.mouth.is_idle() && self.mouth.is_silent() && !self.keys_on_line && !self.lost;
-        stuck.then(|| self.progress + STUCK)
+        (stuck && self.closing.is_none()).then(|| self.progress + STUCK)
     }
 
-    /// A sentence that does not go on.
+    /// A sentence that does not go on. One that only bridges a wait is left out.
     pub(super) fn give_up_on_stuck(&mut self) -> bool {
         let due = self.is_due(self.stuck_at());
-        if due {
-            self.progress = self.now;
+        if due && self.mouth.only_bridges() {
+            self.cut();
+        } else if due {
             self.give_up(too_late());
         }
         due

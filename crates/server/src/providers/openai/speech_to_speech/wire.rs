@@ -188,7 +188,7 @@ impl Protocol for Wire {
                     Direction::Freely => {}
                     // Instructions of a response stand in place of the session's.
                     Direction::Directed(text) => {
-                        response["instructions"] = json!(format!("{}\n\n{text}", self.instructions))
+                        response["instructions"] = json!(format!("{}\n\n{text}", self.instructions));
                     }
                     Direction::Exactly(text) => {
                         response["instructions"] = json!(format!("{EXACTLY}\n\n{text}"));
