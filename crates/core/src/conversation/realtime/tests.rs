@@ -268,8 +268,11 @@ fn silence_and_the_longest_duration_end_a_call() {
     assert!(done.last().is_some_and(|done| done == "32s Silence"), "{done:?}");
     assert!(matches!(silent.engine.handle(Timestamp::from_millis(70_000), Input::Tick)[..], []));
 
-    let mut long = Script::new(|agent| agent.limits.max_duration_seconds = 10);
+    let mut long = Script::new(|agent| {
+        agent.limits.max_duration_seconds = 10;
+        agent.silence.max_reprompts = 0;
+    });
     long.at(0, Input::MediaStarted).says(0, "r1", Some(1), "hello", "Hello.", 500).heard(600, 1).until(10_000);
-    long.says(10_100, "r2", Some(3), "i2", "Time is up.", 500).heard(10_700, 2).until(11_100);
+    long.says(10_100, "r2", Some(2), "i2", "Time is up.", 500).heard(10_700, 2).until(11_100);
     assert_eq!(long.done().last().map(String::as_str), Some("11s MaxDuration"));
 }
