@@ -91,3 +91,17 @@ async fn a_model_that_keeps_failing_ends_the_call_with_its_words() {
         service.stop().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_is_known_by_what_it_says_and_hears_the_message_after_its_beep() {
+    let message = "This is Ava. Please call us back.";
+    let machine = json!({ "mode": "detect", "on_machine": "leave_message", "message": message });
+    let (service, agent, double) = ready(vec![], vec![], json!({ "answering_machine": machine })).await;
+    let call = service.client.place(&agent, "+12025550110").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["answered_by"]), (&json!("voicemail"), &json!("voicemail")), "{ended}");
+    let lines = said(&service.client, &call).await;
+    assert_eq!(lines.last(), Some(&("agent".to_owned(), message.to_owned())), "{lines:?}");
+    double.is_free().await;
+    service.stop().await;
+}
