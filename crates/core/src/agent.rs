@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::id::ConnectionId;
 
@@ -47,10 +47,10 @@ pub struct AgentConfig {
     /// Text to speech; local when absent.
     #[serde(default)]
     pub tts: Option<TtsChoice>,
-    /// A speech-to-speech model in place of the three. This version has none: it takes `null` only.
+    /// A speech-to-speech model that hears, thinks and speaks in place of `stt`, `llm` and `tts`. Then `llm` only looks back on the
+    /// call, and `tts` speaks where the model cannot: to bridge a long wait, or when the model is gone.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
-    pub realtime: Option<Map<String, Value>>,
+    pub realtime: Option<RealtimeChoice>,
     /// When the caller has finished a turn.
     #[serde(default)]
     pub turn_taking: TurnTaking,
@@ -193,6 +193,21 @@ pub struct TtsChoice {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
+}
+
+/// A speech-to-speech model and its settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RealtimeChoice {
+    /// The connection used.
+    #[cfg_attr(feature = "openapi", schema(value_type = uuid::Uuid))]
+    pub connection_id: ConnectionId,
+    /// The provider's model name.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The provider's voice name.
+    #[serde(default)]
+    pub voice: Option<String>,
 }
 
 /// A provider to try when the first one fails.
@@ -422,6 +437,9 @@ impl AgentConfig {
         }
         if let Some(tts) = &self.tts {
             part("tts", tts.connection_id, &tts.fallbacks);
+        }
+        if let Some(realtime) = &self.realtime {
+            part("realtime", Some(realtime.connection_id), &[]);
         }
         found
     }

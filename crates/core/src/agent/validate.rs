@@ -85,8 +85,10 @@ impl AgentConfig {
             check.optional("tts.speed", tts.speed, 0.5..=2.0);
             check.fallbacks("tts", &tts.fallbacks);
         }
-        let words = "is not available in this version: use stt, llm and tts";
-        check.that("realtime", self.realtime.is_none(), words);
+        if let Some(realtime) = &self.realtime {
+            check.word("realtime.model", realtime.model.as_deref());
+            check.word("realtime.voice", realtime.voice.as_deref());
+        }
     }
 
     fn check_numbers(&self, check: &mut Check) {

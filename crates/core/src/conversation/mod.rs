@@ -9,6 +9,8 @@
 //! `history` and `transcript`; `barge_in` judges callers who speak over the agent (`overlap`); `ending` says goodbye,
 //! also when `failures` cannot be covered up; `control` does what the API asks of a running conversation.
 //!
+//! Calls with a speech-to-speech model have an engine of their own in [`realtime`].
+//!
 //! After each input the rules of [`Conversation::settle`] are tried in order until none applies any more. A rule looks at
 //! the state and the time only; what time alone can make it do is in [`Conversation::next_deadline`].
 
@@ -27,6 +29,7 @@ mod keys;
 mod mouth;
 mod overlap;
 mod phrases;
+pub mod realtime;
 mod silence;
 mod speech;
 mod timings;

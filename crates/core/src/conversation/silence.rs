@@ -27,6 +27,18 @@ impl Quiet {
         self.anybody
     }
 
+    pub(super) fn caller(&self) -> Timestamp {
+        self.caller
+    }
+
+    pub(super) fn reprompts(&self) -> u32 {
+        self.reprompts
+    }
+
+    pub(super) fn reprompted(&mut self) {
+        self.reprompts += 1;
+    }
+
     /// The caller spoke or pressed a key.
     pub(super) fn sign_of_life(&mut self, at: Timestamp) {
         *self = Self::since(self.caller.max(at));

@@ -26,7 +26,7 @@ use super::setup::{CallPlan, SetupError};
 use super::{Context, Entered, LEASE, Order};
 use crate::carrier::{Carrier, CarrierEvent, Line, Media, Told};
 use crate::store::calls::{CallRow, WrapUp};
-use crate::talk::driver::Prepared;
+use crate::talk::prepared::Prepared;
 
 /// How this node came by the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl Runner {
         // The greeting is spoken into memory and the recogniser opened while the phone rings.
         let prepared = match (&plan, takeover) {
             (Ok(plan), Takeover::Queued | Takeover::Arrived | Takeover::Moved) => {
-                Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone()))
+                Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone(), plan.realtime.clone()))
             }
             _ => None,
         };

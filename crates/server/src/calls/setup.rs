@@ -28,6 +28,7 @@ use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
 use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, TtsSettings};
+use crate::talk::realtime::Model;
 use crate::talk::tools::{Lists, Shared, Toolbox};
 use crate::vault::Vault;
 
@@ -37,6 +38,8 @@ pub struct CallPlan {
     pub ring_timeout_seconds: u32,
     /// Who hears, thinks and speaks.
     pub pipeline: Pipeline,
+    /// The speech-to-speech model that holds the conversation in its place, if the agent has one.
+    pub realtime: Option<Model>,
     /// What is talked about.
     pub talk: Settings,
 }
@@ -132,13 +135,16 @@ impl Setup {
             .ok_or_else(|| SetupError::config("The agent of this call no longer exists."))?;
         let agent = for_call(agent, row);
         let mut pipeline = self.pipeline(&mut conn, tenant, &agent, row).await?;
+        let mut realtime = self.realtime(&mut conn, tenant, &agent).await?;
         if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
+            realtime = realtime.map(|model| Model { provider: Arc::new(NeverAnswers), ..model });
             pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
         }
         let recording = agent.recording.enabled.then(|| self.config.data_dir.join(self.recording_name(row)));
         Ok(CallPlan {
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
             pipeline,
+            realtime,
             talk: Settings { agent, recording },
         })
     }
@@ -226,8 +232,12 @@ impl Setup {
         let shared =
             Shared { lists: self.lists.clone(), agent: AgentId::from_uuid(row.agent_id), version: row.agent_version };
         let tools = Toolbox::new(self.providers.tools(), &shared, agent, &variables(agent, row), row.call_id());
-        let (stt, stt_rates) = self.stt(conn, tenant, agent).await?.into_iter().unzip();
-        let (llm, llm_rates) = self.llm(conn, tenant, agent).await?.into_iter().unzip();
+        // A model that hears and speaks needs no recogniser, and a language model to look back only where one is named.
+        let (hears, thinks) = (agent.realtime.is_none(), agent.realtime.is_none() || agent.llm.is_some());
+        let stt = if hears { self.stt(conn, tenant, agent).await? } else { Vec::new() };
+        let llm = if thinks { self.llm(conn, tenant, agent).await? } else { Vec::new() };
+        let (stt, stt_rates) = stt.into_iter().unzip();
+        let (llm, llm_rates) = llm.into_iter().unzip();
         let (tts, tts_rates) = self.tts(conn, tenant, agent).await?.into_iter().unzip();
         let rates = KnownRates { stt: stt_rates, llm: llm_rates, tts: tts_rates };
         let hedge = agent.llm.as_ref().is_some_and(|llm| llm.hedge);
@@ -292,6 +302,19 @@ impl Setup {
             found.push(((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }), rates));
         }
         Ok(found)
+    }
+
+    async fn realtime(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+    ) -> Result<Option<Model>, SetupError> {
+        let Some(choice) = &agent.realtime else { return Ok(None) };
+        let provider = self.provider(conn, tenant, Some(choice.connection_id), "").await?;
+        let rates = provider.realtime_rates(choice.model.as_deref());
+        let provider = provider.realtime().map_err(SetupError::config)?;
+        Ok(Some(Model { provider, model: choice.model.clone(), voice: choice.voice.clone(), rates }))
     }
 
     /// The provider behind a connection, or the built-in one when there is none.

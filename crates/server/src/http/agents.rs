@@ -180,6 +180,7 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
         let needed = match path.split('.').next() {
             Some("stt") => Kind::Stt,
             Some("llm") => Kind::Llm,
+            Some("realtime") => Kind::Realtime,
             _ => Kind::Tts,
         };
         match connections::get(conn, tenant.id, id).await? {

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
+use super::realtime::{Direction, Order, Realtime, RealtimeEvent, RealtimeOptions};
 use super::registry::Provider;
 use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
 use crate::carrier::simulator::recordings;
@@ -28,7 +29,7 @@ const WORD: &str = "Hello.";
 /// One thing that was tried.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Check {
-    /// `settings`, `carrier`, `language_model`, `speech_to_text` or `text_to_speech`.
+    /// `settings`, `carrier`, `language_model`, `speech_to_text`, `text_to_speech` or `speech_to_speech`.
     #[schema(example = "language_model")]
     pub name: &'static str,
     /// Whether it worked.
@@ -83,8 +84,14 @@ pub async fn provider(provider: &Provider, deadline: Duration) -> Vec<Check> {
             Err(_) => None,
         }
     };
-    let (first, second, third) = tokio::join!(language_model, speech_to_text, text_to_speech);
-    [first, second, third].into_iter().flatten().collect()
+    let speech_to_speech = async {
+        match provider.clone().realtime() {
+            Ok(realtime) => Some(Check::within(deadline, "speech_to_speech", greet(&*realtime)).await),
+            Err(_) => None,
+        }
+    };
+    let (first, second, third, fourth) = tokio::join!(language_model, speech_to_text, text_to_speech, speech_to_speech);
+    [first, second, third, fourth].into_iter().flatten().collect()
 }
 
 fn sentence(error: &ProviderError) -> String {
@@ -150,6 +157,35 @@ async fn hear(stt: &dyn Stt) -> Result<String, String> {
             Some(SttEvent::Final { .. }) => return Ok("It understood a recorded word.".to_owned()),
             Some(SttEvent::Failed { words, .. }) => return Err(format!("{}.", words.trim_end_matches('.'))),
             Some(SttEvent::Partial { .. } | SttEvent::TurnJudged) => {}
+            None => return Err("It stopped without having said anything.".to_owned()),
+        }
+    }
+}
+
+/// The first sound of a word is enough: dropping the session ends it.
+async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
+    let options = RealtimeOptions {
+        model: None,
+        voice: None,
+        language: "en-US".to_owned(),
+        messages: vec![Message::new(Role::System, "You answer with one word.")],
+        tools: Vec::new(),
+        interruptible: true,
+        min_silence_ms: 500,
+        max_silence_ms: 2_000,
+    };
+    let (events, mut said) = mpsc::channel(64);
+    let mut session = realtime.open(options, events).await.map_err(|error| sentence(&error))?;
+    session.order(Order::Respond { wish: 1, direction: Direction::Exactly(WORD.to_owned()) });
+    loop {
+        match said.recv().await {
+            Some(RealtimeEvent::Sound { .. }) => return Ok("It spoke.".to_owned()),
+            Some(RealtimeEvent::ResponseDone { failed, .. }) => {
+                let words = failed.unwrap_or_else(|| "it answered without any sound".to_owned());
+                return Err(format!("{}.", words.trim_end_matches('.')));
+            }
+            Some(RealtimeEvent::Lost(error)) => return Err(sentence(&error)),
+            Some(_) => {}
             None => return Err("It stopped without having said anything.".to_owned()),
         }
     }

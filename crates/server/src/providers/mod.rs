@@ -20,6 +20,7 @@ pub mod local;
 pub mod openai;
 mod parameters;
 pub mod prices;
+pub mod realtime;
 mod refusal;
 pub mod registry;
 pub mod scripted;
@@ -37,7 +38,7 @@ use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
 /// Why a provider could not do what was asked.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// It did not answer in time; `provider_timeout`.
     #[error("{provider} did not answer within {waited_ms} ms")]
@@ -98,6 +99,12 @@ pub struct Usage {
     pub llm_output_tokens: u64,
     /// Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
     pub llm_estimated: bool,
+    /// Tokens of sound heard by a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
+    pub audio_input_tokens: u64,
+    /// Of these, tokens that came from the provider's cache.
+    pub audio_cached_tokens: u64,
+    /// Tokens of sound spoken by a speech-to-speech model.
+    pub audio_output_tokens: u64,
     /// Characters spoken.
     pub tts_characters: u64,
     /// What that costs in US dollars, by the table of prices.
@@ -117,6 +124,9 @@ impl std::ops::Add for Usage {
             llm_cache_write_tokens: self.llm_cache_write_tokens + more.llm_cache_write_tokens,
             llm_output_tokens: self.llm_output_tokens + more.llm_output_tokens,
             llm_estimated: self.llm_estimated || more.llm_estimated,
+            audio_input_tokens: self.audio_input_tokens + more.audio_input_tokens,
+            audio_cached_tokens: self.audio_cached_tokens + more.audio_cached_tokens,
+            audio_output_tokens: self.audio_output_tokens + more.audio_output_tokens,
             tts_characters: self.tts_characters + more.tts_characters,
             cost_usd: self.cost_usd + more.cost_usd,
             unpriced: self.unpriced || more.unpriced,

@@ -32,6 +32,12 @@ pub struct Rates {
     pub llm_cache_write_million: Option<f64>,
     /// A million tokens written.
     pub llm_output_million: Option<f64>,
+    /// A million tokens of sound heard by a speech-to-speech model.
+    pub audio_input_million: Option<f64>,
+    /// The same from its cache; like others when absent.
+    pub audio_cached_million: Option<f64>,
+    /// A million tokens of sound spoken by it.
+    pub audio_output_million: Option<f64>,
     /// A million characters spoken.
     pub tts_characters_million: Option<f64>,
 }
@@ -53,6 +59,8 @@ impl Rates {
         let written_to_cache = usage.llm_cache_write_tokens.min(usage.llm_input_tokens - cached);
         let fresh = usage.llm_input_tokens - cached - written_to_cache;
         let input = rates.llm_input_million;
+        let audio_cached = usage.audio_cached_tokens.min(usage.audio_input_tokens);
+        let audio = rates.audio_input_million;
         // Dollars for a million are millionths of a dollar for one.
         let items = [
             (usage.stt_audio_ms, rates.stt_minute.map(|minute| minute * 1_000_000.0 / 60_000.0)),
@@ -60,6 +68,9 @@ impl Rates {
             (cached, rates.llm_cached_million.or(input)),
             (written_to_cache, rates.llm_cache_write_million.or(input)),
             (usage.llm_output_tokens, rates.llm_output_million),
+            (usage.audio_input_tokens - audio_cached, audio),
+            (audio_cached, rates.audio_cached_million.or(audio)),
+            (usage.audio_output_tokens, rates.audio_output_million),
             (usage.tts_characters, rates.tts_characters_million),
         ];
         let mut priced = usage;
@@ -82,6 +93,9 @@ impl Rates {
             self.llm_cached_million,
             self.llm_cache_write_million,
             self.llm_output_million,
+            self.audio_input_million,
+            self.audio_cached_million,
+            self.audio_output_million,
             self.tts_characters_million,
         ];
         all.into_iter().flatten().all(|price| price.is_finite() && price >= 0.0)

@@ -17,6 +17,7 @@ use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
 use super::openai::{self, OPENAI_URL};
 use super::prices::{PriceList, Prices, Rates};
+use super::realtime::Realtime;
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::voice::Deadlines;
 use super::{Llm, Stt, Tts, assemblyai, cartesia, deepgram, elevenlabs};
@@ -41,6 +42,7 @@ pub struct Provider {
     stt: Option<Arc<dyn Stt>>,
     llm: Option<Arc<dyn Llm>>,
     tts: Option<Arc<dyn Tts>>,
+    realtime: Option<Arc<dyn Realtime>>,
     prices: PriceList,
     usual: UsualModels,
 }
@@ -51,6 +53,7 @@ struct UsualModels {
     stt: Option<String>,
     llm: Option<String>,
     tts: Option<String>,
+    realtime: Option<String>,
 }
 
 impl UsualModels {
@@ -60,7 +63,8 @@ impl UsualModels {
             let model = connect.text(setting)?.unwrap_or(usual);
             Ok(Some(model.to_owned()).filter(|model| !model.is_empty()))
         };
-        Ok(Self { stt: model("stt_model", stt)?, llm: model("model", llm)?, tts: model("tts_model", tts)? })
+        let (stt, llm, tts) = (model("stt_model", stt)?, model("model", llm)?, model("tts_model", tts)?);
+        Ok(Self { stt, llm, tts, realtime: None })
     }
 }
 
@@ -87,16 +91,25 @@ impl Provider {
     fn offered(self, settings: &Map<String, Value>) -> Result<Self, String> {
         let Some(kinds) = settings.get("kinds").filter(|kinds| !kinds.is_null()) else { return Ok(self) };
         let kinds = kinds.as_array().filter(|kinds| {
-            !kinds.is_empty() && kinds.iter().all(|kind| ["stt", "llm", "tts"].iter().any(|known| kind == known))
+            !kinds.is_empty()
+                && kinds.iter().all(|kind| ["stt", "llm", "tts", "realtime"].iter().any(|known| kind == known))
         });
-        let kinds = kinds.ok_or("settings.kinds must be a list of what the connection is for: stt, llm, tts.")?;
+        let kinds =
+            kinds.ok_or("settings.kinds must be a list of what the connection is for: stt, llm, tts, realtime.")?;
         let has = |kind: &str| kinds.iter().any(|known| known == kind);
         Ok(Self {
             stt: self.stt.filter(|_| has("stt")),
             llm: self.llm.filter(|_| has("llm")),
             tts: self.tts.filter(|_| has("tts")),
+            realtime: self.realtime.filter(|_| has("realtime")),
             ..self
         })
+    }
+
+    /// What a speech-to-speech model of this provider charges, as far as that is known.
+    #[must_use]
+    pub fn realtime_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.usual.realtime.as_deref())).copied()
     }
 
     fn named(name: &str) -> Self {
@@ -130,6 +143,19 @@ impl Provider {
     pub fn tts(self) -> Result<Arc<dyn Tts>, String> {
         self.tts.ok_or_else(|| {
             format!("Provider {} does no text to speech, or settings.kinds of its connection leaves it out.", self.name)
+        })
+    }
+
+    /// Its speech to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn realtime(self) -> Result<Arc<dyn Realtime>, String> {
+        self.realtime.ok_or_else(|| {
+            format!(
+                "Provider {} does no speech to speech, or settings.kinds of its connection leaves it out.",
+                self.name
+            )
         })
     }
 }
@@ -247,16 +273,14 @@ fn model(connect: &Connect<'_>, usual_url: &str, make: MakeModel) -> Result<Opti
 }
 
 fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
+    let (stt, llm, tts) = (openai::stt::usual_model(connect)?, openai::chat::USUAL_MODEL, openai::speech::USUAL_MODEL);
+    let realtime = connect.text("realtime_model")?.unwrap_or(openai::speech_to_speech::USUAL_MODEL);
     Ok(Provider {
         stt: Some(openai::stt::connect(connect)?),
         llm: model(connect, OPENAI_URL, openai::chat::connect)?,
         tts: Some(openai::speech::connect(connect, Deadlines::default())?),
-        usual: UsualModels::of(
-            connect,
-            openai::stt::usual_model(connect)?,
-            openai::chat::USUAL_MODEL,
-            openai::speech::USUAL_MODEL,
-        )?,
+        realtime: Some(openai::speech_to_speech::connect(connect)?),
+        usual: UsualModels { realtime: Some(realtime.to_owned()), ..UsualModels::of(connect, stt, llm, tts)? },
         ..Provider::named("openai")
     })
 }

@@ -10,36 +10,28 @@ mod tools;
 pub use self::prepared::Prepared;
 
 use std::collections::{HashMap, VecDeque};
-use std::time::Duration;
 
 use serde_json::Value;
 use switchhook_core::Timestamp;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::conversation::{Conversation, Effect, Failure, FailureCode, Input, Speaker, TurnTimes};
-use switchhook_media::dtmf::Dialer;
-use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
+use switchhook_media::frame::FRAME_DURATION;
 use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::in_flight::InFlight;
-use super::latency::{Latencies, Punctuality};
+use super::handset::Handset;
+use super::latency::Latencies;
 use super::machine::MachineDetector;
 use super::pipeline::{Pipeline, Rendered, Running, Signal};
 use super::plain::plain;
-use super::playback::Playback;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
-use crate::carrier::{Media, ToCarrier};
+use crate::carrier::Media;
 use crate::providers::llm;
 use crate::providers::prices::Rates;
 use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, Usage};
-
-/// Frames that are later than this are not sent after each other: what they would have played is played a little later.
-const LATEST: Duration = Duration::from_millis(200);
-/// How long the end of a recording is waited for.
-const RECORDING_CLOSED: Duration = Duration::from_secs(1);
 
 /// An open recogniser, what it charges, and where its words arrive.
 type Recogniser = (Box<dyn SttSession>, Option<Rates>, mpsc::Receiver<SttEvent>);
@@ -50,18 +42,7 @@ type ToolResult = (u32, String, Value);
 /// The greeting's words, and its sound in the making.
 type Greeting = (String, AbortOnDropHandle<Result<Rendered, ProviderError>>);
 
-/// Whether the recording is there. A slow disk goes on writing by itself: what is known of the call does not wait for it.
-async fn written(recorder: Recorder) -> bool {
-    match tokio::time::timeout(RECORDING_CLOSED, recorder.finish()).await {
-        Ok(finished) => finished.inspect_err(|error| tracing::error!(%error, "a recording failed")).is_ok(),
-        Err(_) => {
-            tracing::warn!("the disk is slow: a recording is still being written");
-            true
-        }
-    }
-}
-
-fn failure(error: &ProviderError) -> Failure {
+pub(super) fn failure(error: &ProviderError) -> Failure {
     let kind = match error.code() {
         ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
         ErrorCode::ConfigError => FailureCode::Config,
@@ -83,16 +64,10 @@ struct Driver {
     pipeline: Pipeline,
     session: Box<dyn SttSession>,
     greeting: Option<Greeting>,
-    media: Media,
+    handset: Handset,
     vad: Vad,
     machine: MachineDetector,
     segment: u32,
-    playback: Playback,
-    in_flight: InFlight,
-    punctuality: Punctuality,
-    dialer: Dialer,
-    recorder: Option<Recorder>,
-    unrecorded: VecDeque<CallerAudio>,
     /// Virtual time zero of the engine: it only ever sees time since then.
     began: Instant,
     /// Whether the agent has made any sound yet.
@@ -140,16 +115,10 @@ impl Driver {
             pipeline,
             session,
             greeting,
-            media,
+            handset: Handset::new(media, settings.recording.map(Recorder::start)),
             vad: Vad::new(VadSettings::default()),
             machine: MachineDetector::new(settings.agent.answering_machine.mode),
             segment: 0,
-            playback: Playback::default(),
-            in_flight: InFlight::default(),
-            punctuality: Punctuality::default(),
-            dialer: Dialer::default(),
-            recorder: settings.recording.map(Recorder::start),
-            unrecorded: VecDeque::new(),
             began: Instant::now(),
             greeted: false,
             asks: HashMap::new(),
@@ -182,11 +151,8 @@ impl Driver {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
                 biased;
-                due = ticks.tick() => {
-                    self.punctuality.tick(due.elapsed());
-                    if due.elapsed() > LATEST { Inputs::new() } else { self.frame_out() }
-                }
-                frame = self.media.incoming.recv() => self.frame_in(frame),
+                due = ticks.tick() => self.frame_out(due),
+                frame = self.handset.media.incoming.recv() => self.frame_in(frame),
                 Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
@@ -198,6 +164,9 @@ impl Driver {
                 self.handle(input);
             }
             self.pass_on_when_silent();
+            if self.handset.is_broken() {
+                self.end.get_or_insert(Ended::MediaLost);
+            }
         }
     }
 
@@ -206,7 +175,7 @@ impl Driver {
             Command::HangUp => Input::HangUpRequested,
             Command::Say { text, interrupt } => Input::Say { text, interrupt },
             Command::Dtmf(digits) => {
-                self.dialer.press(&digits);
+                self.handset.dialer.press(&digits);
                 Input::KeysStarted
             }
             Command::Machine { greeting_ended } => Input::MachineDetected { beep: greeting_ended },
@@ -237,14 +206,12 @@ impl Driver {
             Effect::CancelModel { turn } => self.take_back(turn),
             Effect::Speak { utterance, text, .. } => self.speak(utterance, text),
             Effect::ClearPlayback => {
-                self.playback.clear();
-                self.in_flight.clear();
+                self.handset.clear();
                 self.stop_speaking();
                 self.pass_on = None;
-                self.send(ToCarrier::Clear);
             }
-            Effect::Pause => self.playback.pause(),
-            Effect::Resume => self.playback.resume(),
+            Effect::Pause => self.handset.playback.pause(),
+            Effect::Resume => self.handset.playback.resume(),
             Effect::Transcript(entry) => {
                 let by_agent = entry.speaker == Speaker::Agent;
                 let line = Line {
@@ -270,13 +237,13 @@ impl Driver {
         self.latencies.response(waited);
         // How long the line is, is not ours to answer for.
         let after_turn = times.first_audio_played.since(times.turn_ended);
-        self.latencies.after_turn(after_turn.saturating_sub(self.in_flight.delay()));
+        self.latencies.after_turn(after_turn.saturating_sub(self.handset.in_flight.delay()));
         self.last_response = i64::try_from(waited.as_millis()).ok();
     }
 
     fn speak(&mut self, utterance: u32, text: String) {
         let characters = text.chars().count() as u64;
-        self.playback.announce(utterance);
+        self.handset.playback.announce(utterance);
         let signals = self.speech.0.clone();
         let running = match self.greeting.take_if(|(prepared, _)| *prepared == text) {
             Some((_, rendering)) => AbortOnDropHandle::new(tokio::spawn(async move {
@@ -343,18 +310,18 @@ impl Driver {
         }
         vec![match signal {
             Signal::Piece(audio) => {
-                let samples = self.playback.push(utterance, &audio.samples);
+                let samples = self.handset.playback.push(utterance, &audio.samples);
                 Input::SpeechReady { utterance, samples, words: audio.words, complete: false }
             }
             Signal::Done(usage) => {
                 self.add(usage);
                 self.speaking.remove(&utterance);
-                let samples = self.playback.complete(utterance);
+                let samples = self.handset.playback.complete(utterance);
                 Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true }
             }
             Signal::Failed(error) => {
                 self.speaking.remove(&utterance);
-                self.playback.complete(utterance);
+                self.handset.playback.complete(utterance);
                 Input::SpeechFailed { utterance, failure: failure(&error) }
             }
         }]
@@ -377,10 +344,7 @@ impl Driver {
             self.perform(effect);
         }
         self.stop_speaking();
-        let recorded = match self.recorder.take() {
-            Some(recorder) => written(recorder).await,
-            None => false,
-        };
+        let recorded = self.handset.written().await;
         Report {
             end: self.end.take().unwrap_or(Ended::MediaLost),
             turns: self.conversation.turns(),

@@ -101,7 +101,8 @@ async fn each_field_of_an_agent_is_checked_and_blamed_by_its_path() {
         ("tts.connection_id", ids()),
         ("tts.voice", words()),
         ("tts.speed", also(not(&["number"]), vec![json!(0.4), json!(2.1)])),
-        ("realtime", not(&[])),
+        ("realtime", not(&["object"])),
+        ("realtime.connection_id", ids()),
         ("turn_taking.min_silence_ms", range(99, 5_001).into_iter().filter(|value| *value != 5_001).collect()),
         ("turn_taking.max_silence_ms", range(199, 10_001)),
         ("turn_taking.speculative", not(&["bool"])),
@@ -154,6 +155,8 @@ async fn each_field_of_an_agent_is_checked_and_blamed_by_its_path() {
     ];
     let whole = json!({ "name": "Ava", "instructions": "Book a table." });
     each_is_blamed(client, "/v1/agents", &whole, &table).await;
+    let realtime = with(&whole, "realtime.connection_id", &json!(NOBODY));
+    each_is_blamed(client, "/v1/agents", &realtime, &[("realtime.model", words()), ("realtime.voice", words())]).await;
     for missing in ["name", "instructions"] {
         let mut body = whole.clone();
         body.as_object_mut().expect("an object").remove(missing);

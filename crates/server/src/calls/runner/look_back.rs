@@ -39,6 +39,11 @@ pub(super) async fn look_back(report: &Report, plan: &CallPlan) -> LookBack {
     if !analysis.summary && analysis.schema.is_none() {
         return LookBack::only(NO_SUMMARY);
     }
+    if plan.pipeline.llm.is_empty() {
+        // A model that only speaks cannot look back.
+        let summary = if analysis.summary { extract(&report.history) } else { NO_SUMMARY.to_owned() };
+        return LookBack::only(summary);
+    }
     let looking = plan.pipeline.analyse(&report.history, analysis.schema.as_ref());
     let found = match tokio::time::timeout(PATIENCE, looking).await {
         Ok(Ok(found)) => Some(found),

@@ -36,8 +36,7 @@ fn describe_agents(schemas: &mut Value) {
     let fields = &mut schemas["AgentConfig"]["properties"];
     fields["variables"]["propertyNames"] = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" });
     fields["variables"]["maxProperties"] = json!(50);
-    fields["realtime"]["type"] = json!("null");
-    for of in ["SttChoice", "LlmChoice", "TtsChoice", "Fallback"] {
+    for of in ["SttChoice", "LlmChoice", "TtsChoice", "RealtimeChoice", "Fallback"] {
         for word in ["model", "voice"] {
             schemas[of]["properties"].get_mut(word).map(describe_word);
         }

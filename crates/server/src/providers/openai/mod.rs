@@ -4,6 +4,7 @@ pub mod chat;
 mod realtime_stt;
 mod server;
 pub mod speech;
+pub mod speech_to_speech;
 pub mod stt;
 mod transcriptions;
 mod wire;

@@ -3,10 +3,12 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
+use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
 use super::PROVIDER;
 use super::flow::Flow;
+use crate::providers::realtime::{Order, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
 use crate::providers::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Usage};
 
 /// Leads the dialogue of a [`Flow`].
@@ -69,5 +71,26 @@ impl Llm for NeverAnswers {
 
     async fn analyse(&self, _request: AnalysisRequest) -> Result<Analysis, ProviderError> {
         Err(ProviderError::Timeout { provider: PROVIDER, waited_ms: 0 })
+    }
+}
+
+/// Holds the line and says nothing.
+struct Silent {
+    _events: mpsc::Sender<RealtimeEvent>,
+}
+
+impl RealtimeSession for Silent {
+    fn audio(&mut self, _: &CallerAudio) {}
+    fn order(&mut self, _: Order) {}
+}
+
+#[async_trait]
+impl Realtime for NeverAnswers {
+    async fn open(
+        &self,
+        _: RealtimeOptions,
+        events: mpsc::Sender<RealtimeEvent>,
+    ) -> Result<Box<dyn RealtimeSession>, ProviderError> {
+        Ok(Box::new(Silent { _events: events }))
     }
 }

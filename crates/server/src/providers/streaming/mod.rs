@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 pub(crate) use self::protocol::{Broken, Dialect, Heard, KeepAlive, Protocol, Style, Target, close_words, field, json};
 pub(crate) use self::settings::{Defaults, Terms, Tuning};
-pub(crate) use self::sound::Encoding;
+pub(crate) use self::sound::{Encoder, Encoding};
 
 use self::line::Dial;
 use self::task::{Task, Told};

@@ -27,7 +27,7 @@ impl Encoding {
 }
 
 /// Makes messages of frames.
-pub(super) struct Encoder {
+pub(crate) struct Encoder {
     encoding: Encoding,
     resampler: Resampler,
     /// Frames in a message.
@@ -38,13 +38,13 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub(super) fn new(encoding: Encoding, sample_rate: u32, chunk: usize) -> Result<Self, UnsupportedRates> {
+    pub(crate) fn new(encoding: Encoding, sample_rate: u32, chunk: usize) -> Result<Self, UnsupportedRates> {
         let resampler = Resampler::new(SAMPLE_RATE, sample_rate)?;
         Ok(Self { encoding, resampler, chunk, frames: 0, bytes: Vec::new(), samples: Vec::new() })
     }
 
     /// Takes 20 ms; gives a message when one is full.
-    pub(super) fn push(&mut self, frame: &Frame) -> Option<Vec<u8>> {
+    pub(crate) fn push(&mut self, frame: &Frame) -> Option<Vec<u8>> {
         match self.encoding {
             Encoding::Mulaw => self.bytes.extend(Law::Mu.encode_frame(frame)),
             Encoding::Alaw => self.bytes.extend(Law::A.encode_frame(frame)),

@@ -44,8 +44,8 @@ impl Driver {
 
     /// Has the caller passed on as soon as they have heard that they will be.
     pub(super) fn pass_on_when_silent(&mut self) {
-        if self.playback.is_idle()
-            && self.in_flight.is_empty()
+        if self.handset.playback.is_idle()
+            && self.handset.in_flight.is_empty()
             && let Some(number) = self.pass_on.take()
         {
             self.wish(Wish::Transfer(number));

@@ -298,7 +298,8 @@ pub(crate) struct Ear {
     session: Box<dyn SttSession>,
     heard: mpsc::Receiver<SttEvent>,
     vad: Vad,
-    /// Whether speech has stopped since this was last asked.
+    /// Whether speech has started, and stopped, since this was last asked.
+    started: bool,
     stopped: bool,
     rest: Vec<u8>,
     /// Samples since [`Ear::words`] was last asked.
@@ -309,7 +310,15 @@ impl Ear {
     pub(crate) async fn new() -> Self {
         let (events, heard) = mpsc::channel(8);
         let session = ScriptedStt.open(SttOptions::default(), events).await.expect("opens");
-        Self { session, heard, vad: Vad::new(VadSettings::default()), stopped: false, rest: Vec::new(), samples: 0 }
+        Self {
+            session,
+            heard,
+            vad: Vad::new(VadSettings::default()),
+            started: false,
+            stopped: false,
+            rest: Vec::new(),
+            samples: 0,
+        }
     }
 
     /// Sound as the providers call it: `mulaw`, `pcm_mulaw`, `linear16` or `pcm_s16le`, 8 kHz.
@@ -333,7 +342,14 @@ impl Ear {
     pub(crate) fn frame(&mut self, frame: CallerAudio) {
         self.samples += FRAME_SAMPLES;
         self.session.audio(&frame);
-        self.stopped |= self.vad.push(&frame) == Some(VadEvent::SpeechStopped);
+        let voice = self.vad.push(&frame);
+        self.started |= voice == Some(VadEvent::SpeechStarted);
+        self.stopped |= voice == Some(VadEvent::SpeechStopped);
+    }
+
+    /// Whether speech has started since this was last asked.
+    pub(crate) fn has_started(&mut self) -> bool {
+        std::mem::take(&mut self.started)
     }
 
     /// Whether speech has stopped since this was last asked.

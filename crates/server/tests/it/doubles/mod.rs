@@ -14,6 +14,7 @@ pub(crate) mod listening;
 pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod openai_llm;
+pub(crate) mod openai_realtime;
 pub(crate) mod openai_stt;
 pub(crate) mod openai_transcriptions;
 pub(crate) mod openai_tts;

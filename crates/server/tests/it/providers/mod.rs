@@ -1,5 +1,6 @@
 //! Adapters of providers, against doubles that speak their protocols.
 
 mod llm;
+mod realtime;
 mod stt;
 mod tts;

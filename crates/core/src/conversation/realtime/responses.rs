@@ -1,0 +1,272 @@
+//! What the model is told to speak about, one thing at a time, and the tools that it calls.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Realtime;
+use super::messages::{Direction, Effect};
+use super::waiting::{ANSWER, Owed, too_late};
+use crate::Timestamp;
+use crate::conversation::End;
+use crate::conversation::input::{Failure, FailureCode, ToolCall};
+use crate::conversation::mouth::Kind;
+
+/// How often the model is told again when it is busy.
+const TRIES: u32 = 3;
+/// How long the end of a response that was stopped is waited for.
+const STOPPED: Duration = Duration::from_secs(3);
+/// The tool that ends the call.
+const END_CALL: &str = "end_call";
+/// Added to the instructions when the call ends without a goodbye.
+const SAY_GOODBYE: &str = "The call is about to end. Say goodbye in one short sentence.";
+
+/// Something that the model is to speak about.
+pub(super) struct Wish {
+    pub(super) number: u32,
+    pub(super) kind: Kind,
+    pub(super) direction: Direction,
+    pub(super) tries: u32,
+    /// The caller has spoken since.
+    pub(super) unwanted: bool,
+    /// When the model was told.
+    pub(super) asked_at: Option<Timestamp>,
+}
+
+/// What the model is saying.
+pub(super) struct Response {
+    pub(super) id: String,
+    pub(super) kind: Kind,
+    direction: Direction,
+    pub(super) sounded: bool,
+    called: bool,
+    /// Nothing more of it is wanted, since when its end is waited for.
+    pub(super) dead: bool,
+    stopped_at: Option<Timestamp>,
+}
+
+impl Realtime {
+    pub(super) fn want(&mut self, kind: Kind, direction: Direction) {
+        self.last_wish += 1;
+        self.wishes.push_back(Wish {
+            number: self.last_wish,
+            kind,
+            direction,
+            tries: 0,
+            unwanted: false,
+            asked_at: None,
+        });
+    }
+
+    /// Whether the model speaks or is about to.
+    pub(super) fn is_responding(&self) -> bool {
+        self.response.is_some() || self.asked.is_some() || !self.wishes.is_empty()
+    }
+
+    /// Tells the model what to speak about next, when it is its turn.
+    pub(super) fn ask_next(&mut self) -> bool {
+        let busy = self.response.is_some() || self.asked.is_some() || self.lost || self.passing_on.is_some();
+        let Some(wish) = self.wishes.front().filter(|_| !busy) else { return false };
+        let may = match wish.kind {
+            Kind::Goodbye | Kind::Voicemail => true,
+            // What nobody waits for comes when nothing else does.
+            Kind::Said | Kind::Reprompt => self.speaking.is_none() && self.owed.is_none() && self.mouth.is_idle(),
+            _ => self.speaking.is_none(),
+        };
+        let Some(wish) = self.wishes.pop_front().filter(|_| may) else { return false };
+        self.effects.push(Effect::Respond { wish: wish.number, direction: wish.direction.clone() });
+        self.asked = Some(Wish { asked_at: Some(self.now), ..wish });
+        true
+    }
+
+    pub(super) fn response_started(&mut self, id: String, wish: Option<u32>) {
+        let asked = self.asked.take_if(|asked| Some(asked.number) == wish);
+        let own = asked.is_none();
+        let unwanted = asked.as_ref().is_some_and(|wish| wish.unwanted) || (own && !self.listens());
+        let (kind, direction) = asked.map_or((Kind::Answer, Direction::Freely), |wish| (wish.kind, wish.direction));
+        self.response =
+            Some(Response { id, kind, direction, sounded: false, called: false, dead: false, stopped_at: None });
+        if unwanted {
+            self.stop_response();
+        }
+    }
+
+    /// The model has begun to answer by itself, which is as good as an answer that it was asked for.
+    pub(super) fn busy(&mut self, wish: u32) {
+        let Some(mut asked) = self.asked.take_if(|asked| asked.number == wish) else { return };
+        asked.tries += 1;
+        if asked.kind != Kind::Answer && asked.tries < TRIES && !asked.unwanted {
+            self.wishes.push_front(asked);
+        }
+    }
+
+    /// Stops the response that is under way.
+    pub(super) fn stop_response(&mut self) {
+        let now = self.now;
+        if let Some(response) = self.response.as_mut().filter(|response| !response.dead) {
+            response.dead = true;
+            response.stopped_at = Some(now);
+            self.effects.push(Effect::Cancel);
+        }
+        self.forget_wishes();
+    }
+
+    /// The provider has stopped it already, since the caller speaks.
+    pub(super) fn response_was_stopped(&mut self) {
+        let now = self.now;
+        if let Some(response) = &mut self.response {
+            response.dead = true;
+            response.stopped_at.get_or_insert(now);
+        }
+        self.forget_wishes();
+    }
+
+    /// What the API wants said is still wanted.
+    fn forget_wishes(&mut self) {
+        if let Some(asked) = &mut self.asked {
+            asked.unwanted = asked.kind != Kind::Said;
+        }
+        self.wishes.retain(|wish| wish.kind == Kind::Said);
+    }
+
+    pub(super) fn cancel_lost_at(&self) -> Option<Timestamp> {
+        self.response.as_ref()?.stopped_at.map(|at| at + STOPPED)
+    }
+
+    /// A server that does not tell the end of what it stopped.
+    pub(super) fn give_up_on_cancelled(&mut self) -> bool {
+        let due = self.is_due(self.cancel_lost_at());
+        if due {
+            self.response = None;
+        }
+        due
+    }
+
+    /// When it is no longer to be expected that the model begins with what it was told.
+    pub(super) fn asked_lost_at(&self) -> Option<Timestamp> {
+        let asked = self.asked.as_ref().filter(|_| !self.lost && self.response.is_none())?;
+        Some(asked.asked_at? + if asked.unwanted { STOPPED } else { ANSWER })
+    }
+
+    pub(super) fn give_up_on_asked(&mut self) -> bool {
+        let due = self.is_due(self.asked_lost_at());
+        if due && self.asked.take().is_some_and(|asked| !asked.unwanted) {
+            self.give_up(too_late());
+        }
+        due
+    }
+
+    pub(super) fn response_done(&mut self, id: &str, failed: Option<String>) {
+        let Some(response) = self.response.take_if(|response| response.id == id) else { return };
+        self.complete_items(id);
+        if response.dead {
+            return;
+        }
+        if response.sounded || response.called {
+            self.failures = 0;
+            self.answer_when_tools_have();
+            return;
+        }
+        if let Some(id) = self.closing.as_mut().and_then(|closing| closing.by_tool.take()) {
+            self.effects.push(Effect::ToolOutput { id, result: json!({ "ok": true }) });
+            self.want(Kind::Goodbye, Direction::Directed(SAY_GOODBYE.to_owned()));
+            return;
+        }
+        if failed.is_none() && self.owed.is_none() {
+            return;
+        }
+        self.failures += 1;
+        if self.failures > 1 {
+            let words = failed.unwrap_or_else(|| "it answers without saying anything".to_owned());
+            self.give_up(Failure::new(FailureCode::Pipeline, format!("The speech-to-speech model failed: {words}.")));
+        } else if self.speaking.is_none() {
+            self.want(response.kind, response.direction);
+        }
+    }
+
+    pub(super) fn tool_called(&mut self, response: &str, call: ToolCall) {
+        let ends = call.name == END_CALL;
+        let running = self.response.as_mut().filter(|running| running.id == response);
+        let dead = running.as_ref().is_none_or(|running| running.dead);
+        if self.closing.is_some() || self.machine.is_some() || (ends && dead) {
+            self.effects.push(output(&call.id, "The caller went on. Nothing was done."));
+            return;
+        }
+        if ends {
+            self.close_with(End::AgentHungUp, Some(call.id));
+            return;
+        }
+        if let Some(running) = running {
+            running.called = true;
+        }
+        self.tools.push(call.clone());
+        self.effects.push(Effect::RunTool { call });
+    }
+
+    pub(super) fn tool_answered(&mut self, id: &str, result: Value) {
+        let Some(position) = self.tools.iter().position(|call| call.id == id) else { return };
+        let call = self.tools.remove(position);
+        self.effects.push(Effect::ToolOutput { id: call.id.clone(), result: result.clone() });
+        self.round.push((call, result));
+        self.answer_when_tools_have();
+    }
+
+    /// Once every tool has answered the model goes on, unless the caller speaks: then it will anyway.
+    fn answer_when_tools_have(&mut self) {
+        if self.round.is_empty() || !self.tools.is_empty() || self.response.is_some() {
+            return;
+        }
+        let split = |(call, result): (ToolCall, Value)| {
+            let id = call.id.clone();
+            (call, (id, result))
+        };
+        let (calls, results) = std::mem::take(&mut self.round).into_iter().map(split).unzip();
+        self.history.tools_ran(calls, results);
+        if self.speaking.is_none() && self.closing.is_none() && self.machine.is_none() {
+            self.want(Kind::Answer, Direction::Freely);
+            let now = self.now;
+            self.owed.get_or_insert_with(|| Owed::nothing_asked(now)).model_since = now;
+        }
+    }
+
+    /// What was said and called is known to no session any more.
+    pub(super) fn session_lost(&mut self) {
+        self.lost = true;
+        self.speaking = None;
+        if let Some(response) = self.response.take() {
+            let id = response.id.clone();
+            self.complete_items(&id);
+            if !response.sounded && !response.dead && self.owed.is_some() {
+                self.want_first(response.kind, response.direction);
+            }
+        }
+        if let Some(asked) = self.asked.take().filter(|asked| !asked.unwanted) {
+            self.want_first(asked.kind, asked.direction);
+        }
+    }
+
+    fn want_first(&mut self, kind: Kind, direction: Direction) {
+        self.want(kind, direction);
+        self.wishes.rotate_right(1);
+    }
+
+    pub(super) fn session_resumed(&mut self) {
+        self.lost = false;
+        // Their answers go with the history; the new session never called them.
+        for call in std::mem::take(&mut self.tools) {
+            let text = format!("[{}] did not answer.", call.name);
+            self.effects.push(Effect::Tell { text });
+        }
+        self.round.clear();
+        if let Some(owed) = &mut self.owed {
+            owed.model_since = self.now;
+            if self.wishes.is_empty() {
+                self.want(Kind::Answer, Direction::Freely);
+            }
+        }
+    }
+}
+
+pub(super) fn output(id: &str, error: &str) -> Effect {
+    Effect::ToolOutput { id: id.to_owned(), result: json!({ "error": error }) }
+}

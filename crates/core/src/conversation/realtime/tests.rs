@@ -1,0 +1,278 @@
+//! Scripts in virtual time. Times are in milliseconds since the conversation began.
+
+use serde_json::json;
+
+use super::*;
+use crate::conversation::{Failure, FailureCode};
+
+/// A conversation and what came of it: effects in short words, in order.
+struct Script {
+    engine: Realtime,
+    now: i64,
+    done: Vec<String>,
+    words: Vec<String>,
+}
+
+impl Script {
+    fn new(change: impl FnOnce(&mut AgentConfig)) -> Self {
+        let mut agent = AgentConfig::new("Book.");
+        change(&mut agent);
+        let engine = Realtime::new(&agent, Timestamp::from_millis(0));
+        Self { engine, now: 0, done: Vec::new(), words: Vec::new() }
+    }
+
+    /// The greeting is on the line: two seconds of sound, as item `hello`.
+    fn greeted() -> Self {
+        let mut script = Self::new(|_| {});
+        script.at(0, Input::MediaStarted);
+        script.says(0, "r1", Some(1), "hello", "one two three four", 2_000);
+        script
+    }
+
+    fn at(&mut self, ms: i64, input: Input) -> &mut Self {
+        self.until(ms);
+        self.now = ms;
+        let effects = self.engine.handle(Timestamp::from_millis(ms), input);
+        self.note(effects);
+        self
+    }
+
+    /// Lets time pass.
+    fn until(&mut self, ms: i64) -> &mut Self {
+        while let Some(due) = self.engine.next_deadline().filter(|due| due.as_millis() <= ms) {
+            self.now = due.as_millis().max(self.now);
+            let effects = self.engine.handle(Timestamp::from_millis(self.now), Input::Tick);
+            self.note(effects);
+        }
+        self
+    }
+
+    fn note(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            let seconds = self.now / 1_000;
+            self.done.push(match effect {
+                Effect::Transcript(entry) => {
+                    let cut = if entry.interrupted { "\u{2026}" } else { "" };
+                    self.words.push(format!("{:?}: {}{cut}", entry.speaker, entry.text));
+                    continue;
+                }
+                Effect::HangUp { reason } => format!("{seconds}s {reason:?}"),
+                Effect::Cover { text, .. } => format!("{seconds}s cover {text}"),
+                Effect::Truncate { item, heard_ms } => format!("truncate {item} {heard_ms}"),
+                Effect::ToolOutput { id, result } => format!("output {id} {result}"),
+                Effect::Respond { wish, direction } => format!("respond {wish} {direction:?}"),
+                Effect::Tell { text } => format!("tell {text}"),
+                Effect::Transfer { .. } => "transfer".to_owned(),
+                Effect::Cancel => "cancel".to_owned(),
+                Effect::ClearPlayback => "clear".to_owned(),
+                Effect::RunTool { call } => format!("run {}", call.name),
+                Effect::Announce { .. } | Effect::Complete { .. } | Effect::Turn(_) => continue,
+            });
+        }
+    }
+
+    /// A whole response with one item.
+    fn says(&mut self, ms: i64, response: &str, wish: Option<u32>, item: &str, text: &str, lasts: u64) -> &mut Self {
+        let (id, item) = (response.to_owned(), item.to_owned());
+        self.at(ms, Input::ResponseStarted { response: id.clone(), wish });
+        self.at(ms, Input::Words { response: id.clone(), item: item.clone(), text: text.to_owned() });
+        self.at(ms, Input::Sound { response: id.clone(), item: item.clone(), samples: lasts * 8 });
+        self.at(ms, Input::SoundDone { item });
+        self.at(ms, Input::ResponseDone { response: id, failed: None })
+    }
+
+    fn played(&mut self, ms: i64, utterance: u32, heard: u64) -> &mut Self {
+        self.at(ms, Input::Played { utterance, samples: heard * 8 })
+    }
+
+    fn heard(&mut self, ms: i64, utterance: u32) -> &mut Self {
+        self.played(ms, utterance, 20).at(ms, Input::PlaybackFinished { utterance })
+    }
+
+    /// The caller speaks from `ms` for half a second.
+    fn caller(&mut self, ms: i64, item: &str) -> &mut Self {
+        self.at(ms, Input::VoiceStarted).at(ms, Input::SpeechStarted);
+        self.at(ms + 500, Input::VoiceStopped).at(ms + 500, Input::SpeechStopped);
+        self.at(ms + 500, Input::TurnTaken { item: item.to_owned() })
+    }
+
+    fn said(&mut self, ms: i64, item: &str, text: &str) -> &mut Self {
+        self.at(ms, Input::CallerSaid { item: item.to_owned(), text: text.to_owned() })
+    }
+
+    fn done(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.done)
+    }
+}
+
+fn call(id: &str, name: &str) -> ToolCall {
+    ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({}), signature: None }
+}
+
+#[test]
+fn the_model_forgets_what_was_not_heard_and_words_come_in_the_order_in_which_they_were_said() {
+    let mut script = Script::greeted();
+    script.played(1_000, 1, 1_000).caller(1_000, "c1");
+    assert_eq!(script.done(), ["truncate hello 1000", "clear"]);
+    script.says(1_600, "r2", None, "i2", "Good.", 500).heard(2_200, 2);
+    assert_eq!(script.words, ["Agent: one two\u{2026}"], "what the caller said is still unknown");
+    script.said(2_300, "c1", "Hi.");
+    assert_eq!(script.words[1..], ["Caller: Hi.", "Agent: Good."]);
+    assert_eq!((script.engine.turns(), script.engine.history().len()), (1, 4));
+}
+
+#[test]
+fn words_that_never_come_hold_up_nothing_for_long() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").says(3_600, "r2", None, "i2", "Good.", 500).heard(4_000, 2);
+    script.until(8_400);
+    assert_eq!(script.words.len(), 1);
+    script.until(8_500);
+    assert_eq!(script.words[1..], ["Agent: Good."]);
+}
+
+#[test]
+fn late_sound_of_an_interrupted_response_is_not_played() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1");
+    script.at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
+    script.at(3_700, Input::SpeechStarted);
+    let effects = script.engine.handle(
+        Timestamp::from_millis(3_800),
+        Input::Sound { response: "r2".to_owned(), item: "i2".to_owned(), samples: 800 },
+    );
+    assert_eq!(effects, []);
+}
+
+#[test]
+fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").until(5_600);
+    assert_eq!(script.done(), ["respond 2 Freely", "5s cover One moment."], "told to answer first");
+    script.at(5_600, Input::CoverReady { utterance: 2, samples: 8_000, complete: true }).heard(6_600, 2).until(9_200);
+    assert_eq!(script.done(), ["9s cover Sorry, this is taking longer than usual. One moment, please."]);
+    script.at(9_200, Input::CoverReady { utterance: 3, samples: 8_000, complete: true }).heard(10_200, 3).until(11_600);
+    assert_eq!(
+        script.done()[..1],
+        ["11s cover Sorry, I cannot go on because of a technical problem. Please call again later."]
+    );
+    script.at(11_700, Input::CoverFailed { utterance: 4 }).until(12_000);
+    assert_eq!(script.done(), ["11s Failed(Failure(ProviderTimeout))"], "who cannot be told is not kept");
+}
+
+#[test]
+fn one_thing_at_a_time_is_asked_of_the_model() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1");
+    script.at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
+    script.at(3_700, Input::Say { text: "x".to_owned(), interrupt: false });
+    assert_eq!(script.done(), Vec::<String>::new(), "while it answers");
+    script.at(3_800, Input::Say { text: "y".to_owned(), interrupt: true });
+    assert_eq!(script.done(), ["cancel"], "and what is stopped has to end first");
+    script.at(3_900, Input::ResponseDone { response: "r2".to_owned(), failed: None });
+    assert_eq!(script.done(), ["respond 2 Exactly"].map(|first| first.replace('2', "3")));
+    script.at(4_000, Input::Busy { wish: 3 });
+    assert_eq!(script.done(), ["respond 3 Exactly"], "a busy model is told again");
+}
+
+#[test]
+fn every_tool_answers_before_the_model_goes_on_once() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1");
+    let response = || "r2".to_owned();
+    script.at(3_600, Input::ResponseStarted { response: response(), wish: None });
+    script.at(3_600, Input::ToolCall { response: response(), call: call("a", "tables") });
+    script.at(3_600, Input::ToolCall { response: response(), call: call("b", "weather") });
+    script.at(3_600, Input::ToolResult { id: "a".to_owned(), result: json!(1) });
+    script.at(3_600, Input::ResponseDone { response: response(), failed: None });
+    assert_eq!(script.done(), ["run tables", "run weather", "output a 1"]);
+    script.until(20_000);
+    let bridged = script.done();
+    assert!(bridged.iter().all(|done| done.contains("cover") || done == "clear"), "not the model's fault: {bridged:?}");
+    script.at(20_000, Input::ToolResult { id: "b".to_owned(), result: json!(2) });
+    assert_eq!(script.done(), ["output b 2", "respond 2 Freely"]);
+}
+
+#[test]
+fn a_goodbye_is_heard_and_can_be_taken_back_once() {
+    let ends = |script: &mut Script, ms: i64, response: &str, utterance: u32| {
+        let id = response.to_owned();
+        script.at(ms, Input::ResponseStarted { response: id.clone(), wish: None });
+        script.at(ms, Input::Sound { response: id.clone(), item: id.clone(), samples: 8_000 });
+        script.at(ms, Input::ToolCall { response: id.clone(), call: call(response, "end_call") });
+        script.at(ms, Input::ResponseDone { response: id, failed: None }).played(ms + 500, utterance, 500);
+    };
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1");
+    ends(&mut script, 3_600, "bye", 2);
+    script.caller(4_200, "c2");
+    assert!(script.done().iter().any(|done| done.starts_with("output bye") && done.contains("goes on")));
+    ends(&mut script, 5_000, "again", 3);
+    assert!(!script.engine.listens(), "nobody is kept on the line for ever");
+    script.at(5_600, Input::SpeechStarted).heard(6_000, 3).until(6_300);
+    assert_eq!(script.done().last().map(String::as_str), Some("6s AgentHungUp"));
+}
+
+#[test]
+fn another_session_answers_what_the_lost_one_did_not() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").said(3_600, "c1", "A table.");
+    script.at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None }).at(3_700, Input::Lost);
+    assert_eq!(script.engine.so_far().len(), 3);
+    script.at(4_200, Input::Resumed);
+    assert_eq!(script.done(), ["respond 2 Freely"]);
+    let mut gone = Script::greeted();
+    gone.heard(2_000, 1).at(2_500, Input::Lost);
+    gone.at(3_000, Input::Failed(Failure::new(FailureCode::Pipeline, "x"))).until(40_000);
+    assert_eq!(gone.done().last().map(String::as_str), Some("8s Failed(Failure(Pipeline))"));
+}
+
+#[test]
+fn keys_are_a_turn_of_the_callers() {
+    let mut script = Script::greeted();
+    script.played(500, 1, 500).at(500, Input::Dtmf { digit: '4' });
+    assert_eq!(script.done(), ["truncate hello 500", "clear"]);
+    script.at(900, Input::Dtmf { digit: '2' }).until(3_000);
+    assert_eq!(script.done(), ["tell [keys] 42", "respond 2 Freely"]);
+    assert_eq!(script.words.last().map(String::as_str), Some("Caller: [keys] 42"));
+}
+
+#[test]
+fn a_machine_hears_the_message_after_the_beep_and_nothing_else() {
+    use crate::agent::{MachineDetection, OnMachine};
+    let mut script = Script::new(|agent| {
+        agent.answering_machine.mode = MachineDetection::Detect;
+        agent.answering_machine.on_machine = OnMachine::LeaveMessage;
+        agent.answering_machine.message = Some("Call us.".to_owned());
+    });
+    script.at(0, Input::MediaStarted).at(100, Input::ResponseStarted { response: "r1".to_owned(), wish: Some(1) });
+    script.at(1_900, Input::MachineDetected { beep: false });
+    assert_eq!((script.done(), script.engine.listens()), (vec!["cancel".to_owned()], false));
+    script.at(2_100, Input::ResponseDone { response: "r1".to_owned(), failed: None });
+    script.at(2_200, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
+    script.at(2_300, Input::ResponseDone { response: "r2".to_owned(), failed: None });
+    script.at(9_000, Input::MachineDetected { beep: true });
+    assert_eq!(script.done(), ["cancel", "respond 2 Exactly"], "nobody answers a machine");
+    script.says(9_200, "r3", Some(2), "i3", "Call us.", 500).heard(9_800, 1).until(10_200);
+    assert_eq!(script.done(), ["10s VoicemailMessageLeft"]);
+    assert_eq!(script.words, ["Agent: Call us."]);
+}
+
+#[test]
+fn silence_and_the_longest_duration_end_a_call() {
+    let mut silent = Script::new(|agent| agent.silence.max_reprompts = 1);
+    silent.at(0, Input::MediaStarted).says(0, "r1", Some(1), "hello", "Hello.", 2_000).heard(2_000, 1).until(10_000);
+    assert_eq!(silent.done(), ["respond 2 Directed"]);
+    silent.says(10_100, "r2", Some(2), "i2", "Still there?", 500).heard(10_700, 2).until(60_000);
+    let done = silent.done();
+    assert!(done.last().is_some_and(|done| done == "32s Silence"), "{done:?}");
+    assert!(matches!(silent.engine.handle(Timestamp::from_millis(70_000), Input::Tick)[..], []));
+
+    let mut long = Script::new(|agent| {
+        agent.limits.max_duration_seconds = 10;
+        agent.silence.max_reprompts = 0;
+    });
+    long.at(0, Input::MediaStarted).says(0, "r1", Some(1), "hello", "Hello.", 500).heard(600, 1).until(10_000);
+    long.says(10_100, "r2", Some(2), "i2", "Time is up.", 500).heard(10_700, 2).until(11_100);
+    assert_eq!(long.done().last().map(String::as_str), Some("11s MaxDuration"));
+}

@@ -1,0 +1,312 @@
+//! The messages of one session, in the names of the interface that is generally available; those of its beta, which some
+//! servers still use, are understood.
+
+use std::collections::{HashSet, VecDeque};
+
+use serde_json::{Value, json};
+use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_media::frame::Frame;
+
+use super::PROVIDER;
+use super::sound::{Format, Incoming, Outgoing};
+use crate::providers::Usage;
+use crate::providers::realtime::protocol::{Heard, Protocol};
+use crate::providers::realtime::{Direction, Order, RealtimeEvent};
+use crate::providers::streaming::{Broken, field, json as parse};
+
+/// Begins the `event_id` of a `response.create`, which errors quote.
+const WISH: &str = "wish_";
+/// Stands before words that are to be said as they are.
+const EXACTLY: &str = "Say the following words to the caller, exactly as they stand here, and nothing else:";
+
+pub(super) struct Wire {
+    /// The session as it is asked for.
+    session: Value,
+    instructions: String,
+    /// What was said before this session, one item each.
+    before: Vec<Value>,
+    format: Format,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    ready: bool,
+    /// Responses that were asked for and have not begun.
+    wishes: VecDeque<u32>,
+    /// Whether the server repeats our metadata, so that a response without it is the server's own.
+    echoes: bool,
+    /// Items of the model whose words came in pieces.
+    worded: HashSet<String>,
+    /// Tool calls that were passed on: they come up to three times.
+    called: HashSet<String>,
+}
+
+impl Wire {
+    pub(super) fn new(session: Value, instructions: String, messages: &[Message], format: Format) -> Self {
+        Self {
+            session,
+            instructions,
+            before: messages.iter().flat_map(items).collect(),
+            format,
+            outgoing: Outgoing::new(format),
+            incoming: Incoming::new(format),
+            ready: false,
+            wishes: VecDeque::new(),
+            echoes: false,
+            worded: HashSet::new(),
+            called: HashSet::new(),
+        }
+    }
+
+    /// The session is set up. A server that took the settings and goes on as it likes would be heard as noise.
+    fn updated(&mut self, message: &Value) -> Result<Vec<Heard>, Broken> {
+        if std::mem::replace(&mut self.ready, true) {
+            return Ok(Vec::new());
+        }
+        for direction in ["input", "output"] {
+            let format = &message["session"]["audio"][direction]["format"]["type"];
+            if let Some(other) = format.as_str().filter(|format| *format != self.format.name()) {
+                let asked = self.format.name();
+                return Err(Broken::Refused(format!(
+                    "it uses {other} for {direction} in place of {asked}; choose another settings.realtime_format"
+                )));
+            }
+        }
+        let before = std::mem::take(&mut self.before);
+        let items = before.into_iter().map(|item| Heard::Answer(create_item(item)));
+        Ok(items.chain([Heard::Ready]).collect())
+    }
+
+    fn response_started(&mut self, response: &Value) -> Vec<Heard> {
+        let named = response["metadata"]["wish"].as_str().and_then(|wish| wish.parse().ok());
+        self.echoes |= named.is_some();
+        let wish = match named {
+            Some(wish) => Some(wish),
+            None if self.echoes => None,
+            None => self.wishes.front().copied(),
+        };
+        self.wishes.retain(|other| Some(*other) != wish);
+        vec![Heard::Event(RealtimeEvent::ResponseStarted { response: field(response, "id").to_owned(), wish })]
+    }
+
+    fn sound(&mut self, message: &Value) -> Result<Vec<Heard>, Broken> {
+        let samples = self.incoming.push(field(message, "delta"));
+        let samples = samples.ok_or_else(|| Broken::Lost("it sent sound that is not base64".to_owned()))?;
+        Ok(vec![made(message, samples)])
+    }
+
+    fn sound_done(&mut self, message: &Value) -> Vec<Heard> {
+        let rest = self.incoming.finish();
+        let rest = (!rest.is_empty()).then(|| made(message, rest));
+        let done = RealtimeEvent::SoundDone { item: field(message, "item_id").to_owned() };
+        rest.into_iter().chain([Heard::Event(done)]).collect()
+    }
+
+    /// Words come in pieces, or only as a whole.
+    fn words(&mut self, message: &Value, text: &str, whole: bool) -> Vec<Heard> {
+        let item = field(message, "item_id");
+        let known = self.worded.contains(item);
+        if text.is_empty() || (whole && known) {
+            return Vec::new();
+        }
+        self.worded.insert(item.to_owned());
+        let response = field(message, "response_id").to_owned();
+        vec![Heard::Event(RealtimeEvent::Words { response, item: item.to_owned(), text: text.to_owned() })]
+    }
+
+    fn tool_call(&mut self, response: &str, item: &Value) -> Option<Heard> {
+        let id = field(item, "call_id");
+        if field(item, "type") != "function_call" || id.is_empty() || !self.called.insert(id.to_owned()) {
+            return None;
+        }
+        let arguments = match field(item, "arguments") {
+            "" => json!({}),
+            // What is not JSON is held against the schema, and the model told so.
+            text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        };
+        let call = ToolCall { id: id.to_owned(), name: field(item, "name").to_owned(), arguments, signature: None };
+        Some(Heard::Event(RealtimeEvent::ToolCall { response: response.to_owned(), call }))
+    }
+
+    fn response_done(&mut self, response: &Value) -> Vec<Heard> {
+        let id = field(response, "id");
+        let output = response["output"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut heard: Vec<Heard> = output.iter().filter_map(|item| self.tool_call(id, item)).collect();
+        let failed = (field(response, "status") == "failed").then(|| {
+            let error = &response["status_details"]["error"];
+            words(error, "it failed to respond")
+        });
+        let usage = usage(&response["usage"]);
+        heard.push(Heard::Event(RealtimeEvent::ResponseDone { response: id.to_owned(), failed, usage }));
+        heard
+    }
+
+    fn error(&mut self, error: &Value) -> Result<Vec<Heard>, Broken> {
+        let code = [field(error, "code"), field(error, "type")].into_iter().find(|code| !code.is_empty());
+        let code = code.unwrap_or("error");
+        let wish = field(error, "event_id").strip_prefix(WISH).and_then(|wish| wish.parse().ok());
+        match (code, wish) {
+            _ if !self.ready => Err(Broken::Refused(words(error, "it refused"))),
+            ("session_expired", _) => Err(Broken::Lost(words(error, "the session expired"))),
+            ("conversation_already_has_active_response", wish) => {
+                let wish = wish.or_else(|| self.wishes.front().copied());
+                self.wishes.retain(|other| Some(*other) != wish);
+                Ok(wish.map(|wish| Heard::Event(RealtimeEvent::Busy { wish })).into_iter().collect())
+            }
+            (_, Some(wish)) => {
+                self.wishes.retain(|other| *other != wish);
+                let (response, failed) = (format!("{WISH}{wish}"), Some(words(error, "it refused to respond")));
+                let started = RealtimeEvent::ResponseStarted { response: response.clone(), wish: Some(wish) };
+                let done = RealtimeEvent::ResponseDone { response, failed, usage: Usage::default() };
+                Ok(vec![Heard::Event(started), Heard::Event(done)])
+            }
+            // There was nothing left to stop.
+            ("response_cancel_not_active", None) => Ok(Vec::new()),
+            _ => {
+                tracing::warn!(provider = PROVIDER, code, "a speech-to-speech session reports an error and goes on");
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn transcribed(&self, message: &Value, text: &str) -> Vec<Heard> {
+        let item = field(message, "item_id").to_owned();
+        vec![Heard::Event(RealtimeEvent::CallerSaid { item, text: text.trim().to_owned() })]
+    }
+}
+
+impl Protocol for Wire {
+    fn sound(&mut self, frame: &Frame) -> Option<String> {
+        let audio = self.outgoing.push(frame)?;
+        Some(json!({ "type": "input_audio_buffer.append", "audio": audio }).to_string())
+    }
+
+    fn order(&mut self, order: Order) -> Vec<String> {
+        vec![match order {
+            Order::Respond { wish, direction } => {
+                self.wishes.push_back(wish);
+                let mut response = json!({ "metadata": { "wish": wish.to_string() } });
+                match direction {
+                    Direction::Freely => {}
+                    // Instructions of a response stand in place of the session's.
+                    Direction::Directed(text) => {
+                        response["instructions"] = json!(format!("{}\n\n{text}", self.instructions));
+                    }
+                    Direction::Exactly(text) => {
+                        response["instructions"] = json!(format!("{EXACTLY}\n\n{text}"));
+                        response["tool_choice"] = json!("none");
+                    }
+                }
+                let event_id = format!("{WISH}{wish}");
+                json!({ "type": "response.create", "event_id": event_id, "response": response }).to_string()
+            }
+            Order::Cancel => json!({ "type": "response.cancel" }).to_string(),
+            Order::Truncate { item, heard_ms } => json!({
+                "type": "conversation.item.truncate", "item_id": item, "content_index": 0, "audio_end_ms": heard_ms,
+            })
+            .to_string(),
+            Order::ToolOutput { id, result } => {
+                create_item(json!({ "type": "function_call_output", "call_id": id, "output": result.to_string() }))
+            }
+            Order::Tell { text } => create_item(said("user", &text)),
+        }]
+    }
+
+    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+        let message = parse(message)?;
+        let event = |event| Ok(vec![Heard::Event(event)]);
+        let item = || field(&message, "item_id").to_owned();
+        match field(&message, "type") {
+            "session.created" => {
+                let update = json!({ "type": "session.update", "session": self.session });
+                Ok(vec![Heard::Answer(update.to_string())])
+            }
+            "session.updated" => self.updated(&message),
+            "input_audio_buffer.speech_started" => event(RealtimeEvent::SpeechStarted),
+            "input_audio_buffer.speech_stopped" => event(RealtimeEvent::SpeechStopped),
+            "input_audio_buffer.committed" => event(RealtimeEvent::TurnTaken { item: item() }),
+            "conversation.item.input_audio_transcription.completed" => {
+                Ok(self.transcribed(&message, field(&message, "transcript")))
+            }
+            "conversation.item.input_audio_transcription.failed" => {
+                tracing::warn!(provider = PROVIDER, "a caller's turn could not be transcribed");
+                Ok(self.transcribed(&message, ""))
+            }
+            "response.created" => Ok(self.response_started(&message["response"])),
+            "response.output_audio.delta" | "response.audio.delta" => Self::sound(self, &message),
+            "response.output_audio.done" | "response.audio.done" => Ok(self.sound_done(&message)),
+            "response.output_audio_transcript.delta" | "response.audio_transcript.delta" => {
+                Ok(self.words(&message, field(&message, "delta"), false))
+            }
+            "response.output_audio_transcript.done" | "response.audio_transcript.done" => {
+                Ok(self.words(&message, field(&message, "transcript"), true))
+            }
+            "response.output_item.done" => {
+                Ok(self.tool_call(field(&message, "response_id"), &message["item"]).into_iter().collect())
+            }
+            "response.done" => Ok(self.response_done(&message["response"])),
+            "error" => self.error(&message["error"]),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+fn made(message: &Value, samples: Vec<i16>) -> Heard {
+    let (response, item) = (field(message, "response_id").to_owned(), field(message, "item_id").to_owned());
+    Heard::Event(RealtimeEvent::Sound { response, item, samples })
+}
+
+fn create_item(item: Value) -> String {
+    json!({ "type": "conversation.item.create", "item": item }).to_string()
+}
+
+fn said(role: &str, text: &str) -> Value {
+    let kind = if role == "assistant" { "output_text" } else { "input_text" };
+    json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] })
+}
+
+/// A message of an earlier session. Instructions are none.
+fn items(message: &Message) -> Vec<Value> {
+    match (message.role, &message.tool_call_id) {
+        (Role::System, _) => Vec::new(),
+        (Role::User, _) => vec![said("user", &message.text)],
+        (Role::Tool, Some(id)) => {
+            vec![json!({ "type": "function_call_output", "call_id": id, "output": message.text })]
+        }
+        (Role::Tool, None) => Vec::new(),
+        (Role::Assistant, _) => {
+            let words = (!message.text.is_empty()).then(|| said("assistant", &message.text));
+            let calls = message.tool_calls.iter().map(|call| {
+                let arguments = call.arguments.to_string();
+                json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments })
+            });
+            words.into_iter().chain(calls).collect()
+        }
+    }
+}
+
+/// The provider's words, and its code.
+fn words(error: &Value, otherwise: &str) -> String {
+    let code = [field(error, "code"), field(error, "type")].into_iter().find(|code| !code.is_empty());
+    let message = Some(field(error, "message")).filter(|message| !message.is_empty()).unwrap_or(otherwise);
+    match code {
+        Some(code) => format!("{message} ({code})"),
+        None => message.to_owned(),
+    }
+}
+
+fn usage(usage: &Value) -> Usage {
+    let count = |value: &Value| value.as_u64().unwrap_or(0);
+    let (input, output) = (&usage["input_token_details"], &usage["output_token_details"]);
+    let cached = &input["cached_tokens_details"];
+    Usage {
+        llm_input_tokens: count(&input["text_tokens"]),
+        llm_cached_tokens: count(&cached["text_tokens"]),
+        llm_output_tokens: count(&output["text_tokens"]),
+        audio_input_tokens: count(&input["audio_tokens"]),
+        audio_cached_tokens: count(&cached["audio_tokens"]),
+        audio_output_tokens: count(&output["audio_tokens"]),
+        ..Usage::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+use switchhook_core::conversation::realtime::Direction;
+
+use super::*;
+
+fn wire() -> Wire {
+    let before =
+        [Message::new(Role::System, "Book."), Message::new(Role::User, "Hi"), Message::new(Role::Assistant, "Yes?")];
+    Wire::new(json!({ "voice": "marin" }), "Book.".to_owned(), &before, Format::Mulaw)
+}
+
+fn read(wire: &mut Wire, message: Value) -> Vec<Heard> {
+    wire.read(&message.to_string()).unwrap_or_else(|broken| panic!("{broken:?}"))
+}
+
+fn answers(heard: Vec<Heard>) -> Vec<Value> {
+    let answer = |heard| match heard {
+        Heard::Answer(text) => Some(serde_json::from_str(&text).expect("JSON")),
+        _ => None,
+    };
+    heard.into_iter().filter_map(answer).collect()
+}
+
+fn events(heard: Vec<Heard>) -> Vec<RealtimeEvent> {
+    let event = |heard| if let Heard::Event(event) = heard { Some(event) } else { None };
+    heard.into_iter().filter_map(event).collect()
+}
+
+fn ready() -> Wire {
+    let mut wire = wire();
+    read(&mut wire, json!({ "type": "session.updated", "session": {} }));
+    wire
+}
+
+fn ask(wire: &mut Wire, number: u32) -> Value {
+    let orders = wire.order(Order::Respond { wish: number, direction: Direction::Directed("Greet.".to_owned()) });
+    serde_json::from_str(&orders[0]).expect("JSON")
+}
+
+#[test]
+fn a_session_is_set_up_and_told_what_was_said_before_it() {
+    let mut wire = wire();
+    let update = answers(read(&mut wire, json!({ "type": "session.created" })));
+    assert_eq!(update, [json!({ "type": "session.update", "session": { "voice": "marin" } })]);
+    let format = json!({ "format": { "type": "audio/pcmu" } });
+    let updated = json!({ "type": "session.updated", "session": { "audio": { "input": format, "output": format } } });
+    let heard = read(&mut wire, updated);
+    assert!(heard.contains(&Heard::Ready));
+    let items: Vec<_> = answers(heard).iter().map(|answer| answer["item"]["content"][0].clone()).collect();
+    assert_eq!(
+        items,
+        [json!({ "type": "input_text", "text": "Hi" }), json!({ "type": "output_text", "text": "Yes?" })]
+    );
+}
+
+#[test]
+fn a_server_that_uses_another_format_than_it_was_asked_for_is_refused() {
+    let updated = json!({ "type": "session.updated", "session": { "audio": { "output": { "format": { "type": "audio/pcm" } } } } });
+    let refused = wire().read(&updated.to_string()).err();
+    assert!(
+        matches!(&refused, Some(Broken::Refused(words)) if words.contains("settings.realtime_format")),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_response_is_told_apart_from_those_that_the_provider_decides() {
+    let mut wire = ready();
+    let asked = ask(&mut wire, 7);
+    assert_eq!(asked["response"]["instructions"], "Book.\n\nGreet.", "a response's instructions replace the session's");
+    let created = |id: &str, metadata: Value| json!({ "type": "response.created", "response": { "id": id, "metadata": metadata } });
+    let started = |id: &str, wish| vec![RealtimeEvent::ResponseStarted { response: id.to_owned(), wish }];
+    assert!(events(read(&mut wire, created("r1", asked["response"]["metadata"].clone()))) == started("r1", Some(7)));
+    ask(&mut wire, 8);
+    assert!(events(read(&mut wire, created("r2", Value::Null))) == started("r2", None), "this one is the server's own");
+
+    let mut silent = ready();
+    ask(&mut silent, 1);
+    assert!(
+        events(read(&mut silent, created("r1", Value::Null))) == started("r1", Some(1)),
+        "a server without metadata"
+    );
+}
+
+#[test]
+fn errors_are_told_apart() {
+    let error = |code: &str, event: Value| json!({ "type": "error", "error": { "code": code, "message": "No.", "event_id": event } });
+    let mut wire = ready();
+    ask(&mut wire, 3);
+    let busy = read(&mut wire, error("conversation_already_has_active_response", json!("wish_3")));
+    assert!(events(busy) == [RealtimeEvent::Busy { wish: 3 }]);
+    ask(&mut wire, 4);
+    let failed = events(read(&mut wire, error("invalid_value", json!("wish_4"))));
+    assert!(
+        matches!(&failed[..], [RealtimeEvent::ResponseStarted { .. }, RealtimeEvent::ResponseDone { failed: Some(words), .. }]
+        if words == "No. (invalid_value)")
+    );
+    for harmless in ["response_cancel_not_active", "item_truncate_invalid"] {
+        assert!(read(&mut wire, error(harmless, Value::Null)).is_empty(), "{harmless}");
+    }
+    let over = wire.read(&error("session_expired", Value::Null).to_string()).err();
+    assert_eq!(over, Some(Broken::Lost("No. (session_expired)".to_owned())));
+    let refused = super::tests::wire().read(&error("model_not_found", Value::Null).to_string()).err();
+    assert_eq!(refused, Some(Broken::Refused("No. (model_not_found)".to_owned())), "nothing is set up yet");
+    assert!(wire.read("{").is_err() && wire.read(r#"{"type":"something.new"}"#).is_ok_and(|heard| heard.is_empty()));
+}
+
+#[test]
+fn a_tool_call_is_told_once_however_often_it_comes() {
+    let mut wire = ready();
+    let item = json!({ "type": "function_call", "call_id": "c1", "name": "book", "arguments": "{\"day\":\"Friday\"}" });
+    let first =
+        events(read(&mut wire, json!({ "type": "response.output_item.done", "response_id": "r1", "item": item })));
+    assert!(
+        matches!(&first[..], [RealtimeEvent::ToolCall { call, .. }] if call.arguments == json!({ "day": "Friday" }))
+    );
+    let usage = json!({
+        "input_token_details": { "text_tokens": 10, "audio_tokens": 20, "cached_tokens_details": { "text_tokens": 4, "audio_tokens": 5 } },
+        "output_token_details": { "text_tokens": 3, "audio_tokens": 6 },
+    });
+    let done = json!({ "type": "response.done", "response": { "id": "r1", "status": "completed", "output": [item], "usage": usage } });
+    let done = events(read(&mut wire, done));
+    let [RealtimeEvent::ResponseDone { failed: None, usage, .. }] = &done[..] else { panic!("the call is told again") };
+    let counted = (usage.llm_input_tokens, usage.llm_cached_tokens, usage.llm_output_tokens);
+    let sound = (usage.audio_input_tokens, usage.audio_cached_tokens, usage.audio_output_tokens);
+    assert_eq!((counted, sound), ((10, 4, 3), (20, 5, 6)));
+}
+
+#[test]
+fn words_are_told_once_whether_they_come_in_pieces_or_as_a_whole() {
+    let mut wire = ready();
+    let words = |kind: &str, item: &str, name: &str, text: &str| json!({ "type": format!("response.{kind}"), "response_id": "r", "item_id": item, name: text });
+    let mut told = String::new();
+    for message in [
+        words("output_audio_transcript.delta", "a", "delta", "Hel"),
+        words("output_audio_transcript.delta", "a", "delta", "lo."),
+        words("output_audio_transcript.done", "a", "transcript", "Hello."),
+        words("audio_transcript.done", "b", "transcript", " Bye."),
+    ] {
+        for event in events(read(&mut wire, message)) {
+            if let RealtimeEvent::Words { text, .. } = event {
+                told.push_str(&text);
+            }
+        }
+    }
+    assert_eq!(told, "Hello. Bye.");
+}

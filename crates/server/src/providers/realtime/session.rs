@@ -1,0 +1,242 @@
+//! The task of one call's session: it owns the socket, and ends when the session is dropped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::{SinkExt as _, StreamExt as _};
+use switchhook_core::private::Private;
+use switchhook_media::frame::{CallerAudio, Frame};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use super::protocol::{Dialect, Heard, Protocol};
+use super::{Order, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
+use crate::outbound::ws::{Message, WebSocket, WebSockets};
+use crate::providers::ProviderError;
+use crate::providers::connect::Connect;
+use crate::providers::refusal::{Trouble, without_key};
+use crate::providers::streaming::Broken;
+
+/// Until a session is as it was asked for.
+const OPEN: Duration = Duration::from_secs(5);
+/// Before the second try to open one.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Until a message is taken.
+const SEND: Duration = Duration::from_secs(3);
+/// Between two pings, which show that somebody is there: a half-open connection looks like a model with nothing to say.
+const PING_EVERY: Duration = Duration::from_secs(10);
+/// Until something comes after a ping.
+const PONG: Duration = Duration::from_secs(5);
+/// Until the server has closed a connection that we are done with.
+const CLOSE: Duration = Duration::from_secs(2);
+/// Frames and orders that may wait for the socket: some 10 s.
+const WAITING: usize = 512;
+
+/// Speech to speech over websockets.
+pub(crate) struct RealtimeClient {
+    websockets: WebSockets,
+    key: Option<Private<String>>,
+    dialect: Arc<dyn Dialect>,
+}
+
+impl RealtimeClient {
+    pub(crate) fn new(connect: &Connect<'_>, dialect: impl Dialect + 'static) -> Self {
+        Self { websockets: connect.websockets.clone(), key: connect.key.clone(), dialect: Arc::new(dialect) }
+    }
+
+    async fn connect(&self, options: &RealtimeOptions) -> Result<Line, Trouble> {
+        let name = self.dialect.name();
+        let target = self.dialect.target(options).map_err(|words| Trouble::config(name, words))?;
+        let opened = self.websockets.connect(&target.url, target.headers, OPEN).await;
+        let socket = opened.map_err(|error| Trouble::opening(name, error, self.key.as_ref(), OPEN))?;
+        let protocol = self.dialect.protocol(options);
+        let mut line = Line { socket, protocol, name, key: self.key.clone() };
+        line.ready().await?;
+        Ok(line)
+    }
+
+    /// A connection that could not be made is tried once more: the phone rings meanwhile.
+    async fn dial(&self, options: &RealtimeOptions) -> Result<Line, ProviderError> {
+        let deadline = Instant::now() + OPEN;
+        let late = || Trouble::timeout(self.dialect.name(), OPEN);
+        let first = timeout_at(deadline, self.connect(options)).await.unwrap_or_else(|_| Err(late()));
+        let trouble = match first {
+            Ok(line) => return Ok(line),
+            Err(trouble) => trouble,
+        };
+        let Some(pause) =
+            trouble.again.map(|asked| asked.max(PAUSE)).filter(|pause| Instant::now() + *pause < deadline)
+        else {
+            return Err(trouble.error);
+        };
+        tracing::warn!(error = %trouble.error, "a speech-to-speech session cannot be opened; trying again");
+        tokio::time::sleep(pause).await;
+        let second = timeout_at(deadline, self.connect(options)).await.unwrap_or_else(|_| Err(late()));
+        second.map_err(|trouble| trouble.error)
+    }
+}
+
+#[async_trait]
+impl Realtime for RealtimeClient {
+    async fn open(
+        &self,
+        options: RealtimeOptions,
+        events: mpsc::Sender<RealtimeEvent>,
+    ) -> Result<Box<dyn RealtimeSession>, ProviderError> {
+        let line = self.dial(&options).await?;
+        let (told, waiting) = mpsc::channel(WAITING);
+        tokio::spawn(line.serve(waiting, events));
+        Ok(Box::new(Session { told }))
+    }
+}
+
+/// The call's end of the task.
+struct Session {
+    told: mpsc::Sender<Told>,
+}
+
+/// What the call tells.
+#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
+enum Told {
+    Sound(Frame),
+    Order(Order),
+}
+
+impl Session {
+    /// A full channel belongs to a socket that takes nothing: the task will say so.
+    fn tell(&self, told: Told) {
+        let _ = self.told.try_send(told);
+    }
+}
+
+impl RealtimeSession for Session {
+    fn audio(&mut self, frame: &CallerAudio) {
+        self.tell(Told::Sound(frame.0));
+    }
+
+    fn order(&mut self, order: Order) {
+        self.tell(Told::Order(order));
+    }
+}
+
+/// A connection.
+struct Line {
+    socket: WebSocket,
+    protocol: Box<dyn Protocol>,
+    name: &'static str,
+    key: Option<Private<String>>,
+}
+
+impl Line {
+    async fn ready(&mut self) -> Result<(), Trouble> {
+        let mut ready = false;
+        while !ready {
+            for heard in self.next().await? {
+                match heard {
+                    Heard::Ready => ready = true,
+                    Heard::Answer(message) => self.send(Message::text(message)).await?,
+                    Heard::Event(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Until the session is dropped or lost.
+    async fn serve(mut self, mut waiting: mpsc::Receiver<Told>, events: mpsc::Sender<RealtimeEvent>) {
+        if let Err(trouble) = self.exchange(&mut waiting, &events).await {
+            let _ = events.send(RealtimeEvent::Lost(trouble.error)).await;
+        }
+        self.close().await;
+    }
+
+    async fn exchange(
+        &mut self,
+        waiting: &mut mpsc::Receiver<Told>,
+        events: &mpsc::Sender<RealtimeEvent>,
+    ) -> Result<(), Trouble> {
+        let mut pinged = false;
+        let mut due = Instant::now() + PING_EVERY;
+        loop {
+            tokio::select! {
+                told = waiting.recv() => match told {
+                    Some(Told::Sound(frame)) => {
+                        if let Some(message) = self.protocol.sound(&frame) {
+                            self.send(Message::text(message)).await?;
+                        }
+                    }
+                    Some(Told::Order(order)) => {
+                        for message in self.protocol.order(order) {
+                            self.send(Message::text(message)).await?;
+                        }
+                    }
+                    None => return Ok(()),
+                },
+                heard = self.next() => {
+                    (pinged, due) = (false, Instant::now() + PING_EVERY);
+                    for heard in heard? {
+                        match heard {
+                            Heard::Ready => {}
+                            Heard::Answer(message) => self.send(Message::text(message)).await?,
+                            Heard::Event(event) => if events.send(event).await.is_err() {
+                                return Ok(());
+                            },
+                        }
+                    }
+                }
+                () = sleep_until(due) => {
+                    if pinged {
+                        return Err(Trouble::timeout(self.name, PONG));
+                    }
+                    self.send(Message::Ping(Vec::new().into())).await?;
+                    (pinged, due) = (true, Instant::now() + PONG);
+                }
+            }
+        }
+    }
+
+    /// What the next message says. May be dropped and called again.
+    async fn next(&mut self) -> Result<Vec<Heard>, Trouble> {
+        let message = match self.socket.next().await {
+            Some(Ok(message)) => message,
+            Some(Err(error)) => return Err(self.lost(format!("the connection broke: {error}"))),
+            None => return Err(self.lost("the connection broke".to_owned())),
+        };
+        let read = match &message {
+            Message::Text(text) => self.protocol.read(text.as_str()),
+            // Some servers send JSON in binary frames.
+            Message::Binary(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => self.protocol.read(text),
+                Err(_) => Err(Broken::Lost("it sent a message that is not text".to_owned())),
+            },
+            Message::Close(frame) => return Err(Trouble::closed(self.name, frame.as_ref(), self.key.as_ref())),
+            _ => Ok(Vec::new()),
+        };
+        read.map_err(|broken| match broken {
+            Broken::Refused(words) => Trouble::config(self.name, without_key(words, self.key.as_ref())),
+            Broken::Lost(words) => self.lost(words),
+        })
+    }
+
+    fn lost(&self, words: String) -> Trouble {
+        Trouble::failed(self.name, without_key(words, self.key.as_ref()))
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), Trouble> {
+        match timeout(SEND, self.socket.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(self.lost(format!("the connection broke: {error}"))),
+            Err(_) => Err(Trouble::timeout(self.name, SEND)),
+        }
+    }
+
+    /// Sessions are charged while they are open.
+    async fn close(mut self) {
+        let closing = async {
+            let _ = self.socket.close(None).await;
+            while let Some(Ok(_)) = self.socket.next().await {}
+        };
+        let _ = timeout(CLOSE, closing).await;
+    }
+}

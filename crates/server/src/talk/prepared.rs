@@ -1,0 +1,60 @@
+//! A conversation of either kind that is being got ready while the phone rings.
+
+use switchhook_core::Timestamp;
+use switchhook_core::conversation::{Conversation, End, Failure};
+use tokio::sync::mpsc;
+
+use super::latency::Latencies;
+use super::pipeline::Pipeline;
+use super::{Command, Ended, Note, Report, Settings, driver, realtime};
+use crate::carrier::Media;
+use crate::providers::Usage;
+
+/// A conversation that is being got ready.
+pub enum Prepared {
+    /// By recogniser, language model and voice.
+    Pipeline(Box<driver::Prepared>),
+    /// By one model that hears and speaks.
+    Realtime(Box<realtime::Prepared>),
+}
+
+impl Prepared {
+    /// Starts getting ready. A speech-to-speech model comes before recogniser and language model; the pipeline then only looks back on the
+    /// call, and its voice speaks where the model cannot.
+    #[must_use]
+    pub fn new(settings: Settings, pipeline: Pipeline, model: Option<realtime::Model>) -> Self {
+        match model {
+            Some(model) => Self::Realtime(Box::new(realtime::Prepared::new(settings, pipeline, model))),
+            None => Self::Pipeline(Box::new(driver::Prepared::new(settings, pipeline))),
+        }
+    }
+
+    /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
+    pub async fn not_ready(&mut self) -> Failure {
+        match self {
+            Self::Pipeline(prepared) => prepared.not_ready().await,
+            Self::Realtime(prepared) => prepared.not_ready().await,
+        }
+    }
+
+    /// Holds the conversation until it ends. `commands` may close at any time.
+    pub async fn talk(self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
+        match self {
+            Self::Pipeline(prepared) => prepared.talk(media, commands, notes).await,
+            Self::Realtime(prepared) => prepared.talk(media, commands, notes).await,
+        }
+    }
+}
+
+/// The report of a conversation that could not begin.
+pub(super) fn stillborn(settings: &Settings, failure: Failure) -> Report {
+    let conversation = Conversation::new(&settings.agent, Timestamp::from_micros(0));
+    Report {
+        end: Ended::By(End::Failed(failure)),
+        turns: 0,
+        history: conversation.history(),
+        latency: Latencies::default().summary(),
+        usage: Usage::default(),
+        recorded: false,
+    }
+}

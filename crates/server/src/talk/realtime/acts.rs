@@ -1,0 +1,126 @@
+//! What the engine wants done.
+
+use serde_json::Value;
+use switchhook_core::conversation::realtime::{Effect, Input};
+use switchhook_core::conversation::{ToolCall, TurnTimes};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Covering, Driver, Inputs};
+use crate::providers::TtsAudio;
+use crate::providers::realtime::Order;
+use crate::talk::pipeline::Signal;
+use crate::talk::tools::Deed;
+use crate::talk::{Ended, Note, Wish};
+
+impl Driver {
+    /// Does what the engine wants; what it is to be told of that at once comes back.
+    pub(super) fn perform(&mut self, effect: Effect) -> Option<Input> {
+        match effect {
+            Effect::Respond { wish, direction } => self.order(Order::Respond { wish, direction }),
+            Effect::Cancel => self.order(Order::Cancel),
+            Effect::Truncate { item, heard_ms } => self.order(Order::Truncate { item, heard_ms }),
+            Effect::ToolOutput { id, result } => self.order(Order::ToolOutput { id, result }),
+            Effect::Tell { text } => self.order(Order::Tell { text }),
+            Effect::Announce { utterance, item } => {
+                self.handset.playback.announce(utterance);
+                self.items.insert(item, utterance);
+            }
+            Effect::Complete { utterance } => drop(self.handset.playback.complete(utterance)),
+            Effect::Cover { utterance, text } => self.cover(utterance, text),
+            Effect::ClearPlayback => {
+                self.handset.clear();
+                self.items.clear();
+                self.stop_covering();
+            }
+            Effect::RunTool { call } => return self.run_tool(call),
+            Effect::Transfer { number } => self.wish(Wish::Transfer(number)),
+            Effect::Transcript(entry) => self.write_down(entry),
+            Effect::Turn(times) => self.measured(&times),
+            Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
+        }
+        None
+    }
+
+    /// Without a session there is nobody to tell; the engine tells the next one.
+    fn order(&mut self, order: Order) {
+        if let Some(session) = &mut self.session {
+            session.order(order);
+        }
+    }
+
+    fn measured(&mut self, times: &TurnTimes) {
+        let waited = times.first_audio_played.since(times.speech_ended);
+        self.latencies.response(waited);
+        // How long the line is, is not ours to answer for.
+        let after_turn = times.first_audio_played.since(times.turn_ended);
+        self.latencies.after_turn(after_turn.saturating_sub(self.handset.in_flight.delay()));
+        self.last_response = i64::try_from(waited.as_millis()).ok();
+    }
+
+    fn cover(&mut self, utterance: u32, text: String) {
+        self.handset.playback.announce(utterance);
+        let characters = u64::try_from(text.chars().count()).unwrap_or(0);
+        let running = self.pipeline.speak(utterance, text, self.covers.0.clone());
+        self.covering.insert(utterance, Covering { _running: running, characters });
+    }
+
+    pub(super) fn covered(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {
+        if !self.covering.contains_key(&utterance) {
+            return Inputs::new(); // It was cleared while this was on its way.
+        }
+        vec![match signal {
+            Signal::Piece(audio) => {
+                let samples = self.handset.playback.push(utterance, &audio.samples);
+                Input::CoverReady { utterance, samples, complete: false }
+            }
+            Signal::Done(usage) => {
+                self.usage = self.usage + usage;
+                self.covering.remove(&utterance);
+                let samples = self.handset.playback.complete(utterance);
+                Input::CoverReady { utterance, samples, complete: true }
+            }
+            Signal::Failed(error) => {
+                tracing::warn!(%error, "the voice that bridges waits cannot speak; set the agent's tts");
+                self.covering.remove(&utterance);
+                self.handset.playback.complete(utterance);
+                Input::CoverFailed { utterance }
+            }
+        }]
+    }
+
+    /// Nothing of it is wanted any more. It was sent and is charged all the same.
+    pub(super) fn stop_covering(&mut self) {
+        let characters = self.covering.drain().map(|(_, covering)| covering.characters).sum();
+        self.usage = self.usage + self.pipeline.stopped(characters);
+    }
+
+    /// Starts what the model wants; what it is to be told at once comes back.
+    fn run_tool(&mut self, call: ToolCall) -> Option<Input> {
+        match self.pipeline.tools.run(&call) {
+            Deed::Tell(result) => Some(Input::ToolResult { id: call.id, result }),
+            Deed::Wish(wish, result) => {
+                self.wish(wish);
+                Some(Input::ToolResult { id: call.id, result })
+            }
+            Deed::PassOn(number) => Some(Input::PassOn { id: call.id, number }),
+            Deed::Ask(asking) => self.wait_for(call.id, asking.answer()),
+            Deed::Call(calling) => self.wait_for(call.id, calling.answer()),
+        }
+    }
+
+    /// It runs to its end also when the caller interrupts: what a service was asked to do it may have done.
+    fn wait_for(&mut self, id: String, answer: impl Future<Output = Value> + Send + 'static) -> Option<Input> {
+        let results = self.results.0.clone();
+        self.tools.retain(|running| !running.is_finished());
+        self.tools.push(AbortOnDropHandle::new(tokio::spawn(async move {
+            let _ = results.send((id, answer.await)).await;
+        })));
+        None
+    }
+
+    fn wish(&mut self, wish: Wish) {
+        if self.notes.try_send(Note::Wish(wish)).is_err() {
+            tracing::warn!("what an agent wants of the carrier could not be passed on");
+        }
+    }
+}

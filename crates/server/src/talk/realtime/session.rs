@@ -1,0 +1,160 @@
+//! The model's session: what it says, and another one when it is lost.
+
+use std::sync::Arc;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::Message;
+use switchhook_core::conversation::realtime::Input;
+use switchhook_media::frame::{CallerAudio, Frame};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Driver, Inputs, Model};
+use crate::providers::ProviderError;
+use crate::providers::prices::Rates;
+use crate::providers::realtime::{RealtimeEvent, RealtimeOptions, RealtimeSession};
+use crate::talk::driver::failure;
+use crate::talk::plain::plain;
+use crate::talk::tools::Toolbox;
+
+/// What a model may say ahead: a long answer comes at once.
+const WAITING: usize = 4_096;
+/// A session that lasted so long was a good one: when it is lost, another one is opened.
+const GOOD: Duration = Duration::from_secs(60);
+/// As much of the caller as is kept while there is no session, in frames: 5 s.
+const KEPT: usize = 250;
+
+pub(super) type Events = mpsc::Receiver<RealtimeEvent>;
+/// Another session under way.
+pub(super) type Reopening = AbortOnDropHandle<Result<Opened, ProviderError>>;
+
+/// A session, and where its events arrive.
+pub(super) struct Opened {
+    pub(super) session: Box<dyn RealtimeSession>,
+    pub(super) events: Events,
+}
+
+/// Opens a session that knows what was said so far.
+pub(super) fn open(
+    model: &Model,
+    agent: &AgentConfig,
+    tools: Arc<Toolbox>,
+    messages: Vec<Message>,
+) -> impl Future<Output = Result<Opened, ProviderError>> + Send + use<> {
+    let mut options = RealtimeOptions {
+        model: model.model.clone(),
+        voice: model.voice.clone(),
+        language: agent.language.clone(),
+        messages,
+        tools: Vec::new(),
+        interruptible: agent.interruption.enabled,
+        min_silence_ms: agent.turn_taking.min_silence_ms,
+        max_silence_ms: agent.turn_taking.max_silence_ms,
+    };
+    let provider = model.provider.clone();
+    async move {
+        options.tools = tools.specs().await;
+        let (told, events) = mpsc::channel(WAITING);
+        let session = provider.open(options, told).await?;
+        Ok(Opened { session, events })
+    }
+}
+
+/// What came of opening another session. Never, when none is being opened.
+pub(super) async fn reopened(reopening: &mut Option<Reopening>) -> Result<Opened, ProviderError> {
+    let Some(running) = reopening else { return std::future::pending().await };
+    let opened = running.await;
+    *reopening = None;
+    opened.unwrap_or_else(|_| Err(gone()))
+}
+
+fn gone() -> ProviderError {
+    ProviderError::Failed { provider: "speech to speech", words: "the session stopped unexpectedly".to_owned() }
+}
+
+impl Driver {
+    pub(super) fn told_by_model(&mut self, event: Option<RealtimeEvent>) -> Inputs {
+        let input = match event.unwrap_or_else(|| RealtimeEvent::Lost(gone())) {
+            RealtimeEvent::SpeechStarted => Input::SpeechStarted,
+            RealtimeEvent::SpeechStopped => Input::SpeechStopped,
+            RealtimeEvent::TurnTaken { item } => Input::TurnTaken { item },
+            RealtimeEvent::CallerSaid { item, text } => {
+                let machine = self.machine.words(&text).map(|beep| Input::MachineDetected { beep });
+                return std::iter::once(Input::CallerSaid { item, text: plain(text) }).chain(machine).collect();
+            }
+            RealtimeEvent::ResponseStarted { response, wish } => Input::ResponseStarted { response, wish },
+            RealtimeEvent::Busy { wish } => Input::Busy { wish },
+            RealtimeEvent::Sound { response, item, samples } => {
+                self.sound(response, &item, &samples);
+                return Inputs::new();
+            }
+            RealtimeEvent::Words { response, item, text } => Input::Words { response, item, text: plain(text) },
+            RealtimeEvent::SoundDone { item } => Input::SoundDone { item },
+            RealtimeEvent::ToolCall { response, call } => Input::ToolCall { response, call },
+            RealtimeEvent::ResponseDone { response, failed, usage } => {
+                self.usage = self.usage + Rates::price(self.model.rates.as_ref(), usage);
+                Input::ResponseDone { response, failed: failed.map(plain) }
+            }
+            RealtimeEvent::Lost(error) => return self.lost(error),
+        };
+        vec![input]
+    }
+
+    fn sound(&mut self, response: String, item: &str, samples: &[i16]) {
+        let count = u64::try_from(samples.len()).unwrap_or(0);
+        self.handle(Input::Sound { response, item: item.to_owned(), samples: count });
+        // The engine has announced it, unless nobody wants it.
+        if let Some(utterance) = self.items.get(item) {
+            self.handset.playback.push(*utterance, samples);
+        }
+    }
+
+    /// 20 ms of the caller. While nothing that they say may change anything the model hears silence.
+    pub(super) fn hear(&mut self, frame: CallerAudio) {
+        let frame = if self.engine.listens() { frame } else { CallerAudio(Frame::silence()) };
+        match &mut self.session {
+            Some(session) => session.audio(&frame),
+            None => {
+                if self.unheard.len() >= KEPT {
+                    self.unheard.pop_front();
+                }
+                self.unheard.push_back(frame);
+            }
+        }
+    }
+
+    /// One session that is lost is replaced; the next one too if it was good for a while.
+    fn lost(&mut self, error: ProviderError) -> Inputs {
+        self.session = None;
+        if self.reopened && self.opened_at.elapsed() < GOOD {
+            return self.lost_for_good(error);
+        }
+        tracing::warn!(%error, "a speech-to-speech session was lost in mid-call; opening another one");
+        self.reopened = true;
+        let opening = open(&self.model, &self.settings.agent, self.pipeline.tools.clone(), self.engine.so_far());
+        self.reopening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
+        vec![Input::Lost]
+    }
+
+    /// What is refused now worked before: that is a failure and no wrong setting.
+    pub(super) fn lost_for_good(&mut self, error: ProviderError) -> Inputs {
+        let error = match error {
+            ProviderError::Config { provider, words } => ProviderError::Failed { provider, words },
+            error => error,
+        };
+        vec![Input::Failed(failure(&error))]
+    }
+
+    pub(super) fn resume(&mut self, mut session: Box<dyn RealtimeSession>) -> Inputs {
+        for frame in std::mem::take::<VecDeque<_>>(&mut self.unheard) {
+            session.audio(&frame);
+        }
+        self.session = Some(session);
+        self.opened_at = Instant::now();
+        vec![Input::Resumed]
+    }
+}

@@ -1,0 +1,107 @@
+//! Models that fail, and callers who go.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{GREETING, SILENT, goodbye, ready, said, wait_for_words, who};
+use crate::doubles::openai_realtime::Reply;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_who_hangs_up_in_mid_sentence_leaves_what_they_heard_and_no_session() {
+    let (service, agent, double) = ready(vec![], vec![], json!({})).await;
+    let call = service.client.place(&agent, "+12025550108").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!(ended["end_reason"], "caller_hangup", "{ended}");
+    let lines = said(&service.client, &call).await;
+    let [(who, words)] = &lines[..] else { panic!("{lines:?}") };
+    assert!(who == "agent\u{2026}" && GREETING.starts_with(words.as_str()) && words.len() < 30, "{lines:?}");
+    double.is_free().await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_ended_frees_its_session_at_once() {
+    let (service, agent, double) = ready(vec![], vec![], json!({})).await;
+    let call = service.client.place(&agent, SILENT).await;
+    service.client.wait_for(&call, |call| call["status"] == "in_progress").await;
+    service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    tokio::time::timeout(Duration::from_secs(5), double.is_free()).await.expect("within five seconds");
+    service.client.wait_for_end(&call).await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_is_bridged_in_another_voice_and_in_the_end_given_up() {
+    let (service, agent, double) = ready(vec![Reply::Nothing], vec![(4_500, 500, "Hello?")], json!({})).await;
+    let call = service.client.place(&agent, SILENT).await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!(ended["error_code"], "provider_timeout", "{ended}");
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let times: Vec<(i64, i64)> = transcript["data"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|line| line["role"] == "agent")
+        .map(|line| (line["start_ms"].as_i64().expect("a time"), line["end_ms"].as_i64().expect("a time")))
+        .collect();
+    assert_eq!(times.len(), 4, "greeting, two words that bridge the wait, an apology: {transcript}");
+    assert!(times.windows(2).all(|two| two[1].0 - two[0].1 < 4_000), "{times:?}");
+    double.is_free().await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_lost_is_replaced_once_and_knows_what_was_said() {
+    for broken in [Reply::Dies, Reply::Garbage] {
+        let turns = vec![(4_500, 500, "A table, please."), (3_000, 500, "For two.")];
+        let replies = vec![Reply::Says("When would that be?"), broken, goodbye()];
+        let (service, agent, double) = ready(replies, turns, json!({})).await;
+        let call = service.client.place(&agent, SILENT).await;
+        let ended = service.client.wait_for_end(&call).await;
+        assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("agent_hangup"), &json!(2)), "{ended}");
+        assert_eq!(double.sessions(), 2);
+        let items = double.told("conversation.item.create");
+        let texts: Vec<&str> = items.iter().filter_map(|item| item["item"]["content"][0]["text"].as_str()).collect();
+        assert_eq!(texts[..3], [GREETING, "A table, please.", "When would that be?"], "{texts:?}");
+        assert!(
+            said(&service.client, &call)
+                .await
+                .iter()
+                .any(|(who, words)| who == "agent" && words == "Thank you. Goodbye.")
+        );
+        service.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_keeps_failing_ends_the_call_with_its_words() {
+    let lost = (vec![Reply::Dies, Reply::Dies], "the connection broke", 2);
+    let fails = (vec![Reply::Fails("Out of luck."), Reply::Fails("Out of luck.")], "Out of luck.", 1);
+    for (replies, words, sessions) in [lost, fails] {
+        let (service, agent, double) = ready(replies, vec![(4_500, 500, "Hello?")], json!({})).await;
+        let call = service.client.place(&agent, SILENT).await;
+        wait_for_words(&service.client, &call, GREETING).await;
+        let ended = service.client.wait_for_end(&call).await;
+        assert_eq!(ended["error_code"], "pipeline_error", "{ended}");
+        assert!(ended["error"].as_str().is_some_and(|error| error.contains(words)), "{ended}");
+        assert_eq!(double.sessions(), sessions);
+        let lines = said(&service.client, &call).await;
+        assert!(who(&lines).ends_with(&["agent"]) && lines.len() >= 2, "an apology in the other voice: {lines:?}");
+        service.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_is_known_by_what_it_says_and_hears_the_message_after_its_beep() {
+    let message = "This is Ava. Please call us back.";
+    let machine = json!({ "mode": "detect", "on_machine": "leave_message", "message": message });
+    let (service, agent, double) = ready(vec![], vec![], json!({ "answering_machine": machine })).await;
+    let call = service.client.place(&agent, "+12025550110").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["answered_by"]), (&json!("voicemail"), &json!("voicemail")), "{ended}");
+    let lines = said(&service.client, &call).await;
+    assert_eq!(lines.last(), Some(&("agent".to_owned(), message.to_owned())), "{lines:?}");
+    double.is_free().await;
+    service.stop().await;
+}
