@@ -12,7 +12,7 @@ mod talking;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchhook_core::call::{Call, CallEffect, CallInput, Phase};
+use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd};
 use switchhook_core::conversation::Failure;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -84,6 +84,18 @@ enum Outcome {
     },
 }
 
+/// Cancelled with the runner at the latest: a call that is another node's by now is not dialled by this one.
+#[derive(Default)]
+struct MayDial {
+    token: CancellationToken,
+}
+
+impl Drop for MayDial {
+    fn drop(&mut self) {
+        self.token.cancel();
+    }
+}
+
 struct Runner {
     context: Context,
     row: CallRow,
@@ -99,7 +111,7 @@ struct Runner {
     /// Who answered, where the carrier finds that out.
     answered_by: Option<&'static str>,
     /// Cancelled when the call is not to be dialled any more, though a carrier that had no room is still to be asked again.
-    may_dial: CancellationToken,
+    may_dial: MayDial,
     /// Keys that wait until the carrier has answered for those before them.
     keys: String,
     pressing: bool,
@@ -121,6 +133,10 @@ impl Runner {
             (Ok(plan), Takeover::Queued | Takeover::Arrived | Takeover::Moved) => {
                 Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone()))
             }
+            // It may yet be answered.
+            (Ok(plan), Takeover::Abandoned) if matches!(call.phase(), Phase::Dialing { .. }) => {
+                Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone()))
+            }
             _ => None,
         };
         Ok(Self {
@@ -135,7 +151,7 @@ impl Runner {
             talk: Talk::none(),
             wrap_up: None,
             answered_by: None,
-            may_dial: CancellationToken::new(),
+            may_dial: MayDial::default(),
             keys: String::new(),
             pressing: false,
             transferring: false,
@@ -180,6 +196,10 @@ impl Runner {
                     Happened::Line(line) => {
                         self.write_line(line).await?;
                         None
+                    }
+                    // A carrier that passes the caller on ends the sound before it has answered.
+                    Happened::Ended(TalkEnd::MediaLost) if self.transferring => {
+                        Some(CallInput::TalkEnded(TalkEnd::Transferred { by: EndedBy::Api }))
                     }
                     Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
                 },
@@ -250,7 +270,7 @@ impl Runner {
         let decided = Instant::now();
         let effects = self.call.handle(now, input);
         if !matches!(self.call.phase(), Phase::Dialing { .. }) {
-            self.may_dial.cancel();
+            self.may_dial.token.cancel();
         }
         for effect in effects {
             match effect {

@@ -68,11 +68,13 @@ pub trait Carrier: Send + Sync {
     /// When the carrier refuses or could not be told; the leg is then as it was.
     async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError>;
 
-    /// What the carrier knows of a call whose dial was intended by a process that died, or whose answer was lost.
+    /// The legs at the carrier that may be this one, whose dial was intended by a process that died or whose answer was lost: the one
+    /// with its id where that is known, else those between its numbers since the dial. None when nobody was rung, as far as the
+    /// carrier knows yet.
     ///
     /// # Errors
     /// When the carrier could not be asked.
-    async fn find(&self, leg: &LegRef) -> Result<LegState, CarrierError>;
+    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError>;
 
     /// Tries the credentials without ringing anybody, and says in sentences what was found: the kind of account, and what it
     /// may not do.
@@ -261,18 +263,13 @@ pub struct LegRef {
     pub dialing_at: Option<Timestamp>,
 }
 
-/// What a carrier knows of a leg.
+/// A leg that a carrier knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LegState {
-    /// It never heard of it: nobody was rung.
-    Unknown,
-    /// It lives.
-    Live {
-        /// The carrier's own id of it.
-        carrier_call_id: String,
-    },
-    /// It has ended.
-    Ended(Hangup),
+pub struct Found {
+    /// The carrier's own id of it.
+    pub carrier_call_id: String,
+    /// How it ended, if it has.
+    pub ended: Option<Hangup>,
 }
 
 /// The carrier could not be told or asked something.

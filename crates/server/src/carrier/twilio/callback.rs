@@ -138,7 +138,8 @@ mod tests {
         assert_eq!(told(STATUS, "CallStatus=initiated&SequenceNumber=0&CallbackSource=call-progress-events"), []);
         assert_eq!(told(STATUS, "CallStatus=ringing"), [Told::Ringing]);
         assert_eq!(told(STATUS, "CallStatus=in-progress"), [Told::Answered]);
-        let completed = Hangup { sip_code: Some(200), ..Hangup::new(CarrierCause::Normal) };
+        let word = Some("completed".to_owned());
+        let completed = Hangup { sip_code: Some(200), carrier_code: word, ..Hangup::new(CarrierCause::Normal) };
         let form = "CallStatus=completed&CallDuration=15&Duration=1&SipResponseCode=200";
         assert_eq!(told(STATUS, form), [Told::Hangup(completed)]);
         let callback = read(STATUS, "CallSid=CA1&CallStatus=ringing").expect("readable");
