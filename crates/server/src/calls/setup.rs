@@ -15,6 +15,7 @@ use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use crate::carrier::address::Addresses;
 use crate::carrier::rest::Rest;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
+use crate::carrier::telnyx::Telnyx;
 use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
 use crate::providers::check::{self, Check};
@@ -170,7 +171,12 @@ impl Setup {
             other => {
                 let credentials =
                     row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-                let connection = Connection { rest: &self.rest, settings: &row.settings, credentials: &credentials };
+                let connection = Connection {
+                    rest: &self.rest,
+                    settings: &row.settings,
+                    credentials: &credentials,
+                    addresses: &self.addresses,
+                };
                 real(other, &connection)?
             }
         };
@@ -288,8 +294,11 @@ impl Setup {
 }
 
 /// The adapter of a real carrier.
-fn real(provider: &str, _connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
-    Err(format!("carrier {provider} is not available yet."))
+fn real(provider: &str, connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
+    match provider {
+        "telnyx" => Ok(Arc::new(Telnyx::connect(connection)?)),
+        _ => Err(format!("carrier {provider} is not available yet.")),
+    }
 }
 
 async fn verify(carrier: &dyn Carrier) -> Result<String, String> {

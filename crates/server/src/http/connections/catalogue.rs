@@ -67,7 +67,7 @@ pub const PROVIDERS: &[Provider] = &[
     usable("simulator", &[Kind::Carrier], &[]),
     planned("twilio", &[Kind::Carrier], &["account_sid", "auth_token"]),
     planned("signalwire", &[Kind::Carrier], &[]),
-    planned("telnyx", &[Kind::Carrier], &[]),
+    usable("telnyx", &[Kind::Carrier], &["api_key", "public_key"]),
     planned("plivo", &[Kind::Carrier], &[]),
     planned("vonage", &[Kind::Carrier], &[]),
     planned("sip", &[Kind::Carrier], &[]),
