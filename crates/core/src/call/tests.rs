@@ -165,7 +165,7 @@ fn the_end_follows_from_the_cause_and_from_how_far_the_call_came() {
     let table: Vec<(&str, Story, Option<ErrorCode>, Option<EndReason>)> = vec![
         ("busy", Story::ringing().then(3_000, hangup(CarrierCause::Busy)), Some(ErrorCode::Busy), None),
         ("declined", Story::ringing().then(3_000, hangup(CarrierCause::Rejected)), Some(ErrorCode::Rejected), None),
-        ("rings out", Story::ringing().then(ring_end, CallInput::Tick), Some(ErrorCode::NoAnswer), None),
+        ("rings out", Story::ringing().then(ring_end + 1_000, CallInput::Tick), Some(ErrorCode::NoAnswer), None),
         (
             "refused dial",
             Story::outbound().then(1_000, CallInput::Dial).then(
@@ -436,4 +436,33 @@ fn nothing_is_asked_of_a_conversation_whose_end_is_decided() {
     assert_eq!((late.call.status(), late.call.is_in_conversation()), (Status::InProgress, false), "it only closes");
     let left = Story::talking().taken_over().then(6_000, CallInput::Abandoned);
     assert!(!left.call.is_in_conversation(), "it died with its node");
+}
+
+#[test]
+fn a_call_has_its_time_to_ring_also_after_a_wait_in_the_carriers_own_queue() {
+    let dialled = || Story::outbound().then(1_000, CallInput::Dial);
+    let waits = CallInput::DialAccepted { carrier_call_id: "CA1".to_owned(), waits: Duration::from_secs(20) };
+    let waiting = dialled().then(1_200, waits);
+    assert_eq!(waiting.then(41_500, CallInput::Tick).code(), None, "the carrier has not let it ring yet");
+    let waits = CallInput::DialAccepted { carrier_call_id: "CA1".to_owned(), waits: Duration::from_secs(20) };
+    let rung_late = dialled().then(1_200, waits).then(59_000, CallInput::Ringing);
+    assert_eq!(rung_late.then(98_000, CallInput::Tick).code(), None, "it has rung for 39 s");
+    let waits = CallInput::DialAccepted { carrier_call_id: "CA1".to_owned(), waits: Duration::from_secs(20) };
+    let rung_out = dialled().then(1_200, waits).then(59_000, CallInput::Ringing).then(99_000, CallInput::Tick);
+    assert_eq!(rung_out.code(), Some(ErrorCode::NoAnswer));
+}
+
+#[test]
+fn a_carrier_that_says_there_will_be_no_audio_is_not_waited_for() {
+    let no_media = || CallInput::NoMedia { error: Private::new("The stream failed.".to_owned()) };
+    let answered = Story::ringing().then(5_000, CallInput::Answered).then(6_000, no_media());
+    assert_eq!(answered.code(), Some(ErrorCode::NoMedia));
+    assert!(answered.acts().contains(&&CallEffect::HangUp), "whoever answered is not left on a dead line");
+    assert_eq!(
+        Story::ringing().then(6_000, no_media()).code(),
+        Some(ErrorCode::NoMedia),
+        "also when the answer was not told"
+    );
+    let talking = Story::talking().then(9_000, no_media());
+    assert_eq!(talking.call.status(), Status::InProgress, "once sound flowed, its end is told by the stream");
 }

@@ -19,11 +19,12 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::in_flight::InFlight;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
 use super::pipeline::{Pipeline, Rendered, Running, Signal};
 use super::plain::plain;
-use super::playback::Playback;
+use super::playback::{Playback, Played};
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
 use crate::carrier::{FromCarrier, Media, ToCarrier};
@@ -155,6 +156,7 @@ struct Driver {
     machine: MachineDetector,
     segment: u32,
     playback: Playback,
+    in_flight: InFlight,
     dialer: Dialer,
     recorder: Option<Recorder>,
     unrecorded: VecDeque<CallerAudio>,
@@ -195,6 +197,7 @@ impl Driver {
             machine: MachineDetector::new(settings.agent.answering_machine.mode),
             segment: 0,
             playback: Playback::default(),
+            in_flight: InFlight::default(),
             dialer: Dialer::default(),
             recorder: settings.recording.map(Recorder::start),
             unrecorded: VecDeque::new(),
@@ -274,6 +277,7 @@ impl Driver {
             Effect::Speak { utterance, text, .. } => self.speak(utterance, text),
             Effect::ClearPlayback => {
                 self.playback.clear();
+                self.in_flight.clear();
                 self.speaking.clear();
                 self.send(ToCarrier::Clear);
             }
@@ -302,7 +306,9 @@ impl Driver {
     fn measured(&mut self, times: &TurnTimes) {
         let waited = times.first_audio_played.since(times.speech_ended);
         self.latencies.response(waited);
-        self.latencies.after_turn(times.first_audio_played.since(times.turn_ended));
+        // How long the line is, is not ours to answer for.
+        let after_turn = times.first_audio_played.since(times.turn_ended);
+        self.latencies.after_turn(after_turn.saturating_sub(self.in_flight.delay()));
         self.last_response = i64::try_from(waited.as_millis()).ok();
     }
 
@@ -340,11 +346,11 @@ impl Driver {
             self.latencies.greeting(self.began.elapsed());
         }
         self.sound_out(sound);
-        match next {
-            Some((_, played)) if played.finished => vec![Input::PlaybackFinished { utterance: played.utterance }],
-            Some((_, played)) => vec![Input::Played { utterance: played.utterance, samples: played.samples }],
-            None => Inputs::new(),
+        let now = Instant::now();
+        if let Some(mark) = next.and_then(|(_, played)| self.in_flight.sent(now, played)) {
+            self.send(ToCarrier::Mark(mark));
         }
+        self.in_flight.heard(now).into_iter().map(heard).collect()
     }
 
     /// The agent's sound to the line, and both sides to the recording.
@@ -371,7 +377,10 @@ impl Driver {
         match message {
             Some(FromCarrier::Audio(frame)) => self.caller(frame),
             Some(FromCarrier::Dtmf(digit)) => vec![Input::Dtmf { digit }],
-            Some(FromCarrier::MarkPlayed(_)) => Inputs::new(),
+            Some(FromCarrier::MarkPlayed(mark)) => {
+                self.in_flight.returned(Instant::now(), mark);
+                Inputs::new()
+            }
             None => {
                 self.end = Some(Ended::MediaLost);
                 Inputs::new()
@@ -484,6 +493,11 @@ impl Driver {
             recorded,
         }
     }
+}
+
+fn heard(played: Played) -> Input {
+    let Played { utterance, samples, finished } = played;
+    if finished { Input::PlaybackFinished { utterance } } else { Input::Played { utterance, samples } }
 }
 
 /// The only tool of this version acts inside the engine, so a model that calls another one has made it up.

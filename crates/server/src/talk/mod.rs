@@ -6,6 +6,7 @@
 //! [`Note`]s and, at the end, as a [`Report`].
 
 pub mod driver;
+mod in_flight;
 pub mod latency;
 mod machine;
 pub mod pipeline;

@@ -1,0 +1,155 @@
+//! What has been sent to the line and is still on its way to the caller's ear.
+//!
+//! Carriers buffer: what was sent is heard later, or never when it is cleared. A mark behind a frame comes back when the frame was
+//! played. Marks tell how long the line is, and by that what the caller has heard so far; of the last sound of an utterance the
+//! mark itself is awaited, so that nobody hangs up on a goodbye.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::playback::Played;
+
+/// A mark is sent behind every so many frames: each second.
+const BETWEEN_MARKS: u32 = 50;
+/// How much later than expected the mark behind an utterance may come; a carrier that returns none is not waited for longer.
+const LATE: Duration = Duration::from_secs(1);
+/// No line is longer. What takes more was held up by something else.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Frames on their way. Pure: time is an argument.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    frames: VecDeque<Sent>,
+    /// Marks that have not come back, and when they were sent.
+    marks: VecDeque<(u64, Instant)>,
+    /// How long a frame takes to be heard, as marks have shown.
+    delay: Duration,
+    marked: u64,
+    unmarked: u32,
+}
+
+#[derive(Debug)]
+struct Sent {
+    at: Instant,
+    played: Played,
+    /// The mark behind it.
+    mark: Option<u64>,
+    returned: bool,
+}
+
+impl InFlight {
+    /// A frame has left; gives the mark that is to follow it, if any.
+    pub(super) fn sent(&mut self, now: Instant, played: Played) -> Option<u64> {
+        self.unmarked += 1;
+        let mark = (played.finished || self.unmarked >= BETWEEN_MARKS).then(|| {
+            self.unmarked = 0;
+            self.marked += 1;
+            self.marks.push_back((self.marked, now));
+            self.marked
+        });
+        self.frames.push_back(Sent { at: now, played, mark, returned: false });
+        mark
+    }
+
+    /// A mark came back. One that was cleared says nothing.
+    pub(super) fn returned(&mut self, now: Instant, mark: u64) {
+        let Some(position) = self.marks.iter().position(|(sent, _)| *sent == mark) else { return };
+        let (_, sent_at) = self.marks[position];
+        self.marks.drain(..=position);
+        let measured = now.duration_since(sent_at).min(LONGEST);
+        // Lines do not change much from one second to the next, single marks do.
+        self.delay = if self.delay.is_zero() { measured } else { (self.delay * 3 + measured) / 4 };
+        if let Some(marked) = self.frames.iter().position(|frame| frame.mark == Some(mark)) {
+            // Whatever was sent before it has been played too.
+            self.frames.iter_mut().take(marked + 1).for_each(|frame| frame.returned = true);
+        }
+    }
+
+    /// What the caller has heard since this was last asked, in order.
+    pub(super) fn heard(&mut self, now: Instant) -> Vec<Played> {
+        let mut heard = Vec::new();
+        while let Some(frame) = self.frames.front() {
+            let wait = if frame.played.finished { self.delay + LATE } else { self.delay };
+            if !frame.returned && now.duration_since(frame.at) < wait {
+                break;
+            }
+            heard.extend(self.frames.pop_front().map(|frame| frame.played));
+        }
+        heard
+    }
+
+    /// Nothing of it will be heard any more.
+    pub(super) fn clear(&mut self) {
+        self.frames.clear();
+        self.marks.clear();
+    }
+
+    /// How long a frame takes to be heard.
+    pub(super) fn delay(&self) -> Duration {
+        self.delay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAME: Duration = Duration::from_millis(20);
+
+    fn played(frames: u64, finished: bool) -> Played {
+        Played { utterance: 1, samples: frames * 160, finished }
+    }
+
+    /// Sends an utterance of `frames`, one each 20 ms; gives its last mark.
+    fn speak(line: &mut InFlight, start: Instant, frames: u64) -> Option<u64> {
+        (1..=frames)
+            .map(|n| line.sent(start + FRAME * u32::try_from(n).expect("few"), played(n, n == frames)))
+            .last()?
+    }
+
+    #[test]
+    fn what_was_sent_is_heard_as_much_later_as_marks_have_shown() {
+        let (mut line, start) = (InFlight::default(), Instant::now());
+        let mark = speak(&mut line, start, 3).expect("a mark behind the last frame");
+        let sent = start + FRAME * 3;
+        assert_eq!(line.heard(sent).len(), 2, "nothing is known of the line yet, so it is taken for short");
+        assert_eq!(line.heard(sent + FRAME), [], "but the end is not heard before its mark");
+        line.returned(sent + Duration::from_millis(300), mark);
+        assert_eq!(line.heard(sent + Duration::from_millis(300)), [played(3, true)]);
+
+        let later = start + Duration::from_secs(10);
+        let _mark = speak(&mut line, later, 10);
+        assert_eq!(line.heard(later + Duration::from_millis(319)), []);
+        assert_eq!(line.heard(later + Duration::from_millis(320)), [played(1, false)]);
+        assert_eq!(line.heard(later + Duration::from_millis(345)), [played(2, false)]);
+    }
+
+    #[test]
+    fn a_mark_that_never_comes_is_not_waited_for_for_ever() {
+        let (mut line, start) = (InFlight::default(), Instant::now());
+        let _mark = speak(&mut line, start, 1);
+        assert_eq!(line.heard(start + FRAME + LATE - Duration::from_millis(1)), []);
+        assert_eq!(line.heard(start + FRAME + LATE), [played(1, true)]);
+    }
+
+    #[test]
+    fn what_was_cleared_was_not_heard_and_its_marks_say_nothing() {
+        let (mut line, start) = (InFlight::default(), Instant::now());
+        let mark = speak(&mut line, start, 2).expect("a mark");
+        line.clear();
+        line.returned(start + FRAME * 2, mark);
+        assert_eq!((line.heard(start + LATE * 9), line.delay()), (vec![], Duration::ZERO));
+    }
+
+    #[test]
+    fn long_speech_has_a_mark_each_second() {
+        let (mut line, start) = (InFlight::default(), Instant::now());
+        let marks: Vec<u64> = (1..=200).filter_map(|n| line.sent(start, played(n, n == 200))).collect();
+        assert_eq!(marks, [1, 2, 3, 4]);
+        assert_eq!(line.heard(start).len(), 199, "nothing is known of the line yet");
+        line.returned(start + FRAME * 5, 1);
+        assert_eq!(line.delay(), FRAME * 5, "the first mark tells how long it is");
+    }
+}
