@@ -4,12 +4,14 @@
 //! be created (`ci/with-postgres.sh` starts one).
 
 mod calls;
+mod carriers;
 mod cluster;
 mod command_line;
 mod control;
 mod crash;
 mod delivery;
 mod demo;
+mod doubles;
 mod harness;
 mod http;
 mod privacy;
