@@ -145,6 +145,7 @@ enum Order {
 impl Telnyx {
     /// On a free port of the loopback interface.
     pub(crate) async fn start() -> Self {
+        switchhook::lifecycle::install_tls();
         let signer = Ed25519KeyPair::from_seed_unchecked(&clock::random::<32>()).expect("32 bytes are a seed");
         let application = json!({
             "id": APPLICATION, "record_type": "call_control_application", "application_name": "double", "active": true,
