@@ -54,8 +54,8 @@ pub struct CallFacts {
     pub direction: Direction,
     /// The agent that holds the conversation.
     pub agent_id: AgentId,
-    /// Who calls.
-    pub from: PhoneNumber,
+    /// Who calls: mostly a number, but also what carriers say of callers who hide theirs.
+    pub from: Private<String>,
     /// Who is called.
     pub to: PhoneNumber,
     /// What the client attached to the call, a JSON object.
@@ -154,7 +154,7 @@ struct Data<'a> {
     status: Status,
     direction: Direction,
     agent_id: AgentId,
-    from: &'a PhoneNumber,
+    from: &'a Private<String>,
     to: &'a PhoneNumber,
     metadata: &'a Value,
     sequence: u32,
@@ -261,7 +261,7 @@ mod tests {
             status: Status::Completed,
             direction: Direction::Outbound,
             agent_id: AGENT.parse().expect("a UUID"),
-            from: "+12025550199".parse().expect("a number"),
+            from: Private::new("+12025550199".to_owned()),
             to: "+12025550100".parse().expect("a number"),
             metadata: Private::new(json!({ "order": 7 })),
             summary: Some(Private::new("They agreed on ten o'clock.".to_owned())),

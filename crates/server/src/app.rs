@@ -69,11 +69,20 @@ impl Service {
         let listener = listen(config.listen)
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
         let hints = Hints::default();
-        let mut state = HttpState::new(store.clone(), clock.clone(), config.clone(), vault.clone(), hints.clone());
+        let address = listener.local_addr()?;
+        let addresses = Addresses::new(config.reached_at(address), &vault);
+        let mut state = HttpState::new(
+            store.clone(),
+            clock.clone(),
+            config.clone(),
+            vault.clone(),
+            hints.clone(),
+            addresses.clone(),
+        );
         let apart = [store.apart(8), store.apart(1), store.apart(8)];
         let [for_calls, for_leases, for_deliveries] = apart.clone();
         let mut service = Self {
-            address: listener.local_addr()?,
+            address,
             store: store.clone(),
             apart,
             live: Live::default(),
@@ -88,7 +97,6 @@ impl Service {
         if config.has_role(Role::Calls) {
             let providers = Registry::new(&config, models)?;
             let simulator = simulator(&config)?;
-            let addresses = Addresses::new(config.reached_at(service.address), &vault);
             service.speech = Some(providers.local_speech());
             let setup = Setup::new(config.clone(), vault.clone(), providers, simulator, addresses)?;
             let context = Context {

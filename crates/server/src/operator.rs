@@ -193,6 +193,7 @@ async fn seed_anew(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
     };
     agents::insert(&mut tx, &agent).await?;
     let number = NumberRow {
+        provider: "simulator".to_owned(),
         id: NumberId::new(now, clock::random()).uuid(),
         tenant_id: id.uuid(),
         number: NUMBER.to_owned(),

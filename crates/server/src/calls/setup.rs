@@ -16,6 +16,7 @@ use crate::carrier::address::Addresses;
 use crate::carrier::rest::Rest;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
 use crate::carrier::telnyx::Telnyx;
+use crate::carrier::twilio::{self, Flavour};
 use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
 use crate::providers::check::{self, Check};
@@ -296,8 +297,10 @@ impl Setup {
 /// The adapter of a real carrier.
 fn real(provider: &str, connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
     match provider {
+        "twilio" => twilio::connect(Flavour::Twilio, connection),
+        "signalwire" => twilio::connect(Flavour::SignalWire, connection),
         "telnyx" => Ok(Arc::new(Telnyx::connect(connection)?)),
-        _ => Err(format!("carrier {provider} is not available yet.")),
+        other => Err(format!("carrier {other} is not available yet.")),
     }
 }
 

@@ -14,6 +14,7 @@ pub mod rest;
 pub mod simulator;
 pub mod stream;
 pub mod telnyx;
+pub mod twilio;
 
 use std::time::Duration;
 

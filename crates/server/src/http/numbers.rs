@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::FieldError;
-use switchhook_core::id::{AgentId, ConnectionId, NumberId};
+use switchhook_core::id::{AgentId, ConnectionId, NumberId, TenantId};
 use switchhook_core::phone_number::PhoneNumber;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -22,6 +22,7 @@ use super::connections::catalogue::{Kind, Provider};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{self, Body, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
+use crate::carrier::address::{Addresses, ConnectionAddress};
 use crate::clock;
 use crate::store::numbers::{self, NumberRow};
 use crate::store::{Conn, agents, connections, is_duplicate, tenants};
@@ -55,6 +56,10 @@ pub struct CreateNumber {
     connection_id: Uuid,
     /// The agent that answers it; calls to it are refused when `null`.
     inbound_agent_id: Option<Uuid>,
+    /// Whether the carrier is told to send the number's calls here. Where that fails, the answer warns of it.
+    #[serde(default)]
+    #[schema(default = false)]
+    configure_carrier: bool,
 }
 
 /// Changes to a number, merged into it; `null` clears.
@@ -77,6 +82,9 @@ struct UpdateNumber {
     connection_id: Option<Uuid>,
     /// The agent that answers it.
     inbound_agent_id: Option<Uuid>,
+    /// Whether the carrier is told to send the number's calls here. Where that fails, the answer warns of it.
+    #[schema(required = false, default = false)]
+    configure_carrier: bool,
 }
 
 /// A phone number.
@@ -93,6 +101,10 @@ pub struct NumberResource {
     connection_id: Uuid,
     /// The agent that answers it.
     inbound_agent_id: Option<Uuid>,
+    /// Where the carrier is to send the number's calls; `null` where nothing needs to be set. Whoever knows it can announce
+    /// calls only with the carrier's signature.
+    #[schema(format = "uri")]
+    inbound_url: Option<String>,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -101,9 +113,11 @@ pub struct NumberResource {
     updated_at: Timestamp,
 }
 
-impl From<NumberRow> for NumberResource {
-    fn from(row: NumberRow) -> Self {
+impl NumberResource {
+    fn new(row: NumberRow, addresses: &Addresses) -> Self {
+        let topic = Provider::named(&row.provider).and_then(Provider::inbound_topic);
         Self {
+            inbound_url: topic.map(|topic| inbound(&row, addresses).report(topic)),
             id: row.id,
             number: row.number,
             label: row.label,
@@ -135,8 +149,9 @@ async fn create(
     let id = NumberId::new(now, clock::random());
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // What it refers to cannot go away between check and use.
-    check(&mut tx, tenant, &request).await?;
+    let provider = check(&mut tx, tenant, &request).await?;
     let row = NumberRow {
+        provider,
         id: id.uuid(),
         tenant_id: tenant.id.uuid(),
         number: request.number.reveal().to_owned(),
@@ -148,30 +163,70 @@ async fn create(
     };
     numbers::insert(&mut tx, &row).await.map_err(taken)?;
     tx.commit().await?;
-    Ok(created(&format!("/v1/numbers/{id}"), NumberResource::from(row), warnings))
+    let told = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
+    let warnings = warnings.into_iter().chain(told).collect();
+    Ok(created(&format!("/v1/numbers/{id}"), NumberResource::new(row, &state.addresses), warnings))
 }
 
-/// What a number refers to is the tenant's and fits. What is another tenant's does not exist.
-async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Result<(), ApiError> {
+/// Where the calls of the connection's numbers are to be sent.
+fn inbound(row: &NumberRow, addresses: &Addresses) -> ConnectionAddress {
+    addresses.for_connection(&row.provider, ConnectionId::from_uuid(row.connection_id))
+}
+
+/// Has the carrier send the number's calls here; a warning when that did not work.
+async fn tell_carrier(state: &HttpState, row: &NumberRow) -> Option<String> {
+    let error = match try_to_tell(state, row).await {
+        Ok(()) => return None,
+        Err(error) => error,
+    };
+    let by_hand =
+        "Set the number's address for incoming calls to inbound_url at the carrier, or send configure_carrier again.";
+    Some(format!(
+        "The carrier could not be told where to send the number's calls: {}. {by_hand}",
+        error.trim_end_matches('.')
+    ))
+}
+
+async fn try_to_tell(state: &HttpState, row: &NumberRow) -> Result<(), String> {
+    let words = |error: &dyn std::fmt::Display| {
+        tracing::warn!(%error, "a carrier could not be told where to send a number's calls");
+        error.to_string()
+    };
+    let number = row.number.parse::<PhoneNumber>().map_err(|error| words(&error))?;
+    let tenant = TenantId::from_uuid(row.tenant_id);
+    let id = ConnectionId::from_uuid(row.connection_id);
+    let mut conn = state.store.read().await.map_err(|_| "the database does not answer".to_owned())?;
+    let connection =
+        connections::get(&mut conn, tenant, id).await.map_err(|_| "the database does not answer".to_owned())?;
+    drop(conn);
+    let connection = connection.ok_or("its connection is gone")?;
+    let setup = state.setup().map_err(|error| words(&error))?;
+    let carrier = setup.carrier_of(&connection).map_err(|error| words(&error))?;
+    carrier.set_inbound(&number, &inbound(row, &state.addresses)).await.map_err(|error| words(&error))
+}
+
+/// What a number refers to is the tenant's and fits; the provider of its connection. What is another tenant's does not exist.
+async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Result<String, ApiError> {
     let mut errors = Vec::new();
     if !request.number.is_e164() {
         errors.push(FieldError::new("number", "must be a phone number in E.164 form, such as +12025550100"));
     }
     errors.extend(request.label.as_ref().and_then(|label| check_name("label", label)));
+    let mut provider = String::new();
     match connections::get(conn, tenant.id, ConnectionId::from_uuid(request.connection_id)).await? {
         None => errors.push(FieldError::new("connection_id", "there is no such connection")),
         Some(row) if !Provider::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier)) => {
             let message = format!("is a connection to {}, which is not {}", row.provider, Kind::Carrier.words());
             errors.push(FieldError::new("connection_id", message));
         }
-        Some(_) => {}
+        Some(row) => provider = row.provider,
     }
     if let Some(agent) = request.inbound_agent_id
         && agents::get(conn, tenant.id, AgentId::from_uuid(agent)).await?.is_none()
     {
         errors.push(FieldError::new("inbound_agent_id", "there is no such agent"));
     }
-    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
+    if errors.is_empty() { Ok(provider) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
 fn taken(error: sqlx::Error) -> ApiError {
@@ -198,7 +253,7 @@ async fn list(
     let page = page.checked()?;
     let mut conn = state.store.read().await?;
     let rows = numbers::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(NumberResource::from).collect();
+    let rows = rows.into_iter().map(|row| NumberResource::new(row, &state.addresses)).collect();
     Ok(Json(List::from_rows(rows, page.limit, |number| number.id)))
 }
 
@@ -218,7 +273,7 @@ async fn show(
 ) -> Result<Json<NumberResource>, ApiError> {
     let mut conn = state.store.read().await?;
     let row = numbers::get(&mut conn, tenant.id, id).await?.ok_or_else(missing)?;
-    Ok(Json(row.into()))
+    Ok(Json(NumberResource::new(row, &state.addresses)))
 }
 
 fn missing() -> ApiError {
@@ -249,7 +304,7 @@ async fn update(
     tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
     let mut row = numbers::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
     let Body { value: request, warnings } = patched(&row, &patch)?;
-    check(&mut tx, tenant, &request).await?;
+    row.provider = check(&mut tx, tenant, &request).await?;
     row.number = request.number.reveal().to_owned();
     row.label = request.label;
     row.connection_id = request.connection_id;
@@ -257,7 +312,9 @@ async fn update(
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
     numbers::update(&mut tx, &row).await.map_err(taken)?;
     tx.commit().await?;
-    Ok(Json(WithWarnings { resource: row.into(), warnings }))
+    let told = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
+    let warnings = warnings.into_iter().chain(told).collect();
+    Ok(Json(WithWarnings { resource: NumberResource::new(row, &state.addresses), warnings }))
 }
 
 fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError> {

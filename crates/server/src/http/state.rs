@@ -1,7 +1,7 @@
 //! What handlers work with.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -12,10 +12,15 @@ use super::connections::Trials;
 use super::metrics;
 use super::throttle::Throttle;
 use crate::calls::Context;
+use crate::calls::setup::Setup;
+use crate::carrier::address::Addresses;
+use crate::carrier::simulator::Simulator;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gather::Gather;
 use crate::hints::Hints;
+use crate::models::Models;
+use crate::providers::registry::Registry;
 use crate::store::{Store, rate};
 use crate::vault::Vault;
 
@@ -53,6 +58,11 @@ pub struct HttpState {
     #[from_ref(skip)]
     pub(super) trials: Arc<Trials>,
     pub(super) metrics: PrometheusHandle,
+    /// Where carriers reach this service.
+    pub addresses: Addresses,
+    /// On a node without calls: carriers and providers, made when they are first needed.
+    #[from_ref(skip)]
+    spare: Arc<Mutex<Option<Arc<Setup>>>>,
 }
 
 impl HttpState {
@@ -62,9 +72,35 @@ impl HttpState {
         Self { calls: Some(Arc::new(calls)), ..self }
     }
 
+    /// Carriers and providers by connection.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    pub fn setup(&self) -> anyhow::Result<Arc<Setup>> {
+        if let Some(calls) = &self.calls {
+            return Ok(calls.setup.clone());
+        }
+        // It is whole at every step.
+        let mut kept = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(setup) = &*kept {
+            return Ok(setup.clone());
+        }
+        let providers = Registry::new(&self.config, Models::new(&self.config.data_dir))?;
+        let (config, vault, addresses) = (self.config.clone(), self.vault.clone(), self.addresses.clone());
+        let setup = Setup::new(config, vault, providers, Simulator::new(), addresses)?;
+        Ok(kept.insert(Arc::new(setup)).clone())
+    }
+
     /// With nothing used yet, and not draining.
     #[must_use]
-    pub fn new(store: Store, clock: Clock, config: Arc<Config>, vault: Vault, hints: Hints) -> Self {
+    pub fn new(
+        store: Store,
+        clock: Clock,
+        config: Arc<Config>,
+        vault: Vault,
+        hints: Hints,
+        addresses: Addresses,
+    ) -> Self {
         Self {
             admissions: Gather::new(rate::Admit(store.clone())),
             acceptances: Gather::new(Accept::new(store.clone(), clock.clone(), config.clone())),
@@ -80,6 +116,8 @@ impl HttpState {
             draining: Draining::default(),
             trials: Arc::default(),
             metrics: metrics::recorder(),
+            addresses,
+            spare: Arc::default(),
         }
     }
 }

@@ -15,6 +15,7 @@ use tower::ServiceExt as _;
 
 use super::extract::JsonBytes;
 use super::{HttpState, around, router};
+use crate::carrier::address::Addresses;
 use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::hints::Hints;
@@ -24,7 +25,8 @@ use crate::vault::Vault;
 fn state(test: &TestStore) -> HttpState {
     let config = Arc::new(Config::for_tests(test.folder.path()));
     let vault = Vault::from_config(&config).expect("a key file");
-    HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Hints::default())
+    let addresses = Addresses::new("http://service.test".to_owned(), &vault);
+    HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Hints::default(), addresses)
 }
 
 async fn ask(router: &Router, request: http::request::Builder, body: Body) -> (StatusCode, http::HeaderMap, Value) {

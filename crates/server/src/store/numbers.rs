@@ -15,9 +15,22 @@ pub struct NumberRow {
     pub number: String,
     pub label: Option<String>,
     pub connection_id: Uuid,
+    /// Of its connection.
+    pub provider: String,
     pub inbound_agent_id: Option<Uuid>,
     pub created_at: i64,
     pub updated_at: i64,
+}
+
+/// Rows of numbers, with the provider of each.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT numbers.*, (SELECT provider FROM connections WHERE connections.id = numbers.connection_id) AS provider \
+             FROM numbers ",
+            $rest
+        )
+    };
 }
 
 /// Writes a new number.
@@ -67,7 +80,7 @@ pub async fn update(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
 /// # Errors
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: NumberId) -> Result<Option<NumberRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM numbers WHERE tenant_id = $1 AND id = $2";
+    const SQL: &str = select!("WHERE tenant_id = $1 AND id = $2");
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
@@ -76,7 +89,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: NumberId) -> Result<Opti
 /// # Errors
 /// When the database fails.
 pub async fn by_number(conn: &mut Conn, tenant: TenantId, number: &str) -> Result<Vec<NumberRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM numbers WHERE tenant_id = $1 AND number = $2 ORDER BY id";
+    const SQL: &str = select!("WHERE tenant_id = $1 AND number = $2 ORDER BY id");
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(number).fetch_all(c).await)
 }
 
@@ -89,8 +102,21 @@ pub async fn of_connection(
     connection: ConnectionId,
     number: &str,
 ) -> Result<Option<NumberRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM numbers WHERE connection_id = $1 AND number = $2";
+    const SQL: &str = select!("WHERE connection_id = $1 AND number = $2");
     on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(number).fetch_optional(c).await)
+}
+
+/// Up to `limit` numbers of a connection, oldest first, for an operator.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_of_connection(
+    conn: &mut Conn,
+    connection: ConnectionId,
+    limit: i64,
+) -> Result<Vec<NumberRow>, sqlx::Error> {
+    const SQL: &str = select!("WHERE connection_id = $1 ORDER BY id LIMIT $2");
+    on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(limit).fetch_all(c).await)
 }
 
 /// Up to `limit` of a tenant's numbers in connections of these `providers`, oldest first.
@@ -104,7 +130,7 @@ pub async fn of_providers(
     limit: i64,
 ) -> Result<Vec<NumberRow>, sqlx::Error> {
     on!(conn, |c| {
-        let mut query = QueryBuilder::new("SELECT * FROM numbers WHERE tenant_id = ");
+        let mut query = QueryBuilder::new(select!("WHERE tenant_id = "));
         query.push_bind(tenant.uuid()).push(" AND connection_id IN (SELECT id FROM connections WHERE tenant_id = ");
         query.push_bind(tenant.uuid()).push(" AND provider IN (");
         let mut list = query.separated(", ");
@@ -126,7 +152,7 @@ pub async fn list(
     before: Option<Uuid>,
     limit: i64,
 ) -> Result<Vec<NumberRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM numbers WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    const SQL: &str = select!("WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
     let before = before.unwrap_or(Uuid::max());
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
 }

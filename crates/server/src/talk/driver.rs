@@ -20,7 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::in_flight::InFlight;
-use super::latency::Latencies;
+use super::latency::{Latencies, Punctuality};
 use super::machine::MachineDetector;
 use super::pipeline::{Pipeline, Rendered, Running, Signal};
 use super::plain::plain;
@@ -157,6 +157,7 @@ struct Driver {
     segment: u32,
     playback: Playback,
     in_flight: InFlight,
+    punctuality: Punctuality,
     dialer: Dialer,
     recorder: Option<Recorder>,
     unrecorded: VecDeque<CallerAudio>,
@@ -198,6 +199,7 @@ impl Driver {
             segment: 0,
             playback: Playback::default(),
             in_flight: InFlight::default(),
+            punctuality: Punctuality::default(),
             dialer: Dialer::default(),
             recorder: settings.recording.map(Recorder::start),
             unrecorded: VecDeque::new(),
@@ -228,7 +230,10 @@ impl Driver {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
                 biased;
-                due = ticks.tick() => if due.elapsed() > LATEST { Inputs::new() } else { self.frame_out() },
+                due = ticks.tick() => {
+                    self.punctuality.tick(due.elapsed());
+                    if due.elapsed() > LATEST { Inputs::new() } else { self.frame_out() }
+                }
                 frame = self.media.incoming.recv() => self.frame_in(frame),
                 Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),

@@ -4,6 +4,36 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+/// Frames of 20 ms that were due.
+const FRAMES: &str = "switchhook_frames_total";
+/// Those of them whose turn came more than [`PUNCTUAL`] late.
+const FRAMES_LATE: &str = "switchhook_frames_late_total";
+/// A frame is in time until then.
+const PUNCTUAL: Duration = Duration::from_millis(5);
+
+/// Whether frames leave in time, for the metrics of the node.
+#[derive(Clone)]
+pub(super) struct Punctuality {
+    frames: metrics::Counter,
+    late: metrics::Counter,
+}
+
+impl Default for Punctuality {
+    fn default() -> Self {
+        Self { frames: metrics::counter!(FRAMES), late: metrics::counter!(FRAMES_LATE) }
+    }
+}
+
+impl Punctuality {
+    /// A frame leaves so much after it was due.
+    pub(super) fn tick(&self, late: Duration) {
+        self.frames.increment(1);
+        if late > PUNCTUAL {
+            self.late.increment(1);
+        }
+    }
+}
+
 /// The waits of one call.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {

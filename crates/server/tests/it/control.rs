@@ -246,9 +246,15 @@ async fn a_connection_is_tried_for_real_and_tells_no_secret() {
     assert_eq!(test(&make(broken).await).await[0]["name"], "settings");
     let local = test(&make(json!({ "name": "local", "provider": "local" })).await).await;
     assert!(local.iter().any(|check| text(&check["detail"]).contains("switchhook models pull")), "{local:?}");
-    let twilio =
-        json!({ "name": "t", "provider": "twilio", "credentials": { "account_sid": "AC1", "auth_token": "secret" } });
-    assert_eq!(test(&make(twilio).await).await[0]["ok"], false, "not usable yet");
+    let planned = json!({ "name": "v", "provider": "vonage" });
+    assert_eq!(test(&make(planned).await).await[0]["ok"], false, "not usable yet");
+    let incomplete = json!({
+        "name": "t", "provider": "twilio",
+        "credentials": { "account_sid": "AC1", "auth_token": "secret-token", "api_key_sid": "SK1" },
+    });
+    let incomplete = test(&make(incomplete).await).await;
+    assert_eq!(incomplete[0]["name"], "settings");
+    assert!(text(&incomplete[0]["detail"]).contains("api_key_secret"), "{incomplete:?}");
 
     let nobody = "0198c6a0-0000-7000-8000-000000000000";
     let (status, _) = client.post(&format!("/v1/connections/{nobody}/test"), json!({})).await;

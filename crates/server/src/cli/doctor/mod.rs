@@ -1,5 +1,6 @@
 //! `switchhook doctor`: what is wrong, and how to mend it. Nothing is changed, and it does not matter whether the service runs.
 
+mod carriers;
 mod machine;
 mod network;
 mod stored;

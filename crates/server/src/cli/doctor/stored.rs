@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use switchhook_core::id::ConnectionId;
 use tokio::time::Instant;
 use url::Url;
 
-use super::Finding;
+use super::{Finding, carriers};
 use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
 use crate::carrier::simulator::Simulator;
@@ -130,7 +130,7 @@ async fn try_tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) 
     drop(conn);
     findings.extend(disabled.iter().map(disabled_finding));
     match vault {
-        Some(vault) => findings.extend(tried(config, vault, rows).await?),
+        Some(vault) => findings.extend(tried(config, store, vault, rows).await?),
         None if rows.iter().any(|(_, row)| row.credentials.is_some()) => {
             let mend = "Give back the key that the service had before: what was sealed with it opens with no other.";
             findings.push(Finding::problem("credentials", "There are some, and no master key to open them.", mend));
@@ -140,13 +140,23 @@ async fn try_tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) 
     Ok(findings)
 }
 
-async fn tried(config: &Arc<Config>, vault: Vault, rows: Vec<(String, ConnectionRow)>) -> anyhow::Result<Vec<Finding>> {
+async fn tried(
+    config: &Arc<Config>,
+    store: &Store,
+    vault: Vault,
+    rows: Vec<(String, ConnectionRow)>,
+) -> anyhow::Result<Vec<Finding>> {
     let providers = Registry::new(config, Models::new(&config.data_dir))?;
     let addresses = Addresses::new(config.reached_at(config.listen), &vault);
     let setup = Setup::new(config.clone(), vault, providers, Simulator::new(), addresses)?;
     let setup = &setup;
-    let tries = rows.into_iter().map(|(tenant, row)| async move { connection(setup, &tenant, &row).await });
-    Ok(stream::iter(tries).buffered(AT_ONCE).collect().await)
+    let tries = rows.into_iter().map(|(tenant, row)| async move {
+        let mut findings = vec![connection(setup, &tenant, &row).await];
+        findings.extend(carriers::numbers(setup, store, &row).await?);
+        Ok::<_, sqlx::Error>(findings)
+    });
+    let found: Vec<Vec<Finding>> = stream::iter(tries).buffered(AT_ONCE).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 async fn connection(setup: &Setup, tenant: &str, row: &ConnectionRow) -> Finding {

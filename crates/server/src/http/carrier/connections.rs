@@ -19,29 +19,28 @@ pub(super) async fn told(
     received: Received,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let context = &received.calls;
-    let id = context.setup.addresses().connection_of(&place.token).ok_or_else(nothing_here)?;
-    let connection = connections::get_for_carrier(&mut context.store.read().await?, id).await?;
+    let id = received.setup.addresses().connection_of(&place.token).ok_or_else(nothing_here)?;
+    let connection = connections::get_for_carrier(&mut received.store.read().await?, id).await?;
     let connection = connection.filter(|row| row.provider == place.provider).ok_or_else(nothing_here)?;
-    let carrier = of_provider(context.setup.carrier_of(&connection))?;
+    let carrier = of_provider(received.setup.carrier_of(&connection))?;
     let callback = carrier.read(&received.as_request(&place.topic, &body))?;
     let carrier_call_id = callback.carrier_call_id;
     let Some(Incoming { from, to }) = callback.incoming else {
-        let row = calls::by_carrier_call_id(&mut context.store.read().await?, id, &carrier_call_id).await?;
+        let row = calls::by_carrier_call_id(&mut received.store.read().await?, id, &carrier_call_id).await?;
         if let Some(row) = row {
-            pass_on(context, &row, callback.told).await?;
+            pass_on(&received, &row, callback.told).await?;
         }
         return Ok(callback.reply.into_response());
     };
-    let number = numbers::of_connection(&mut context.store.read().await?, id, &to).await?;
+    let number = numbers::of_connection(&mut received.store.read().await?, id, &to).await?;
     let number = number.ok_or_else(|| ApiError::not_found("number"))?;
     let arrived = Arrived { carrier_call_id: carrier_call_id.clone(), from, number, provider: place.provider.clone() };
     let taken = match state.draining.started() {
         true => Taken::Declined(Decline::Busy),
-        false => incoming::take_in_from_carrier(context, arrived).await?,
+        false => incoming::take_in_from_carrier(received.calls()?, arrived).await?,
     };
     Ok(match taken {
-        Taken::Call(row) => carrier.take(&context.setup.addresses().for_call(&place.provider, row.call_id())),
+        Taken::Call(row) => carrier.take(&received.setup.addresses().for_call(&place.provider, row.call_id())),
         Taken::Declined(why) => carrier.decline(&carrier_call_id, why).await,
     }
     .into_response())

@@ -10,7 +10,6 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::calls::find;
 use super::{Received, of_provider};
 use crate::calls::{Context, incoming};
 use crate::carrier::stream::{self, Started};
@@ -30,9 +29,8 @@ pub(super) async fn open(
     received: Received,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    let context = received.calls.clone();
-    let row = find(&context, &place.provider, &place.token).await?;
-    let carrier = of_provider(context.setup.carrier(&context.store, &row).await)?;
+    let row = received.call(&place.provider, &place.token).await?;
+    let carrier = of_provider(received.setup.carrier(&received.store, &row).await)?;
     let wire = carrier.wire(&received.as_request("media", &[]))?;
     let upgrade = upgrade.map_err(|_| {
         ApiError::new(StatusCode::UPGRADE_REQUIRED, "no_websocket", "This address takes websockets (RFC 6455) only.")
@@ -40,6 +38,7 @@ pub(super) async fn open(
     if row.status()?.is_terminal() {
         return Err(ApiError::conflict("call_ended", "The call has ended."));
     }
+    let context = received.calls()?.clone();
     let upgrade = upgrade.max_message_size(stream::MESSAGE_LIMIT).max_frame_size(stream::MESSAGE_LIMIT);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let attach = |started, media| attach(context, row, place.token, started, media);

@@ -10,9 +10,12 @@ use std::sync::Arc;
 use super::HttpState;
 use super::error::ApiError;
 use crate::calls::Context;
-use crate::calls::setup::SetupError;
+use crate::calls::setup::{Setup, SetupError};
 use crate::carrier::Carrier;
 use crate::carrier::callback::{CallbackRequest, Refused, Reply};
+use crate::clock::Clock;
+use crate::store::calls::CallRow;
+use crate::store::{Store, calls as calls_store};
 use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -38,32 +41,51 @@ struct Place {
 
 /// A request as it came, and this node's calls.
 struct Received {
-    calls: Arc<Context>,
+    /// Absent on a node without calls.
+    calls: Option<Arc<Context>>,
+    setup: Arc<Setup>,
+    store: Store,
+    clock: Clock,
     method: Method,
     /// As the carrier was told it.
     url: String,
     headers: HeaderMap,
-    now: i64,
 }
 
 impl FromRequestParts<HttpState> for Received {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut axum::http::request::Parts, state: &HttpState) -> Result<Self, ApiError> {
-        let Some(calls) = state.calls.clone() else {
-            let detail = "This node has not the role calls. Send requests of carriers to those that have.";
-            return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "no_calls_here", detail));
-        };
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-        let url = format!("{}{path}", calls.setup.addresses().public_url());
-        let now = state.clock.now().as_micros() / 1_000_000;
-        Ok(Self { calls, method: parts.method.clone(), url, headers: parts.headers.clone(), now })
+        Ok(Self {
+            calls: state.calls.clone(),
+            setup: state.setup()?,
+            store: state.store.clone(),
+            clock: state.clock.clone(),
+            method: parts.method.clone(),
+            url: format!("{}{path}", state.addresses.public_url()),
+            headers: parts.headers.clone(),
+        })
     }
 }
 
 impl Received {
     fn as_request<'a>(&'a self, topic: &'a str, body: &'a [u8]) -> CallbackRequest<'a> {
-        CallbackRequest { method: &self.method, url: &self.url, headers: &self.headers, body, topic, now: self.now }
+        let now = self.clock.now().as_micros() / 1_000_000;
+        CallbackRequest { method: &self.method, url: &self.url, headers: &self.headers, body, topic, now }
+    }
+
+    /// What takes calls in.
+    fn calls(&self) -> Result<&Arc<Context>, ApiError> {
+        let detail = "This node has not the role calls. Send carriers' requests to one that has.";
+        self.calls.as_ref().ok_or_else(|| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "no_calls_here", detail))
+    }
+
+    /// The call whose address was used.
+    async fn call(&self, provider: &str, token: &str) -> Result<CallRow, ApiError> {
+        let id = self.setup.addresses().call_of(token).ok_or_else(nothing_here)?;
+        let row = calls_store::get_for_carrier(&mut self.store.read().await?, id).await?;
+        row.filter(|row| row.provider == provider).ok_or_else(nothing_here)
     }
 }
 

@@ -65,8 +65,8 @@ const fn planned(name: &'static str, kinds: &'static [Kind], required: &'static 
 /// Every provider, carriers first.
 pub const PROVIDERS: &[Provider] = &[
     usable("simulator", &[Kind::Carrier], &[]),
-    planned("twilio", &[Kind::Carrier], &["account_sid", "auth_token"]),
-    planned("signalwire", &[Kind::Carrier], &[]),
+    usable("twilio", &[Kind::Carrier], &["account_sid", "auth_token"]),
+    usable("signalwire", &[Kind::Carrier], &["project_id", "api_token", "signing_key"]),
     usable("telnyx", &[Kind::Carrier], &["api_key", "public_key"]),
     planned("plivo", &[Kind::Carrier], &[]),
     planned("vonage", &[Kind::Carrier], &[]),
@@ -105,6 +105,16 @@ impl Provider {
         match self.kinds {
             [only] => *only,
             _ => Kind::Several,
+        }
+    }
+
+    /// The last segment of the address to which its numbers' calls are to be sent; nothing where nothing is to be set.
+    #[must_use]
+    pub fn inbound_topic(&self) -> Option<&'static str> {
+        match self.name {
+            "twilio" | "signalwire" => Some("voice"),
+            "telnyx" => Some("events"),
+            _ => None,
         }
     }
 

@@ -1,7 +1,5 @@
 //! `POST /v1/connections/{id}/test`.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -13,31 +11,24 @@ use utoipa::ToSchema;
 
 use super::catalogue::{Kind, Provider};
 use super::missing;
-use crate::calls::setup::Setup;
-use crate::carrier::address::Addresses;
-use crate::carrier::simulator::Simulator;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, NotFound};
 use crate::http::extract::PathId;
-use crate::models::Models;
 use crate::providers::check::{Check, DEADLINE};
-use crate::providers::registry::Registry;
 use crate::store::connections;
 
 /// Connections tried at once: the models of this machine take much memory each time.
 const AT_ONCE: usize = 2;
 
-/// What connections are tried with.
+/// How many connections are tried now.
 pub struct Trials {
     places: Semaphore,
-    /// On a node without calls, made when it is first needed.
-    setup: Mutex<Option<Arc<Setup>>>,
 }
 
 impl Default for Trials {
     fn default() -> Self {
-        Self { places: Semaphore::new(AT_ONCE), setup: Mutex::default() }
+        Self { places: Semaphore::new(AT_ONCE) }
     }
 }
 
@@ -75,27 +66,11 @@ pub(super) async fn test(
     let began = Instant::now();
     let place = tokio::time::timeout(DEADLINE, state.trials.places.acquire()).await;
     let _place = place.map_err(|_| busy())?.map_err(anyhow::Error::from)?;
-    let checks = setup(&state)?.check(&row, carries, DEADLINE.saturating_sub(began.elapsed())).await;
+    let checks = state.setup()?.check(&row, carries, DEADLINE.saturating_sub(began.elapsed())).await;
     Ok(Json(ConnectionTest { ok: checks.iter().all(|check| check.ok), checks }))
 }
 
 fn busy() -> ApiError {
     let detail = "Other connections are being tested. Test this one again in a moment.";
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(1)
-}
-
-/// What calls are made with; a node without calls has its own for tests.
-fn setup(state: &HttpState) -> Result<Arc<Setup>, ApiError> {
-    if let Some(calls) = &state.calls {
-        return Ok(calls.setup.clone());
-    }
-    let mut kept = state.trials.setup.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(setup) = &*kept {
-        return Ok(setup.clone());
-    }
-    let providers = Registry::new(&state.config, Models::new(&state.config.data_dir))?;
-    let addresses = Addresses::new(state.config.reached_at(state.config.listen), &state.vault);
-    let setup = Setup::new(state.config.clone(), state.vault.clone(), providers, Simulator::new(), addresses)?;
-    let setup = Arc::new(setup);
-    Ok(kept.insert(setup).clone())
 }

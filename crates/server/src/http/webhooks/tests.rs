@@ -10,6 +10,7 @@ use switchhook_core::id::TenantId;
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gather::Gather;
@@ -34,7 +35,9 @@ impl Api {
         let mut tx = test.store.begin().await.expect("a transaction");
         let issued = api_keys::issue(&mut tx, tenant, config.env, None, None, now()).await.expect("a key");
         tx.commit().await.expect("committed");
-        let state = HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Hints::default());
+        let addresses = Addresses::new("http://service.test".to_owned(), &vault);
+        let state =
+            HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Hints::default(), addresses);
         Self { router: router(state), key: issued.key.reveal().to_owned() }
     }
 

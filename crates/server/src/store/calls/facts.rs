@@ -14,7 +14,7 @@ pub(super) fn of(row: &CallRow) -> Result<CallFacts, sqlx::Error> {
         status: row.status()?,
         direction: word(&row.direction, "direction")?,
         agent_id: AgentId::from_uuid(row.agent_id),
-        from: word(&row.from_number, "from_number")?,
+        from: row.from_number.clone().into(),
         to: word(&row.to_number, "to_number")?,
         metadata: Value::Object(row.request.metadata.clone()).into(),
         summary: row.summary.clone().map(Into::into),

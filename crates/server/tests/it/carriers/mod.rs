@@ -1,3 +1,130 @@
-//! Real carriers, by their doubles: calls placed through the API, answered by nobody real.
+//! Calls over real carriers, by their doubles: placed through the API, answered by nobody real.
 
+mod signalwire;
 mod telnyx;
+mod twilio;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use switchhook::carrier::address::Addresses;
+use switchhook::clock::Clock;
+use switchhook::config::Config;
+use switchhook::vault::Vault;
+
+use crate::doubles::twilio::flavour::Flavour;
+use crate::doubles::twilio::{OWN, TwilioDouble};
+use crate::harness::{Agent, Client, TestService, text};
+
+/// A service, a carrier, an agent without any model, and a number.
+struct Stage {
+    service: TestService,
+    double: TwilioDouble,
+    set: Set,
+}
+
+/// What is made through the API.
+struct Set {
+    agent: Agent,
+    connection: String,
+    number: String,
+}
+
+impl Stage {
+    async fn new(flavour: Flavour) -> Self {
+        Self::with(flavour, |_| {}).await
+    }
+
+    /// With another configuration.
+    async fn with(flavour: Flavour, change: impl FnOnce(&mut Config)) -> Self {
+        Self::by(Clock::system(), flavour, change).await
+    }
+
+    /// By this clock.
+    async fn by(clock: Clock, flavour: Flavour, change: impl FnOnce(&mut Config)) -> Self {
+        let double = TwilioDouble::start(flavour).await;
+        let service = TestService::start_as(clock, |config| {
+            config.outbound_allow = "127.0.0.0/8,http".parse().expect("valid");
+            config.concurrent_calls = 100;
+            change(config);
+        })
+        .await;
+        let set = set_up(&service.client, &double, json!({})).await;
+        Self { service, double, set }
+    }
+
+    fn client(&self) -> &Client {
+        &self.service.client
+    }
+
+    async fn place(&self, to: &str) -> String {
+        self.client().place(&self.set.agent, to).await
+    }
+
+    /// With more than the number.
+    async fn place_with(&self, to: &str, more: Value) -> String {
+        let mut wish = json!({ "agent_id": self.set.agent.id, "to": to });
+        for (field, value) in more.as_object().expect("an object") {
+            wish[field] = value.clone();
+        }
+        text(&self.client().create("/v1/calls", wish).await["id"])
+    }
+
+    async fn talking(&self, to: &str) -> String {
+        let call = self.place(to).await;
+        self.client().wait_for(&call, |call| call["status"] == "in_progress").await;
+        call
+    }
+
+    async fn shown(&self, call: &str) -> Value {
+        self.client().get(&format!("/v1/calls/{call}")).await.1
+    }
+
+    /// Has the agent answer the account's number, and the carrier send its calls here; where it sends them.
+    async fn answer_calls(&self) -> String {
+        let change = json!({ "inbound_agent_id": self.set.agent.id, "configure_carrier": true });
+        let (status, changed) = self.client().patch(&format!("/v1/numbers/{}", self.set.number), change).await;
+        assert_eq!((status, &changed["warnings"]), (StatusCode::OK, &Value::Null), "{changed}");
+        self.double.inbound_urls(OWN).expect("it is the account's").0
+    }
+
+    /// Where what happens on a call is reported.
+    fn status_url(&self, call: &str) -> String {
+        self.addresses().for_call(self.double.flavour().provider(), call.parse().expect("an id")).report("status")
+    }
+
+    fn addresses(&self) -> Addresses {
+        let vault =
+            Vault::from_config(&Config::for_tests(self.service.data_dir())).expect("the service has made a key");
+        Addresses::new(self.client().base.clone(), &vault)
+    }
+
+    async fn stop(self) {
+        self.service.stop().await;
+    }
+}
+
+/// An agent that hears, thinks and speaks without any model, and a number at the carrier.
+async fn set_up(client: &Client, double: &TwilioDouble, changes: Value) -> Set {
+    let scripted = client.create("/v1/connections", json!({ "name": "scripted", "provider": "scripted" })).await;
+    let carrier = client.create("/v1/connections", double.connection()).await;
+    assert!(carrier["warnings"].is_null(), "{carrier}");
+    let by = json!({ "connection_id": scripted["id"] });
+    let mut agent = json!({
+        "name": "Ava", "instructions": "Book a table.", "stt": by, "llm": by, "tts": by,
+        "greeting": { "text": "Hello, this is Ava from Harbor Table. May I have your name, please?" },
+        "silence": { "hangup_after_seconds": null },
+    });
+    for (field, value) in changes.as_object().expect("an object") {
+        agent[field] = value.clone();
+    }
+    let agent = client.create("/v1/agents", agent).await;
+    let number = client.create("/v1/numbers", json!({ "number": OWN, "connection_id": carrier["id"] })).await;
+    Set { agent: Agent { id: text(&agent["id"]) }, connection: text(&carrier["id"]), number: text(&number["id"]) }
+}
+
+/// What a kind of event of the call tells.
+async fn told(client: &Client, call: &str, event: &str) -> Value {
+    let (_, events) = client.get(&format!("/v1/calls/{call}/events")).await;
+    let all = events["data"].as_array().expect("a list");
+    all.iter().find(|one| one["event"] == event).unwrap_or_else(|| panic!("{event} in {events}"))["data"].clone()
+}

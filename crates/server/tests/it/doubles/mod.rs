@@ -2,3 +2,4 @@
 
 pub(crate) mod complaints;
 pub(crate) mod telnyx;
+pub(crate) mod twilio;

@@ -52,7 +52,7 @@ fn order_heard(wav: &[u8], line: &str) -> Vec<usize> {
     let caller: Vec<i16> = wav[44..].chunks_exact(4).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
     let heard = caller.chunks_exact(160).map(Frame::from_slice);
     heard
-        .filter_map(|frame| places.get(&frame.samples().to_vec()))
+        .filter_map(|frame| places.get(frame.samples().as_slice()))
         .filter(|places| places.len() == 1)
         .map(|places| places[0])
         .collect()

@@ -1,0 +1,206 @@
+//! What the carrier's forms say.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use axum::http::Method;
+use url::form_urlencoded;
+
+use super::causes::{self, End};
+use super::{Flavour, twiml};
+use crate::carrier::Told;
+use crate::carrier::callback::{Callback, CallbackRequest, Incoming, Refused, Reply};
+
+/// The topics of our addresses.
+pub(super) const STATUS: &str = "status";
+pub(super) const AMD: &str = "amd";
+pub(super) const STREAM: &str = "stream";
+pub(super) const VOICE: &str = "voice";
+
+/// Reads a request whose signature was checked.
+///
+/// # Errors
+/// When it is not one that the carrier sends.
+pub(super) fn read(flavour: Flavour, request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
+    let fields = Fields::of(request);
+    let id = fields.required("CallSid")?;
+    let about = |told| Callback { carrier_call_id: id.to_owned(), told, incoming: None, reply: Reply::Empty };
+    match request.topic {
+        STATUS => Ok(about(status(flavour, &fields)?)),
+        AMD => Ok(about(answered_by(fields.required("AnsweredBy")?))),
+        STREAM => Ok(about(stream(flavour, &fields)?)),
+        VOICE => {
+            voice(&fields).map(|incoming| Callback { incoming, reply: Reply::Xml(twiml::hang_up()), ..about(vec![]) })
+        }
+        _ => Err(Refused::NotFound),
+    }
+}
+
+/// The first value of each field.
+struct Fields<'a>(HashMap<Cow<'a, str>, Cow<'a, str>>);
+
+impl<'a> Fields<'a> {
+    /// Of the body, or of the query where the carrier was told to use GET: what the signature covers.
+    fn of(request: &CallbackRequest<'a>) -> Self {
+        let text = match *request.method {
+            Method::GET => request.url.split_once('?').map_or("", |(_, query)| query).as_bytes(),
+            _ => request.body,
+        };
+        let mut fields = HashMap::new();
+        for (name, value) in form_urlencoded::parse(text) {
+            fields.entry(name).or_insert(value);
+        }
+        Self(fields)
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| &**value).filter(|value| !value.is_empty())
+    }
+
+    fn required(&self, name: &str) -> Result<&str, Refused> {
+        self.get(name).ok_or_else(|| Refused::Malformed(format!("{name} is missing.")))
+    }
+}
+
+fn status(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<Told>, Refused> {
+    let status = fields.required("CallStatus")?;
+    let end = End {
+        status,
+        sip_code: fields.get("SipResponseCode").and_then(|code| code.parse().ok()),
+        code: fields.get("ErrorCode"),
+    };
+    Ok(match status {
+        "queued" | "initiated" => Vec::new(),
+        "ringing" | "ringing_forwarded" | "ringing_queued" => vec![Told::Ringing],
+        "in-progress" | "answered" => vec![Told::Answered],
+        known if causes::is_terminal(known) => end.told(flavour),
+        // A word of the future ends a call only when it comes with what ends of calls come with.
+        _ if fields.get("CallDuration").is_some() || end.sip_code.is_some() => end.told(flavour),
+        _ => {
+            tracing::warn!("the carrier told a status of a call that is not known here");
+            Vec::new()
+        }
+    })
+}
+
+/// A fax is a machine whose greeting never ends. `unknown` says nothing: the words that are heard decide.
+fn answered_by(word: &str) -> Vec<Told> {
+    match word {
+        "human" => vec![Told::Human],
+        "machine_end_beep" | "machine_end_silence" | "machine_end_other" => {
+            vec![Told::Machine { greeting_ended: true }]
+        }
+        "fax" => vec![Told::Machine { greeting_ended: false }],
+        machine if machine.starts_with("machine") => vec![Told::Machine { greeting_ended: false }],
+        _ => Vec::new(),
+    }
+}
+
+fn stream(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<Told>, Refused> {
+    Ok(match fields.required("StreamEvent")? {
+        "stream-error" => {
+            let why = fields.get("StreamError").or_else(|| fields.get("ErrorCode")).unwrap_or("no reason given");
+            vec![causes::no_media(flavour, why)]
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// Who calls. Nothing for a call of ours whose TwiML is asked for here.
+fn voice(fields: &Fields<'_>) -> Result<Option<Incoming>, Refused> {
+    if fields.get("Direction").is_some_and(|direction| direction != "inbound") {
+        return Ok(None);
+    }
+    let (from, to) = (fields.get("From").or_else(|| fields.get("Caller")), fields.required("To")?);
+    Ok(Some(Incoming { from: from.unwrap_or("anonymous").to_owned(), to: to.to_owned() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderMap;
+    use switchhook_core::call::{CarrierCause, Hangup};
+
+    use super::*;
+
+    fn read(topic: &str, form: &str) -> Result<Callback, Refused> {
+        let (method, headers, url) = (&Method::POST, &HeaderMap::new(), "https://voice.example.com/x");
+        let request = CallbackRequest { method, url, headers, body: form.as_bytes(), topic, now: 0 };
+        super::read(Flavour::Twilio, &request)
+    }
+
+    fn told(topic: &str, form: &str) -> Vec<Told> {
+        read(topic, &format!("CallSid=CA1&{form}")).expect("readable").told
+    }
+
+    #[test]
+    fn a_call_is_followed_from_ringing_to_its_end() {
+        assert_eq!(told(STATUS, "CallStatus=queued"), []);
+        assert_eq!(told(STATUS, "CallStatus=initiated&SequenceNumber=0&CallbackSource=call-progress-events"), []);
+        assert_eq!(told(STATUS, "CallStatus=ringing"), [Told::Ringing]);
+        assert_eq!(told(STATUS, "CallStatus=in-progress"), [Told::Answered]);
+        let completed = Hangup { sip_code: Some(200), ..Hangup::new(CarrierCause::Normal) };
+        let form = "CallStatus=completed&CallDuration=15&Duration=1&SipResponseCode=200";
+        assert_eq!(told(STATUS, form), [Told::Hangup(completed)]);
+        let callback = read(STATUS, "CallSid=CA1&CallStatus=ringing").expect("readable");
+        assert_eq!((callback.carrier_call_id.as_str(), callback.reply), ("CA1", Reply::Empty));
+    }
+
+    #[test]
+    fn a_word_that_is_not_known_ends_a_call_only_when_it_looks_like_an_end() {
+        assert_eq!(told(STATUS, "CallStatus=on-hold"), []);
+        let ended = Hangup { carrier_code: Some("evaporated".to_owned()), ..Hangup::new(CarrierCause::Failed) };
+        assert_eq!(told(STATUS, "CallStatus=evaporated&CallDuration=0"), [Told::Hangup(ended)]);
+    }
+
+    #[test]
+    fn machines_are_told_from_people() {
+        let machine = |greeting_ended| vec![Told::Machine { greeting_ended }];
+        let table = [
+            ("human", vec![Told::Human]),
+            ("machine_start", machine(false)),
+            ("machine_end_beep", machine(true)),
+            ("machine_end_silence", machine(true)),
+            ("machine_end_other", machine(true)),
+            ("fax", machine(false)),
+            ("machine_of_the_future", machine(false)),
+            ("unknown", vec![]),
+            ("martian", vec![]),
+        ];
+        for (word, expected) in table {
+            assert_eq!(told(AMD, &format!("AnsweredBy={word}&MachineDetectionDuration=2400")), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_stream_that_fails_brings_no_sound() {
+        assert_eq!(told(STREAM, "StreamEvent=stream-started&StreamSid=MZ1"), []);
+        assert_eq!(told(STREAM, "StreamEvent=stream-stopped&StreamSid=MZ1"), []);
+        let Told::NoMedia(words) = told(STREAM, "StreamEvent=stream-error&StreamError=connection_refused").remove(0)
+        else {
+            panic!("something else was told");
+        };
+        assert!(words.contains("connection_refused"), "{words}");
+    }
+
+    #[test]
+    fn somebody_calls() {
+        let form = "CallSid=CA1&From=%2B12025550100&To=%2B12025550199&Direction=inbound&CallStatus=ringing";
+        let callback = read(VOICE, form).expect("readable");
+        assert!(callback.told.is_empty());
+        let number = |number: &str| number.to_owned();
+        let incoming = Some(Incoming { from: number("+12025550100"), to: number("+12025550199") });
+        assert_eq!(callback.incoming, incoming);
+        let hidden = read(VOICE, "CallSid=CA1&From=anonymous&To=%2B12025550199&Direction=inbound").expect("readable");
+        assert_eq!(hidden.incoming.map(|incoming| incoming.from).as_deref(), Some("anonymous"));
+        let ours = read(VOICE, "CallSid=CA1&To=%2B12025550199&Direction=outbound-api").expect("readable");
+        assert_eq!((ours.incoming, ours.reply), (None, Reply::Xml(twiml::hang_up())));
+    }
+
+    #[test]
+    fn what_the_carrier_never_sends_is_refused() {
+        assert!(matches!(read(STATUS, "CallStatus=ringing"), Err(Refused::Malformed(_))), "no call");
+        assert!(matches!(read(STATUS, "CallSid=CA1"), Err(Refused::Malformed(_))), "no status");
+        assert!(matches!(read(STATUS, r#"{"CallSid":"CA1"}"#), Err(Refused::Malformed(_))), "no form");
+        assert!(matches!(read("else", "CallSid=CA1"), Err(Refused::NotFound)));
+    }
+}

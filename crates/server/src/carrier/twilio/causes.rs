@@ -1,0 +1,252 @@
+//! What the carrier's codes and words mean: one table for refused requests and for ends of calls.
+//!
+//! The most specific signal wins: the carrier's code, then the SIP status code, then the word.
+
+use std::ops::RangeInclusive;
+
+use switchhook_core::call::{CarrierCause, EndedBy, ErrorCode, Hangup};
+
+use super::Flavour;
+use super::rest::Problem;
+use crate::carrier::rest::Answer;
+use crate::carrier::{CarrierError, DialError, Told};
+
+/// What a code means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// The credentials, or what they permit.
+    Unauthorized,
+    /// The state of the account.
+    Account,
+    /// Whoever was to be called cannot be.
+    InvalidNumber,
+    /// The carrier does not let anybody call there.
+    Destination,
+    /// Who is shown as calling.
+    CallerId,
+    /// What a trial account may not.
+    Trial,
+    /// We asked for something that makes no sense.
+    OurRequest,
+    /// Too much at once.
+    Later,
+    /// Nobody was rung long enough, or was blocked, by the network.
+    Rejected,
+    /// The network or a webhook failed.
+    Failed,
+    /// The sound could not be brought.
+    Stream,
+    /// The call lasted as long as it may.
+    LastedTooLong,
+}
+
+/// Codes of Twilio's error dictionary. The first row that fits counts.
+const CODES: &[(RangeInclusive<u32>, Meaning)] = &[
+    (20_003..=20_003, Meaning::Unauthorized),
+    (20_006..=20_006, Meaning::Unauthorized),
+    (70_051..=70_051, Meaning::Unauthorized),
+    (10_001..=10_002, Meaning::Account),
+    (10_004..=10_004, Meaning::Later),
+    (10_005..=10_005, Meaning::Account),
+    (20_005..=20_005, Meaning::Account),
+    (20_008..=20_008, Meaning::Account),
+    (20_010..=20_010, Meaning::Account),
+    (20_429..=20_429, Meaning::Later),
+    (21_201..=21_201, Meaning::InvalidNumber),
+    (21_202..=21_203, Meaning::Destination),
+    (21_205..=21_206, Meaning::OurRequest),
+    (21_208..=21_209, Meaning::OurRequest),
+    (21_210..=21_210, Meaning::CallerId),
+    (21_211..=21_211, Meaning::InvalidNumber),
+    (21_212..=21_213, Meaning::CallerId),
+    (21_214..=21_214, Meaning::InvalidNumber),
+    (21_215..=21_216, Meaning::Destination),
+    (21_217..=21_217, Meaning::InvalidNumber),
+    (21_218..=21_218, Meaning::OurRequest),
+    (21_219..=21_219, Meaning::Trial),
+    (21_234..=21_234, Meaning::OurRequest),
+    (21_609..=21_609, Meaning::OurRequest),
+    (21_626..=21_626, Meaning::OurRequest),
+    (11_200..=12_400, Meaning::Failed),
+    (13_223..=13_224, Meaning::InvalidNumber),
+    (13_225..=13_225, Meaning::Destination),
+    (13_226..=13_226, Meaning::InvalidNumber),
+    (13_227..=13_227, Meaning::Destination),
+    (13_247..=13_247, Meaning::CallerId),
+    (13_805..=13_805, Meaning::LastedTooLong),
+    (31_900..=31_999, Meaning::Stream),
+    (32_014..=32_014, Meaning::Failed),
+    (32_015..=32_015, Meaning::LastedTooLong),
+    (32_016..=32_016, Meaning::Failed),
+    (32_017..=32_017, Meaning::Rejected),
+    (32_100..=32_100, Meaning::Trial),
+    (32_203..=32_203, Meaning::Destination),
+    (32_204..=32_204, Meaning::CallerId),
+    (32_205..=32_205, Meaning::Destination),
+    (32_206..=32_206, Meaning::CallerId),
+];
+
+/// SignalWire numbers its own errors from here; the rest are Twilio's.
+const SIGNALWIRES_OWN: RangeInclusive<u32> = 1..=19_999;
+/// Of SignalWire: an argument is invalid. Also what a call that has ended is answered with.
+const INVALID_ARGUMENT: &str = "10000";
+
+fn meaning(flavour: Flavour, code: Option<&str>) -> Option<Meaning> {
+    let code: u32 = code?.parse().ok()?;
+    if flavour == Flavour::SignalWire && SIGNALWIRES_OWN.contains(&code) {
+        return None;
+    }
+    CODES.iter().find(|(codes, _)| codes.contains(&code)).map(|&(_, meaning)| meaning)
+}
+
+/// What a refused request means, with the words of the carrier.
+fn judge(flavour: Flavour, status: u16, problem: &Problem) -> Option<Meaning> {
+    if status == 401 {
+        return Some(Meaning::Unauthorized);
+    }
+    if flavour == Flavour::SignalWire && problem.code.as_deref() == Some(INVALID_ARGUMENT) && problem.is_about("to") {
+        return Some(Meaning::InvalidNumber);
+    }
+    if problem.message.to_ascii_lowercase().contains("limited parameter access") {
+        return Some(Meaning::Trial);
+    }
+    meaning(flavour, problem.code.as_deref())
+}
+
+/// What an answer that is no success means for a dial.
+pub(super) fn dial_error(flavour: Flavour, answer: &Answer) -> DialError {
+    let problem = Problem::of(answer);
+    let words = problem.words(flavour, answer.status);
+    // Whoever gave up waiting, or failed, may have rung somebody before.
+    if answer.status >= 500 || answer.status == 408 {
+        return DialError::Unknown { words: without_numbers(&words) };
+    }
+    let meaning = judge(flavour, answer.status, &problem);
+    if answer.status == 429 || meaning == Some(Meaning::Later) {
+        return DialError::Later { words, retry_after: answer.retry_after };
+    }
+    let (code, hint) = match meaning {
+        Some(Meaning::Unauthorized) => (ErrorCode::CarrierUnauthorized, ""),
+        Some(Meaning::InvalidNumber) => (ErrorCode::InvalidNumber, ""),
+        Some(Meaning::CallerId) => {
+            (ErrorCode::CarrierError, " The caller ID must be a number of the account, or one that it has verified.")
+        }
+        Some(Meaning::Trial) => (ErrorCode::CarrierError, " Trial accounts can call verified numbers only."),
+        Some(Meaning::OurRequest) => {
+            tracing::error!(code = problem.code, "the carrier says that a request of this service is wrong: a bug");
+            (ErrorCode::CarrierError, "")
+        }
+        _ => (ErrorCode::CarrierError, ""),
+    };
+    DialError::Refused { code, words: format!("{words}{hint}") }
+}
+
+/// What an answer that is no success means for any other request. Its words go to logs, so there are no numbers in them.
+pub(super) fn carrier_error(flavour: Flavour, answer: &Answer) -> CarrierError {
+    let problem = Problem::of(answer);
+    let unauthorized = judge(flavour, answer.status, &problem) == Some(Meaning::Unauthorized);
+    CarrierError {
+        code: if unauthorized { ErrorCode::CarrierUnauthorized } else { ErrorCode::CarrierError },
+        words: without_numbers(&problem.words(flavour, answer.status)),
+    }
+}
+
+/// Whether the answer to a request to end a call says that it has ended.
+pub(super) fn has_ended_already(flavour: Flavour, answer: &Answer) -> bool {
+    let code = Problem::of(answer).code;
+    match code.as_deref() {
+        Some("21220" | "20404") => true,
+        Some(INVALID_ARGUMENT) => flavour == Flavour::SignalWire,
+        _ => answer.status == 404,
+    }
+}
+
+/// What is told of a call that has ended.
+pub(super) struct End<'a> {
+    /// The word for it.
+    pub(super) status: &'a str,
+    /// The SIP status code.
+    pub(super) sip_code: Option<u16>,
+    /// The carrier's own code.
+    pub(super) code: Option<&'a str>,
+}
+
+/// Whether a call with this status has ended.
+pub(super) fn is_terminal(status: &str) -> bool {
+    matches!(status, "completed" | "busy" | "failed" | "no-answer" | "canceled")
+}
+
+impl End<'_> {
+    /// What it tells: also that there was no sound, which counts only where there was none.
+    pub(super) fn told(&self, flavour: Flavour) -> Vec<Told> {
+        let stream = (meaning(flavour, self.code) == Some(Meaning::Stream)).then_some(self.code).flatten();
+        let no_media = stream.map(|code| no_media(flavour, code));
+        no_media.into_iter().chain([Told::Hangup(self.hangup(flavour))]).collect()
+    }
+
+    /// The report of the call's end.
+    pub(super) fn hangup(&self, flavour: Flavour) -> Hangup {
+        let sip_code = self.sip_code.filter(|code| (100..700).contains(code));
+        let meaning = meaning(flavour, self.code);
+        let known = is_terminal(self.status);
+        let cause = match (self.status, meaning) {
+            ("completed", _) | (_, Some(Meaning::LastedTooLong)) => CarrierCause::Normal,
+            ("busy", _) => CarrierCause::Busy,
+            ("canceled", _) => CarrierCause::Canceled,
+            ("no-answer", _) => match sip_code {
+                Some(603 | 607 | 608 | 403) => CarrierCause::Rejected,
+                _ => CarrierCause::NoAnswer,
+            },
+            (_, Some(Meaning::InvalidNumber)) => CarrierCause::InvalidNumber,
+            (_, Some(Meaning::Rejected)) => CarrierCause::Rejected,
+            (_, Some(_)) => CarrierCause::Failed,
+            (_, None) => failed(sip_code),
+        };
+        let ended_by_carrier = matches!(meaning, Some(Meaning::LastedTooLong | Meaning::Stream));
+        Hangup {
+            cause,
+            sip_code,
+            carrier_code: self.code.or((!known).then_some(self.status)).map(short),
+            hung_up_by: ended_by_carrier.then_some(EndedBy::Carrier),
+            error_code: None,
+        }
+    }
+}
+
+/// What the SIP status code of a call that failed means.
+fn failed(sip_code: Option<u16>) -> CarrierCause {
+    match sip_code {
+        Some(404 | 410 | 484 | 485 | 604) => CarrierCause::InvalidNumber,
+        Some(480 | 408 | 487) => CarrierCause::NoAnswer,
+        Some(486 | 600) => CarrierCause::Busy,
+        Some(603 | 607 | 608) => CarrierCause::Rejected,
+        _ => CarrierCause::Failed,
+    }
+}
+
+/// The carrier could not bring the sound; `why` is its word for the reason.
+pub(super) fn no_media(flavour: Flavour, why: &str) -> Told {
+    Told::NoMedia(format!("{} could not open the media stream: {}.", flavour.name(), short(why)))
+}
+
+/// A word of the carrier, as long as it may be where one is kept.
+fn short(word: &str) -> String {
+    word.chars().filter(|char| !char.is_control()).take(100).collect()
+}
+
+/// The text without what may be telephone numbers: logs do not hold them.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|char: char| char.is_ascii_digit()) {
+        let digits = rest[start..].find(|char: char| !char.is_ascii_digit()).unwrap_or(rest.len() - start);
+        let number = &rest[start..start + digits];
+        out.push_str(&rest[..start]);
+        out.push_str(if digits < 7 { number } else { "…" });
+        rest = &rest[start + digits..];
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,357 @@
+//! Twilio Programmable Voice, and SignalWire's Compatibility API, which is the same with another accent ([`Flavour`]).
+//!
+//! A call is created with TwiML that connects it to our media websocket at once, so nothing has to be fetched when somebody
+//! answers. What happens comes as signed forms.
+
+mod callback;
+mod causes;
+mod records;
+mod rest;
+mod signature;
+mod twiml;
+mod wire;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use switchhook_core::call::ErrorCode;
+use switchhook_core::phone_number::PhoneNumber;
+use switchhook_core::private::Private;
+
+use self::records::{Account, CallRecord};
+use self::rest::Api;
+use self::signature::Keys;
+use self::wire::MediaStreams;
+use super::address::{CallAddress, ConnectionAddress};
+use super::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
+use super::rest::{RestError, below};
+use super::stream::Wire;
+use super::{
+    Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Inbound, LegRef, LegState, Line, Machines,
+};
+
+/// A credential.
+type Secret = Private<String>;
+
+/// Seconds that a call may ring, and that it may last, at most.
+const MAX_TIMEOUT: u32 = 600;
+const MAX_TIME_LIMIT: u32 = 86_400;
+
+/// Which of the two carriers that speak this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// The original.
+    Twilio,
+    /// SignalWire's Compatibility API, also called cXML or LaML.
+    SignalWire,
+}
+
+impl Flavour {
+    /// What it is called in a sentence.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Twilio => "Twilio",
+            Self::SignalWire => "SignalWire",
+        }
+    }
+
+    /// A sentence of an error.
+    fn says(self, words: impl fmt::Display) -> String {
+        format!("{}: {words}.", self.name())
+    }
+}
+
+/// The adapter of one connection.
+///
+/// Twilio takes `credentials.account_sid` and `auth_token`; requests are authorised with `api_key_sid` and `api_key_secret`
+/// where those are given, but signatures are always made with the auth token. While that is being changed,
+/// `secondary_auth_token` counts as well; signatures by HMAC-SHA256 are made with `webhook_key_secret`. SignalWire takes
+/// `credentials.project_id`, `api_token` and `signing_key`, and `settings.space`.
+///
+/// # Errors
+/// One sentence that says what is missing or wrong.
+pub fn connect(flavour: Flavour, connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
+    let adapter = match flavour {
+        Flavour::Twilio => twilio(connection)?,
+        Flavour::SignalWire => signalwire(connection)?,
+    };
+    Ok(Arc::new(adapter))
+}
+
+fn twilio(connection: &Connection<'_>) -> Result<Adapter, String> {
+    let (account, token) = (connection.required("account_sid")?, connection.required("auth_token")?);
+    if !account.reveal().starts_with("AC") {
+        return Err(
+            "credentials.account_sid is not the SID of an account, which begins with AC. An API key (SK…) goes \
+                    into credentials.api_key_sid."
+                .to_owned(),
+        );
+    }
+    let (user, password) = match (connection.credential("api_key_sid"), connection.credential("api_key_secret")) {
+        (Some(key), Some(secret)) => (key, secret),
+        (None, None) => (account.clone(), token.clone()),
+        _ => {
+            return Err("credentials.api_key_sid and credentials.api_key_secret belong together: give both.".to_owned());
+        }
+    };
+    let base = connection.rest.base_url(connection.setting("base_url").unwrap_or("https://api.twilio.com"))?;
+    let account_url = below(&base, &["2010-04-01", "Accounts", account.reveal()]);
+    let tokens = std::iter::once(token).chain(connection.credential("secondary_auth_token")).collect();
+    Ok(Adapter {
+        flavour: Flavour::Twilio,
+        api: Api::new(Flavour::Twilio, connection.rest.clone(), account_url, user, password),
+        keys: Keys::Twilio { tokens, shared: connection.credential("webhook_key_secret") },
+    })
+}
+
+fn signalwire(connection: &Connection<'_>) -> Result<Adapter, String> {
+    let project = connection.required("project_id")?;
+    let (token, signing) = (connection.required("api_token")?, connection.required("signing_key")?);
+    let base = connection.rest.base_url(&space_url(connection)?)?;
+    let account_url = below(&base, &["api", "laml", "2010-04-01", "Accounts", project.reveal()]);
+    Ok(Adapter {
+        flavour: Flavour::SignalWire,
+        api: Api::new(Flavour::SignalWire, connection.rest.clone(), account_url, project, token),
+        keys: Keys::SignalWire { signing },
+    })
+}
+
+/// `settings.base_url`, or the address of `settings.space`, which people also give as a host.
+fn space_url(connection: &Connection<'_>) -> Result<String, String> {
+    if let Some(url) = connection.setting("base_url") {
+        return Ok(url.to_owned());
+    }
+    let space =
+        connection.setting("space").ok_or("settings.space is missing: the first part of your SignalWire host.")?;
+    let space = space.strip_suffix(".signalwire.com").unwrap_or(space);
+    if space.is_empty() || !space.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return Err("settings.space must be the first part of your SignalWire host: example of \
+                    example.signalwire.com."
+            .to_owned());
+    }
+    Ok(format!("https://{space}.signalwire.com"))
+}
+
+struct Adapter {
+    flavour: Flavour,
+    api: Api,
+    keys: Keys,
+}
+
+impl Adapter {
+    /// The fields of a request that creates a call.
+    fn create_fields(&self, request: &DialRequest) -> Vec<(&'static str, String)> {
+        let address = &request.address;
+        let mut fields = vec![
+            ("To", request.to.reveal().to_owned()),
+            ("From", request.from.reveal().to_owned()),
+            ("Twiml", twiml::connect(self.flavour, address)),
+            ("Timeout", request.ring_timeout_seconds.clamp(1, MAX_TIMEOUT).to_string()),
+            ("TimeLimit", request.time_limit_seconds.clamp(1, MAX_TIME_LIMIT).to_string()),
+            ("StatusCallback", address.report(callback::STATUS)),
+            ("StatusCallbackMethod", "POST".to_owned()),
+        ];
+        // A field for each: joined or numbered ones are dropped.
+        fields.extend(
+            ["initiated", "ringing", "answered", "completed"].map(|event| ("StatusCallbackEvent", event.to_owned())),
+        );
+        let detection = match request.machines {
+            Machines::Ignore => return fields,
+            Machines::Detect => "Enable",
+            Machines::AwaitBeep => "DetectMessageEnd",
+        };
+        fields.extend([
+            ("MachineDetection", detection.to_owned()),
+            // Otherwise whoever answers hears nothing until the detection has ended.
+            ("AsyncAmd", "true".to_owned()),
+            ("AsyncAmdStatusCallback", address.report(callback::AMD)),
+            ("AsyncAmdStatusCallbackMethod", "POST".to_owned()),
+        ]);
+        fields
+    }
+
+    async fn find_by_id(&self, id: &str) -> Result<LegState, CarrierError> {
+        let state = self.api.call(id).await?.and_then(|call| call.state(self.flavour));
+        Ok(state.unwrap_or(LegState::Unknown))
+    }
+
+    fn error(&self, words: &str) -> CarrierError {
+        CarrierError { code: ErrorCode::CarrierError, words: self.flavour.says(words) }
+    }
+}
+
+#[async_trait]
+impl Carrier for Adapter {
+    async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
+        let answer = self.api.create_call(&self.create_fields(&request)).await.map_err(|error| {
+            let words = self.flavour.says(&error);
+            match error {
+                RestError::NotSent(_) => DialError::Refused { code: ErrorCode::CarrierError, words },
+                RestError::Lost(_) => DialError::Unknown { words },
+            }
+        })?;
+        if !answer.is_success() {
+            return Err(causes::dial_error(self.flavour, &answer));
+        }
+        // A success without the call's id: somebody is rung, perhaps.
+        let unreadable = || DialError::Unknown { words: self.flavour.says("its answer cannot be read") };
+        let call: CallRecord = answer.json().ok_or_else(unreadable)?;
+        let waits = Duration::from_millis(call.queue_time_ms());
+        Ok(Dialed { carrier_call_id: call.sid.ok_or_else(unreadable)?, waits })
+    }
+
+    /// Nothing to do: the answer to the announcement has answered the call.
+    async fn answer(&self, _leg: &LegRef, _line: Line) -> Result<(), CarrierError> {
+        Ok(())
+    }
+
+    async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
+        let Some(id) = &leg.carrier_call_id else { return Ok(()) };
+        let answer = self.api.update_call(id, &[("Status", "completed")]).await?;
+        if answer.is_success() || causes::has_ended_already(self.flavour, &answer) {
+            return Ok(());
+        }
+        Err(causes::carrier_error(self.flavour, &answer))
+    }
+
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError> {
+        let id = leg.carrier_call_id.as_ref().ok_or_else(|| self.error("the call has no id there yet"))?;
+        let answer = self.api.update_call(id, &[("Twiml", &twiml::dial(to))]).await?;
+        if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer)) }
+    }
+
+    async fn find(&self, leg: &LegRef) -> Result<LegState, CarrierError> {
+        if let Some(id) = &leg.carrier_call_id {
+            return self.find_by_id(id).await;
+        }
+        let (Some(from), Some(to), Some(dialing_at)) = (&leg.from, &leg.to, leg.dialing_at) else {
+            return Ok(LegState::Unknown);
+        };
+        let calls = self.api.calls_between(from, to).await?;
+        let mut fitting = calls.into_iter().filter(|call| call.may_be(from, to, dialing_at));
+        match (fitting.next(), fitting.next()) {
+            (None, _) => Ok(LegState::Unknown),
+            (Some(call), None) => Ok(call.state(self.flavour).unwrap_or(LegState::Unknown)),
+            (Some(_), Some(_)) => Err(self.error("several calls may be this one")),
+        }
+    }
+
+    async fn verify(&self) -> Result<String, CarrierError> {
+        let account: Account = self.api.account().await?;
+        account.in_words(self.flavour).map_err(|words| self.error(&words))
+    }
+
+    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
+        self.keys.check(request, request.url)?;
+        callback::read(self.flavour, request)
+    }
+
+    fn take(&self, call: &CallAddress) -> Reply {
+        Reply::Xml(twiml::connect(self.flavour, call))
+    }
+
+    async fn decline(&self, _carrier_call_id: &str, why: Decline) -> Reply {
+        Reply::Xml(twiml::reject(why))
+    }
+
+    fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
+        match self.flavour {
+            // Signed is what the TwiML said: `wss` for `https`.
+            Flavour::Twilio => self.keys.check(handshake, &handshake.url.replacen("http", "ws", 1))?,
+            Flavour::SignalWire => signature::check_bearer(handshake)?,
+        }
+        Ok(Box::new(MediaStreams::default()))
+    }
+
+    async fn inbound(&self, number: &PhoneNumber) -> Result<Inbound, CarrierError> {
+        Ok(self.api.number(number).await?.map_or(Inbound::NotOnAccount, |found| found.goes_to()))
+    }
+
+    async fn set_inbound(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
+        let found = self.api.number(number).await?;
+        let found = found.ok_or_else(|| self.error("the number is not on the account"))?;
+        let mut fields = vec![
+            ("VoiceUrl", to.report(callback::VOICE)),
+            ("VoiceMethod", "POST".to_owned()),
+            ("StatusCallback", to.report(callback::STATUS)),
+            ("StatusCallbackMethod", "POST".to_owned()),
+        ];
+        // Either would win over the address.
+        fields.extend(found.overridden_by().into_iter().map(|name| (name, String::new())));
+        self.api.update_number(&found, &fields).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::carrier::address::Addresses;
+    use crate::carrier::rest::Rest;
+    use crate::config::Config;
+    use crate::vault::Vault;
+
+    fn connected(flavour: Flavour, settings: serde_json::Value, credentials: &[(&str, &str)]) -> Result<(), String> {
+        with(settings, credentials, |connection| connect(flavour, connection).map(drop))
+    }
+
+    fn with<T>(
+        settings: serde_json::Value,
+        credentials: &[(&str, &str)],
+        use_it: impl FnOnce(&Connection<'_>) -> T,
+    ) -> T {
+        crate::lifecycle::install_tls();
+        let rest = Rest::new(&Config::for_tests(Path::new("/nowhere"))).expect("a client");
+        let credentials = credentials.iter().map(|(name, secret)| ((*name).to_owned(), (*secret).to_owned())).collect();
+        let settings = settings.as_object().expect("an object");
+        let addresses = Addresses::new("https://voice.example.com".to_owned(), &Vault::for_tests([1; 32]));
+        use_it(&Connection { rest: &rest, settings, credentials: &Private::new(credentials), addresses: &addresses })
+    }
+
+    #[test]
+    fn what_is_missing_or_mistaken_in_a_connection_is_named() {
+        let twilio = |more: &[(&str, &str)], sid| {
+            let account = [("account_sid", sid), ("auth_token", "a token")];
+            connected(Flavour::Twilio, json!({}), &[&account[..], more].concat())
+        };
+        assert_eq!(twilio(&[], "AC1"), Ok(()));
+        assert_eq!(twilio(&[("api_key_sid", "SK1"), ("api_key_secret", "a secret")], "AC1"), Ok(()));
+        assert!(twilio(&[("api_key_sid", "SK1")], "AC1").is_err_and(|words| words.contains("api_key_secret")));
+        assert!(twilio(&[], "SK1").is_err_and(|words| words.contains("account_sid")));
+        let tokenless = connected(Flavour::Twilio, json!({}), &[("account_sid", "AC1")]);
+        assert!(tokenless.is_err_and(|words| words.contains("auth_token")));
+
+        let all = [("project_id", "p"), ("api_token", "PT1"), ("signing_key", "PSK_1")];
+        let space = json!({ "space": "example" });
+        assert_eq!(connected(Flavour::SignalWire, space.clone(), &all), Ok(()));
+        for (missing, _) in all {
+            let rest: Vec<_> = all.into_iter().filter(|(name, _)| *name != missing).collect();
+            assert!(connected(Flavour::SignalWire, space.clone(), &rest).is_err_and(|words| words.contains(missing)));
+        }
+        let spaceless = connected(Flavour::SignalWire, json!({}), &all);
+        assert!(spaceless.is_err_and(|words| words.contains("settings.space")));
+        let inside = connected(
+            Flavour::Twilio,
+            json!({ "base_url": "http://127.0.0.1" }),
+            &[("account_sid", "AC1"), ("auth_token", "t")],
+        );
+        assert!(inside.is_err_and(|words| words.contains("settings.base_url")), "the address policy holds here, too");
+    }
+
+    #[test]
+    fn a_space_is_a_host_of_signalwire_and_nothing_else() {
+        let url = |space: &str| with(json!({ "space": space }), &[], space_url);
+        assert_eq!(url("example").as_deref(), Ok("https://example.signalwire.com"));
+        assert_eq!(url("example.signalwire.com").as_deref(), Ok("https://example.signalwire.com"));
+        for elsewhere in ["evil.example/", "a.b", "a@b", "https://example.signalwire.com", ".signalwire.com", "a:1"] {
+            assert!(url(elsewhere).is_err(), "{elsewhere}");
+        }
+        let other = with(json!({ "space": "x", "base_url": "https://y.example" }), &[], space_url);
+        assert_eq!(other.as_deref(), Ok("https://y.example"));
+    }
+}

@@ -1,0 +1,184 @@
+//! The vectors are those that the vendors' own libraries compute.
+
+use axum::http::HeaderMap;
+
+use super::*;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+const URL: &str = "https://mycompany.com/myapp.php?foo=1&bar=2";
+const FIELDS: &str =
+    "Digits=1234&To=%2B18005551212&From=%2B14158675309&Caller=%2B14158675309&CallSid=CA1234567890ABCDE";
+const SIGNED: &str = "RSOYDt4T1cUTdK1PDd93/VVr8B8=";
+const SIGNED_256: &str = "033hgUJA9M/hXIZsYjwkerEP/DBm35nEri5FhCYjA5s=";
+const SETTINGS_256: &str = "key=WK1,algorithm=HMAC_SHA256";
+
+/// A request as it comes in.
+#[derive(Clone)]
+struct Sent {
+    method: Method,
+    url: String,
+    kind: &'static str,
+    body: String,
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Sent {
+    fn form(url: &str, body: &str, signature: &str) -> Self {
+        let headers = vec![("X-Twilio-Signature", signature.to_owned())];
+        Self { method: Method::POST, url: url.to_owned(), kind: FORM, body: body.to_owned(), headers }
+    }
+
+    fn json(url: &str, body: &str, signature: &str) -> Self {
+        Self { kind: "application/json", ..Self::form(url, body, signature) }
+    }
+
+    fn get(url: &str, signature: &str) -> Self {
+        Self { method: Method::GET, ..Self::form(url, "", signature) }
+    }
+
+    fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    fn by_signalwire(mut self) -> Self {
+        self.headers[0].0 = "X-SignalWire-Signature";
+        self
+    }
+
+    fn check(&self, check: impl FnOnce(&CallbackRequest<'_>) -> Result<(), Refused>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, self.kind.parse().expect("a header's value"));
+        for (name, value) in &self.headers {
+            headers.insert(*name, value.parse().expect("a header's value"));
+        }
+        let (method, url, body) = (&self.method, self.url.as_str(), self.body.as_bytes());
+        check(&CallbackRequest { method, url, headers: &headers, body, topic: "status", now: 0 }).is_ok()
+    }
+
+    fn is_genuine(&self, keys: &Keys) -> bool {
+        self.check(|request| keys.check(request, request.url))
+    }
+}
+
+fn twilio() -> Keys {
+    Keys::Twilio { tokens: vec![Secret::new("12345".to_owned())], shared: Some(Secret::new("12345".to_owned())) }
+}
+
+fn signalwire() -> Keys {
+    Keys::SignalWire { signing: Secret::new("PSK_test".to_owned()) }
+}
+
+#[test]
+fn twilios_own_signatures_are_genuine_and_any_change_shows() {
+    let hashed =
+        "https://example.com/myapp?bodySHA256=5ccde7145dfb8f56479710896586cb9d5911809d83afbe34627818790db0aec9";
+    let json = r#"{"CallSid":"CA1234567890ABCDE","Caller":"+12349013030"}"#;
+    let genuine = [
+        Sent::form(URL, FIELDS, SIGNED),
+        Sent::form(URL, FIELDS, SIGNED_256).with(TWILIO_SETTINGS, SETTINGS_256),
+        Sent::form("https://mycompany.com:443/myapp.php?foo=1&bar=2", FIELDS, "kvajT1Ptam85bY51eRf/AJRuM3w="),
+        Sent::form("https://a.example/x", "K=b&K=a&K=a", "Pm8xrpjqnvJue3lJnQ2I/uMJ7WU="),
+        Sent::form("https://a.example/x", "B=1&A=", "16hATMGjQA0+YIqU58vqGzjGlvw="),
+        Sent::json(hashed, json, "hPXmLwIy3Fgqv1i9KPmH/HhQ6zo="),
+        Sent::get("wss://a.example/media", "IVNc30jzUhSSQ8/bdPnOLN3eQGw="),
+    ];
+    for sent in genuine {
+        assert!(sent.is_genuine(&twilio()), "{} {}", sent.url, sent.body);
+        let elsewhere = Sent { url: sent.url.replacen("m", "n", 1), ..sent.clone() };
+        assert!(!elsewhere.is_genuine(&twilio()), "{}", elsewhere.url);
+        if !sent.body.is_empty() {
+            let changed = Sent { body: sent.body.replacen('1', "2", 1).replacen("=b", "=c", 1), ..sent.clone() };
+            assert!(!changed.is_genuine(&twilio()), "{}", changed.body);
+            let added = Sent { body: format!("{}&Z=1", sent.body), ..sent.clone() };
+            assert!(!added.is_genuine(&twilio()), "{}", added.body);
+        }
+        let other = Keys::Twilio { tokens: vec![Secret::new("54321".to_owned())], shared: None };
+        assert!(!sent.is_genuine(&other), "with another token: {}", sent.url);
+        let unsigned = Sent { headers: Vec::new(), ..sent.clone() };
+        assert!(!unsigned.is_genuine(&twilio()), "unsigned: {}", sent.url);
+    }
+}
+
+#[test]
+fn a_port_that_is_said_or_left_out_makes_no_difference() {
+    let with_port = "https://mycompany.com:443/myapp.php?foo=1&bar=2";
+    assert!(Sent::form(with_port, FIELDS, SIGNED).is_genuine(&twilio()), "signed without it");
+    assert!(Sent::form(URL, FIELDS, "kvajT1Ptam85bY51eRf/AJRuM3w=").is_genuine(&twilio()), "signed with it");
+    let table: [(&str, [&str; 3]); 5] = [
+        ("http://h:8080/x?y=:1", ["http://h:8080/x?y=:1", "http://h/x?y=:1", "http://h:80/x?y=:1"]),
+        ("wss://h/x", ["wss://h/x", "wss://h/x", "wss://h:443/x"]),
+        ("ws://h", ["ws://h", "ws://h", "ws://h:80"]),
+        (
+            "https://[2001:db8::1]/x",
+            ["https://[2001:db8::1]/x", "https://[2001:db8::1]/x", "https://[2001:db8::1]:443/x"],
+        ),
+        ("https://[::1]:81/%2f'", ["https://[::1]:81/%2f'", "https://[::1]/%2f'", "https://[::1]:443/%2f'"]),
+    ];
+    for (url, expected) in table {
+        assert_eq!(addresses(url), expected);
+    }
+}
+
+#[test]
+fn while_the_auth_token_is_changed_both_count() {
+    let keys = |tokens: &[&str]| Keys::Twilio {
+        tokens: tokens.iter().map(|token| Secret::new((*token).to_owned())).collect(),
+        shared: None,
+    };
+    let sent = Sent::form(URL, FIELDS, SIGNED);
+    assert!(sent.is_genuine(&keys(&["54321", "12345"])));
+    assert!(!sent.is_genuine(&keys(&["54321"])));
+}
+
+#[test]
+fn only_known_algorithms_with_their_own_key_count() {
+    let sent = |signature, settings| Sent::form(URL, FIELDS, signature).with(TWILIO_SETTINGS, settings);
+    assert!(sent(SIGNED, "key=WK1").is_genuine(&twilio()), "no algorithm is the old one");
+    assert!(sent(SIGNED, "key=WK1, algorithm=HMAC_SHA1").is_genuine(&twilio()));
+    assert!(!sent(SIGNED, "key=WK1,algorithm=HMAC_MD5").is_genuine(&twilio()));
+    assert!(!sent(SIGNED, SETTINGS_256).is_genuine(&twilio()), "the header cannot make one into the other");
+    assert!(!sent(SIGNED_256, "").is_genuine(&twilio()));
+    let without = Keys::Twilio { tokens: vec![Secret::new("12345".to_owned())], shared: None };
+    assert!(!sent(SIGNED_256, SETTINGS_256).is_genuine(&without), "there is no shared key");
+}
+
+#[test]
+fn a_body_that_the_signature_does_not_cover_is_refused() {
+    let url = "wss://a.example/media";
+    let signature = "IVNc30jzUhSSQ8/bdPnOLN3eQGw=";
+    assert!(Sent::get(url, signature).is_genuine(&twilio()));
+    assert!(!Sent::json(url, r#"{"CallStatus":"completed"}"#, signature).is_genuine(&twilio()));
+    assert!(!Sent { kind: "text/plain", ..Sent::form(url, "CallStatus=completed", signature) }.is_genuine(&twilio()));
+    assert!(!Sent::form(url, "CallStatus=completed", signature).is_genuine(&twilio()));
+}
+
+#[test]
+fn signalwire_signs_forms_and_bodies() {
+    let form = Sent::form("https://a.example/x", "CallSid=1&To=2", "7KGhUuVOtvCKjE2TJL70ZQsHx4o=");
+    let body = Sent::json("https://a.example/x", r#"{"a":1}"#, "ec4bba5dadfd7f325837e375415fe810d3f5707f");
+    for sent in [form.clone(), form.by_signalwire(), body.clone(), body.clone().by_signalwire()] {
+        assert!(sent.is_genuine(&signalwire()), "{}", sent.body);
+        let with_port = Sent { url: sent.url.replace("example", "example:443"), ..sent.clone() };
+        assert!(with_port.is_genuine(&signalwire()));
+        for changed in [
+            Sent { url: format!("{}?", sent.url), ..sent.clone() },
+            Sent { body: sent.body.replace('1', "3"), ..sent.clone() },
+            Sent { headers: Vec::new(), ..sent.clone() },
+        ] {
+            assert!(!changed.is_genuine(&signalwire()), "{} {}", changed.url, changed.body);
+        }
+    }
+    let upper = Sent { headers: vec![("X-SignalWire-Signature", body.headers[0].1.to_uppercase())], ..body };
+    assert!(!upper.is_genuine(&signalwire()), "its digits are lower-case");
+}
+
+#[test]
+fn a_handshake_of_signalwire_repeats_the_token_of_its_path_or_none() {
+    let sent = Sent::get("https://a.example/carrier/signalwire/calls/abc123/media", "");
+    assert!(sent.check(check_bearer));
+    assert!(sent.clone().with("Authorization", "Bearer abc123").check(check_bearer));
+    for wrong in ["Bearer abc124", "Bearer ", "Basic abc123", "abc123"] {
+        assert!(!sent.clone().with("Authorization", wrong).check(check_bearer), "{wrong}");
+    }
+}

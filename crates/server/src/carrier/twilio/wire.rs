@@ -1,0 +1,248 @@
+//! The messages of a media websocket (Media Streams, in Twilio's words).
+//!
+//! What comes is read tolerantly: numbers are text with one carrier and numbers with the other, and ids may be missing. What goes
+//! has exactly the fields that are documented: others make Twilio drop a message.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::twiml::TOKEN;
+use crate::carrier::stream::codec::{Coding, Format};
+use crate::carrier::stream::{Heard, Started, Wire};
+
+/// Messages of carriers that were not the ones expected next.
+const OUT_OF_SEQUENCE: &str = "switchhook_media_messages_out_of_sequence_total";
+
+/// The messages of one stream.
+#[derive(Default)]
+pub(super) struct MediaStreams {
+    /// The carrier's id of the stream. Nothing is sent before it is known.
+    stream: String,
+    /// The number of the next message, from the first one on.
+    next: Option<u64>,
+    /// So many were not the ones expected.
+    unexpected: u64,
+}
+
+/// A message of ours.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sent<'a> {
+    event: &'static str,
+    stream_sid: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media: Option<Payload>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<Name>,
+}
+
+#[derive(Serialize)]
+struct Payload {
+    payload: String,
+}
+
+#[derive(Serialize)]
+struct Name {
+    name: String,
+}
+
+impl MediaStreams {
+    fn message(&self, event: &'static str, media: Option<Payload>, mark: Option<Name>) -> String {
+        serde_json::to_string(&Sent { event, stream_sid: &self.stream, media, mark }).expect("text is JSON")
+    }
+
+    fn start(&mut self, message: &Value) -> Result<Heard, &'static str> {
+        let start = &message["start"];
+        let stream = start["streamSid"].as_str().or(message["streamSid"].as_str());
+        let carrier_call_id = start["callSid"].as_str().ok_or("a start without callSid")?.to_owned();
+        let format = format(&start["mediaFormat"]).ok_or("a start with sound in a coding that is not known here")?;
+        stream.ok_or("a start without streamSid")?.clone_into(&mut self.stream);
+        let token = start["customParameters"][TOKEN].as_str().map(str::to_owned);
+        Ok(Heard::Started(Started { carrier_call_id, token, heard: format, spoken: format }))
+    }
+
+    /// Whether messages are missing is of interest to whoever looks for the reason of bad sound.
+    fn count(&mut self, message: &Value) {
+        let Some(number) = whole(&message["sequenceNumber"]) else { return };
+        if self.next.is_some_and(|next| next != number) {
+            metrics::counter!(OUT_OF_SEQUENCE).increment(1);
+            self.unexpected += 1;
+            if self.unexpected == 1 {
+                tracing::warn!(expected = self.next, number, "messages of a media stream are missing or repeated");
+            }
+        }
+        self.next = Some(number.saturating_add(1));
+    }
+}
+
+impl Wire for MediaStreams {
+    fn read(&mut self, text: &str) -> Heard {
+        let Ok(message) = serde_json::from_str::<Value>(text) else {
+            return Heard::Malformed("a message that is no JSON".to_owned());
+        };
+        self.count(&message);
+        let heard = match message["event"].as_str() {
+            Some("start") => self.start(&message),
+            Some("media") => sound(&message["media"]),
+            Some("dtmf") => key(&message["dtmf"]),
+            // One that was cleared comes back, too. Names that are no numbers are not ours.
+            Some("mark") => Ok(whole(&message["mark"]["name"]).map_or(Heard::Nothing, Heard::Mark)),
+            Some("stop") => Ok(Heard::Stopped),
+            _ => Ok(Heard::Nothing),
+        };
+        heard.unwrap_or_else(|why| Heard::Malformed(why.to_owned()))
+    }
+
+    fn play(&mut self, payload: &[u8]) -> String {
+        self.message("media", Some(Payload { payload: STANDARD.encode(payload) }), None)
+    }
+
+    fn mark(&mut self, mark: u64) -> String {
+        self.message("mark", None, Some(Name { name: mark.to_string() }))
+    }
+
+    fn clear(&mut self) -> String {
+        self.message("clear", None, None)
+    }
+}
+
+fn sound(media: &Value) -> Result<Heard, &'static str> {
+    if media["track"].as_str().is_some_and(|track| track.starts_with("outbound")) {
+        return Ok(Heard::Nothing);
+    }
+    let payload = media["payload"].as_str().ok_or("sound without a payload")?;
+    let payload = STANDARD.decode(payload).map_err(|_| "sound whose payload is no base64")?;
+    Ok(Heard::Sound { chunk: whole(&media["chunk"]), payload })
+}
+
+fn key(dtmf: &Value) -> Result<Heard, &'static str> {
+    let digit = dtmf["digit"].as_str().unwrap_or_default();
+    match digit.as_bytes() {
+        &[key @ (b'0'..=b'9' | b'*' | b'#' | b'A'..=b'D')] => Ok(Heard::Key(key.into())),
+        _ => Err("a key that telephones do not have"),
+    }
+}
+
+/// µ-law at 8 kHz, unless it says otherwise.
+fn format(told: &Value) -> Option<Format> {
+    let rate = match &told["sampleRate"] {
+        Value::Null => None,
+        rate => Some(u32::try_from(whole(rate)?).ok()?),
+    };
+    let coding = match told["encoding"].as_str() {
+        None => Format::MU_LAW.coding,
+        Some(name) if name.eq_ignore_ascii_case("audio/x-mulaw") => Format::MU_LAW.coding,
+        Some(name) if name.eq_ignore_ascii_case("audio/x-l16") => Coding::L16,
+        Some(_) => return None,
+    };
+    Some(Format { coding, rate: rate.unwrap_or(Format::MU_LAW.rate) })
+}
+
+/// A whole number, also as text.
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const START: &str = r#"{"event":"start","sequenceNumber":"1","start":{"accountSid":"AC1","streamSid":"MZ1","callSid":"CA1","tracks":["inbound"],"mediaFormat":{"encoding":"audio/x-mulaw","sampleRate":8000,"channels":1},"customParameters":{"token":"abc"}},"streamSid":"MZ1"}"#;
+
+    fn started() -> MediaStreams {
+        let mut wire = MediaStreams::default();
+        assert!(matches!(wire.read(START), Heard::Started(_)));
+        wire
+    }
+
+    fn sound(chunk: Option<u64>, payload: &[u8]) -> Heard {
+        Heard::Sound { chunk, payload: payload.to_vec() }
+    }
+
+    #[test]
+    fn twilios_stream_is_read_from_its_beginning_to_its_end() {
+        let mut wire = MediaStreams::default();
+        assert!(wire.read(r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#) == Heard::Nothing);
+        let expected = Started {
+            carrier_call_id: "CA1".to_owned(),
+            token: Some("abc".to_owned()),
+            heard: Format::MU_LAW,
+            spoken: Format::MU_LAW,
+        };
+        assert!(wire.read(START) == Heard::Started(expected));
+        let media = r#"{"event":"media","sequenceNumber":"2","media":{"track":"inbound","chunk":"1","timestamp":"5","payload":"/38A"},"streamSid":"MZ1"}"#;
+        assert!(wire.read(media) == sound(Some(1), &[0xff, 0x7f, 0x00]));
+        let dtmf =
+            r#"{"event":"dtmf","streamSid":"MZ1","sequenceNumber":"3","dtmf":{"track":"inbound_track","digit":"1"}}"#;
+        assert!(wire.read(dtmf) == Heard::Key('1'));
+        assert!(
+            wire.read(r#"{"event":"mark","sequenceNumber":"4","streamSid":"MZ1","mark":{"name":"7"}}"#)
+                == Heard::Mark(7)
+        );
+        assert!(wire.read(r#"{"event":"of-the-future","sequenceNumber":"5"}"#) == Heard::Nothing);
+        let stop =
+            r#"{"event":"stop","sequenceNumber":"6","stop":{"accountSid":"AC1","callSid":"CA1"},"streamSid":"MZ1"}"#;
+        assert!(wire.read(stop) == Heard::Stopped);
+        assert_eq!(wire.unexpected, 0);
+    }
+
+    #[test]
+    fn signalwires_stream_leaves_out_what_it_likes() {
+        let mut wire = MediaStreams::default();
+        let start = r#"{"event":"start","sequenceNumber":1,"start":{"streamSid":"s-1","callSid":"c-1","mediaFormat":{"encoding":"audio/x-L16","sampleRate":"16000","channels":1}}}"#;
+        let expected =
+            Started { carrier_call_id: "c-1".to_owned(), token: None, heard: Format::L16, spoken: Format::L16 };
+        assert!(wire.read(start) == Heard::Started(expected));
+        assert!(wire.read(r#"{"event":"media","media":{"payload":"AAE="}}"#) == sound(None, &[0, 1]));
+        assert!(wire.read(r#"{"event":"media","media":{"chunk":3,"payload":""}}"#) == sound(Some(3), &[]));
+        assert!(wire.read(r#"{"event":"dtmf","dtmf":{"digit":"D","duration":2000}}"#) == Heard::Key('D'));
+        assert!(wire.read(r#"{"event":"stop"}"#) == Heard::Stopped);
+        assert_eq!(wire.clear(), r#"{"event":"clear","streamSid":"s-1"}"#);
+    }
+
+    #[test]
+    fn what_is_sent_has_the_documented_fields_and_no_others() {
+        let mut wire = started();
+        assert_eq!(wire.play(&[0xff, 0x7f]), r#"{"event":"media","streamSid":"MZ1","media":{"payload":"/38="}}"#);
+        assert_eq!(wire.mark(7), r#"{"event":"mark","streamSid":"MZ1","mark":{"name":"7"}}"#);
+        assert_eq!(wire.clear(), r#"{"event":"clear","streamSid":"MZ1"}"#);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said_and_survived() {
+        for message in [
+            "",
+            "[]garbage",
+            r#"{"event":"media"}"#,
+            r#"{"event":"media","media":{"payload":"***"}}"#,
+            r#"{"event":"dtmf","dtmf":{"digit":"12"}}"#,
+            r#"{"event":"dtmf"}"#,
+            r#"{"event":"start"}"#,
+            r#"{"event":"start","start":{"callSid":"CA1"}}"#,
+            r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"encoding":"audio/opus"}}}"#,
+            r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"sampleRate":-1}}}"#,
+        ] {
+            assert!(matches!(started().read(message), Heard::Malformed(_)), "{message}");
+        }
+        for message in ["[]", "{}", "7", r#"{"event":7}"#, r#"{"event":"mark","mark":{"name":"not ours"}}"#] {
+            assert!(started().read(message) == Heard::Nothing, "{message}");
+        }
+        let ours = r#"{"event":"media","media":{"track":"outbound","payload":"/38A"}}"#;
+        assert!(started().read(ours) == Heard::Nothing, "our own sound is not heard");
+    }
+
+    #[test]
+    fn messages_that_are_missing_or_repeated_are_counted() {
+        let mut wire = started();
+        for number in [json!("2"), json!(3), json!("5"), json!("5"), json!(6), json!(u64::MAX), json!("x"), json!(null)]
+        {
+            let message = json!({ "event": "mark", "sequenceNumber": number, "mark": { "name": "1" } });
+            assert!(wire.read(&message.to_string()) == Heard::Mark(1));
+        }
+        assert_eq!(wire.unexpected, 3);
+    }
+}

@@ -1,0 +1,127 @@
+//! Real carriers: whether they reach us, and where they send the calls of our numbers.
+
+use std::time::Duration;
+
+use switchhook_core::id::ConnectionId;
+use switchhook_core::phone_number::PhoneNumber;
+use url::Url;
+
+use super::Finding;
+use crate::calls::setup::Setup;
+use crate::carrier::Inbound;
+use crate::http::connections::catalogue::Provider;
+use crate::store::connections::ConnectionRow;
+use crate::store::numbers::NumberRow;
+use crate::store::{Store, numbers};
+
+/// Numbers of a connection about which its carrier is asked.
+const MOST: i64 = 100;
+/// How long it may take to answer about one.
+const DEADLINE: Duration = Duration::from_secs(15);
+
+/// What is to be said of a carrier connection beside its credentials.
+pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -> Result<Vec<Finding>, sqlx::Error> {
+    let Some(topic) = Provider::named(&row.provider).and_then(Provider::inbound_topic) else { return Ok(Vec::new()) };
+    let addresses = setup.addresses();
+    let mut findings: Vec<_> = unreachable(&row.name, addresses.public_url()).into_iter().collect();
+    let id = ConnectionId::from_uuid(row.id);
+    let wanted = addresses.for_connection(&row.provider, id).report(topic);
+    let found = numbers::list_of_connection(&mut store.read().await?, id, MOST).await?;
+    let Ok(carrier) = setup.carrier_of(row) else { return Ok(findings) };
+    for number in found {
+        let Ok(dialled) = number.number.parse::<PhoneNumber>() else { continue };
+        let inbound = match tokio::time::timeout(DEADLINE, carrier.inbound(&dialled)).await {
+            Ok(Ok(inbound)) => inbound,
+            Ok(Err(error)) => {
+                let detail = format!("The carrier could not be asked where its calls go: {error}.");
+                findings.push(Finding::warning(name(&number), detail, "Mend the connection first, and look again."));
+                break;
+            }
+            Err(_) => break,
+        };
+        findings.extend(judged(&number, &inbound, &wanted));
+    }
+    Ok(findings)
+}
+
+fn name(number: &NumberRow) -> String {
+    format!("number {}", number.label.clone().unwrap_or_else(|| number.id.to_string()))
+}
+
+/// Carriers bring sound over TLS, from outside.
+fn unreachable(connection: &str, public_url: &str) -> Option<Finding> {
+    let secure = public_url.parse::<Url>().is_ok_and(|url| url.scheme() == "https");
+    (!secure).then(|| {
+        Finding::problem(
+            format!("public address for {connection}"),
+            format!("{public_url} is not https://. Carriers open their media streams over wss:// only."),
+            "Set SWITCHHOOK_PUBLIC_URL to an https:// address that leads here: a TLS proxy or a tunnel (docs/carriers.md).",
+        )
+    })
+}
+
+fn judged(number: &NumberRow, inbound: &Inbound, wanted: &str) -> Option<Finding> {
+    let mend = format!("PATCH /v1/numbers/{} with {{\"configure_carrier\": true}}.", number.id);
+    let unanswered = number.inbound_agent_id.is_none();
+    match inbound {
+        Inbound::NothingToSet => None,
+        Inbound::NotOnAccount => Some(Finding::warning(
+            name(number),
+            "It is not a number of the carrier's account: nobody can call it, and calls from it need a verified caller ID.",
+            "Buy it there, verify it as a caller ID, or delete the number here.",
+        )),
+        Inbound::To(url) if url == wanted => Some(Finding::ok(name(number), "The carrier sends its calls here.")),
+        Inbound::Unset | Inbound::To(_) if unanswered => None,
+        Inbound::Unset => Some(Finding::problem(
+            name(number),
+            "The carrier sends its calls nowhere, and an agent waits for them.",
+            mend,
+        )),
+        Inbound::To(url) => {
+            let host = url.parse::<Url>().ok().and_then(|url| url.host_str().map(str::to_owned));
+            let where_to = host.unwrap_or_else(|| "an address that is none".to_owned());
+            let detail = format!("The carrier sends its calls to another address, at {where_to}.");
+            Some(Finding::problem(name(number), detail, mend))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::cli::doctor::Status;
+
+    #[test]
+    fn a_number_whose_calls_go_elsewhere_is_found() {
+        let wanted = "https://voice.example.com/carrier/twilio/connections/x/voice";
+        let number = |agent: Option<Uuid>| NumberRow {
+            id: Uuid::nil(),
+            tenant_id: Uuid::nil(),
+            number: "+12025550199".to_owned(),
+            label: None,
+            connection_id: Uuid::nil(),
+            provider: "twilio".to_owned(),
+            inbound_agent_id: agent,
+            created_at: 0,
+            updated_at: 0,
+        };
+        let to = |url: &str| Inbound::To(url.to_owned());
+        let agent = Some(Uuid::nil());
+        for (inbound, agent, status) in [
+            (Inbound::NothingToSet, agent, None),
+            (to(wanted), agent, Some(Status::Ok)),
+            (to("https://demo.example.com/welcome"), agent, Some(Status::Problem)),
+            (to("https://demo.example.com/welcome"), None, None),
+            (Inbound::Unset, agent, Some(Status::Problem)),
+            (Inbound::Unset, None, None),
+            (Inbound::NotOnAccount, None, Some(Status::Warning)),
+        ] {
+            let found = judged(&number(agent), &inbound, wanted);
+            assert_eq!(found.map(|finding| finding.status), status, "{inbound:?} {agent:?}");
+        }
+        assert!(unreachable("x", "http://127.0.0.1:8080").is_some());
+        assert!(unreachable("x", "https://voice.example.com").is_none());
+    }
+}

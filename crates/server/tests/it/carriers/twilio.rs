@@ -1,0 +1,9 @@
+//! Calls over Twilio.
+
+mod calls;
+mod inbound;
+mod lost;
+mod nodes;
+mod outcomes;
+mod requests;
+mod streams;

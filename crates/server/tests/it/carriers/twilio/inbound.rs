@@ -1,0 +1,107 @@
+//! Calls to the account's numbers.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::carriers::{Stage, told};
+use crate::doubles::twilio::OWN;
+use crate::doubles::twilio::flavour::Flavour;
+use crate::doubles::twilio::script::{FarEnd, Script};
+use crate::harness::text;
+
+const CALLER: &str = "+12025550100";
+
+async fn calls(stage: &Stage) -> Vec<Value> {
+    let (_, calls) = stage.client().get("/v1/calls").await;
+    calls["data"].as_array().expect("a list").clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_calls_a_number_is_answered_by_its_agent() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let voice = stage.answer_calls().await;
+    stage.double.script(CALLER, Script::with(FarEnd::Diner));
+    let answered = stage.double.call_in(&voice, CALLER, OWN).await;
+    assert_eq!(answered.status, StatusCode::OK, "{answered:?}");
+    let call = text(&calls(&stage).await[0]["id"]);
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["direction"]), (&json!("completed"), &json!("inbound")), "{ended}");
+    assert_eq!((&ended["from"], &ended["to"], &ended["outcome"]["people"]), (&json!(CALLER), &json!(OWN), &json!(4)));
+    assert_eq!(ended["carrier"]["call_id"], answered.call, "{ended}");
+    let events = stage.client().event_names(&call).await;
+    assert_eq!(events, ["call.received", "call.in_progress", "carrier.hangup", "call.completed"]);
+    let hangup = told(stage.client(), &call, "carrier.hangup").await;
+    assert_eq!((&hangup["cause"], &hangup["hung_up_by"]), (&json!("normal"), &json!("agent")), "{hangup}");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_without_a_number_who_hangs_up_is_told_of_too() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let voice = stage.answer_calls().await;
+    stage.double.script("anonymous", Script::with(FarEnd::HangsUpAfter(Duration::from_millis(800))));
+    let answered = stage.double.call_in(&voice, "anonymous", OWN).await;
+    assert_eq!(answered.status, StatusCode::OK, "{answered:?}");
+    let call = text(&calls(&stage).await[0]["id"]);
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["from"]), (&json!("caller_hangup"), &json!("anonymous")), "{ended}");
+    assert!(!told(stage.client(), &call, "carrier.hangup").await["cause"].is_null());
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_announced_twice_is_one_call() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let voice = stage.answer_calls().await;
+    let first = stage.double.call_in(&voice, CALLER, OWN).await;
+    let again = stage.double.announce_again(&voice, &first.call).await;
+    assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body), "it is told the same");
+    let all = calls(&stage).await;
+    assert_eq!(all.len(), 1, "{all:?}");
+    let call = text(&all[0]["id"]);
+    stage.client().wait_for(&call, |call| call["status"] == "in_progress").await;
+    stage.double.hang_up(CALLER);
+    stage.client().wait_for_end(&call).await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_nobody_may_take_are_refused_politely_and_leave_nothing_behind() {
+    let stage = Stage::with(Flavour::Twilio, |config| config.concurrent_calls = 1).await;
+    let voice = stage.answer_calls().await;
+    let nobody = json!({ "inbound_agent_id": null });
+    stage.client().patch(&format!("/v1/numbers/{}", stage.set.number), nobody).await;
+    let unserved = stage.double.call_in(&voice, CALLER, OWN).await;
+    assert_eq!(stage.double.rejects(&unserved.body), Some(false), "no agent: {unserved:?}");
+    let unknown = stage.double.call_in(&voice, CALLER, "+12025550198").await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{unknown:?}");
+    assert!(unknown.body.contains("detail"), "{unknown:?}");
+    assert_eq!(calls(&stage).await.len(), 0);
+
+    stage.answer_calls().await;
+    let busy = stage.talking("+12025550109").await;
+    let one_too_many = stage.double.call_in(&voice, "+12025550101", OWN).await;
+    assert_eq!(stage.double.rejects(&one_too_many.body), Some(true), "{one_too_many:?}");
+    assert_eq!(stage.double.until("+12025550101", "it is over", |call| call.is_over()).await.status, "busy");
+    assert_eq!(calls(&stage).await.len(), 1, "only the one that we placed");
+    stage.client().post(&format!("/v1/calls/{busy}/hangup"), json!({})).await;
+    stage.client().wait_for_end(&busy).await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_is_pointed_at_us_where_that_is_wanted() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let client = stage.client();
+    assert_eq!(stage.double.inbound_urls(OWN), Some((String::new(), String::new())), "not unless that is asked for");
+    let voice = stage.answer_calls().await;
+    let (_, number) = client.get(&format!("/v1/numbers/{}", stage.set.number)).await;
+    assert_eq!(number["inbound_url"], json!(voice), "{number}");
+    assert_eq!(stage.double.inbound_urls(OWN), Some((voice.clone(), voice.replace("/voice", "/status"))));
+    let other = json!({ "number": "+12025550198", "connection_id": stage.set.connection, "configure_carrier": true });
+    let other = client.create("/v1/numbers", other).await;
+    assert!(text(&other["warnings"][0]).contains("not on the account"), "{other}");
+    stage.stop().await;
+}

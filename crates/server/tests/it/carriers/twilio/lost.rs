@@ -1,0 +1,76 @@
+//! Dials whose answer was lost: the call is found, and nobody is rung twice. The double counts.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::carriers::Stage;
+use crate::doubles::twilio::flavour::Flavour;
+use crate::doubles::twilio::script::{Answer, Delivery, Fate, Script};
+
+const CALLEE: &str = "+12025550100";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_answer_never_comes_is_known_by_its_reports() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(CALLEE, Script::answering(Answer::NeverComes));
+    let call = stage.talking(CALLEE).await;
+    let shown = stage.shown(&call).await;
+    assert_eq!(shown["carrier"]["call_id"], stage.double.call(CALLEE).sid, "{shown}");
+    stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    assert_eq!(stage.client().wait_for_end(&call).await["end_reason"], "api_hangup");
+    assert_eq!(stage.double.asked(CALLEE), 1);
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_answer_is_lost_is_found_in_the_carriers_list() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let silent = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() };
+    let later = Duration::from_millis(1_500);
+    let table = [
+        ("+12025550111", Script { answer: Answer::BreaksOff, ..silent.clone() }),
+        ("+12025550112", Script { answer: Answer::FailsAfterwards, ..silent.clone() }),
+        ("+12025550113", Script { answer: Answer::FailsAfterwards, listed_after: later, ..silent }),
+    ];
+    for (callee, script) in table {
+        // Which is not taken for this one.
+        stage.double.remember_a_call_to(callee);
+        stage.double.script(callee, script);
+        let call = stage.place(callee).await;
+        let shown = stage.client().wait_for(&call, |call| !call["carrier"]["call_id"].is_null()).await;
+        let calls = stage.double.calls(callee);
+        assert_eq!((calls.len(), &shown["carrier"]["call_id"]), (2, &json!(calls[1].sid)), "{callee}: {shown}");
+        stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+        let ended = stage.client().wait_for_end(&call).await;
+        assert_eq!(ended["end_reason"], "canceled", "{ended}");
+        assert_eq!(stage.double.asked(callee), 1);
+        assert!(stage.double.calls(callee)[1].ended_by_us.is_some(), "{callee}");
+    }
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_carrier_without_room_is_asked_again_and_rings_once() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(CALLEE, Script::answering(Answer::TooMany(2)));
+    let call = stage.talking(CALLEE).await;
+    assert_eq!((stage.double.asked(CALLEE), stage.double.calls(CALLEE).len()), (3, 1));
+    stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    stage.client().wait_for_end(&call).await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_cancelled_before_the_dial_is_answered_is_hung_up_when_it_is_found() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let script = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::answering(Answer::NeverComes) };
+    stage.double.script(CALLEE, script);
+    let call = stage.place(CALLEE).await;
+    stage.double.until(CALLEE, "it rings", |call| call.status == "ringing").await;
+    stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    assert_eq!(stage.client().wait_for_end(&call).await["end_reason"], "canceled");
+    let seen = stage.double.until(CALLEE, "it is withdrawn", |call| call.is_over()).await;
+    assert_eq!((seen.status, stage.double.asked(CALLEE)), ("canceled", 1));
+    stage.stop().await;
+}

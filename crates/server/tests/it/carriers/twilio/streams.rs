@@ -1,0 +1,69 @@
+//! Sound that does not come, or not as it should. On each of these lines nobody is talked to.
+
+use serde_json::json;
+use switchhook_core::id::CallId;
+
+use crate::carriers::Stage;
+use crate::doubles::twilio::flavour::Flavour;
+use crate::doubles::twilio::script::{MediaFate, Script};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_does_not_prove_whose_it_is_carries_nothing() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let fates = [
+        MediaFate::Unsigned,
+        MediaFate::SignedWrongly,
+        MediaFate::OtherCall,
+        MediaFate::OtherToken,
+        MediaFate::NeverStarts,
+    ];
+    let mut calls = Vec::new();
+    for (number, fate) in (2_025_550_110_u64..).zip(fates) {
+        let number = format!("+1{number}");
+        stage.double.script(&number, Script::with_media(fate));
+        calls.push((stage.place(&number).await, number, fate));
+    }
+    for (call, number, fate) in calls {
+        let ended = stage.client().wait_for_end(&call).await;
+        assert_eq!(
+            (&ended["status"], &ended["error_code"]),
+            (&json!("failed"), &json!("no_media")),
+            "{fate:?}: {ended}"
+        );
+        let seen = stage.double.call(&number);
+        let refused = matches!(fate, MediaFate::Unsigned | MediaFate::SignedWrongly);
+        assert_eq!((seen.streams == 0, seen.played), (refused, 0), "{fate:?}");
+    }
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_breaks_off_ends_the_call_in_order() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script("+12025550100", Script::with_media(MediaFate::BreaksOff(100)));
+    let call = stage.place("+12025550100").await;
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("caller_hangup")), "{ended}");
+    let events = stage.client().event_names(&call).await;
+    assert_eq!(events, ["call.queued", "call.dialing", "call.in_progress", "carrier.hangup", "call.completed"]);
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_was_not_given_out_takes_no_stream() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let nobodys = CallId::from_uuid(uuid::Uuid::from_u128(7));
+    let known = stage.talking("+12025550100").await;
+    let wrong = stage.addresses().for_call("twilio", nobodys).media();
+    let right = stage.addresses().for_call("twilio", known.parse().expect("an id")).media();
+    let (start, last) = right.strip_suffix("/media").expect("it ends so").split_at(right.len() - "x/media".len());
+    let altered = format!("{start}{}/media", if last == "0" { '1' } else { '0' });
+    for (url, status) in [(wrong, 404), (altered, 404), (right.replace("/twilio/", "/telnyx/"), 404), (right, 403)] {
+        let refused = tokio_tungstenite::connect_async(&url).await.expect_err("it is not signed");
+        let tokio_tungstenite::tungstenite::Error::Http(answer) = refused else { panic!("{url}: {refused}") };
+        assert_eq!(answer.status().as_u16(), status, "{url}");
+    }
+    stage.client().post(&format!("/v1/calls/{known}/hangup"), json!({})).await;
+    stage.client().wait_for_end(&known).await;
+    stage.stop().await;
+}

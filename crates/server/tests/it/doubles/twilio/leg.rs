@@ -1,0 +1,186 @@
+//! The life of one call.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use super::network::{Network, Record, now};
+use super::placing::{Amd, Placed};
+use super::script::{Fate, MediaFate, Script};
+use super::signature;
+use super::stream::{self, Over};
+use super::teller::{self, Teller};
+use super::twiml::Verb;
+
+/// How long it takes to tell a machine from a person.
+const TELLS_APART: Duration = Duration::from_millis(400);
+
+/// What we, or the test, have done with a call.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    /// It is to end.
+    End,
+    /// Another document is to be followed.
+    Follow(Vec<Verb>),
+    /// The far end hangs up.
+    FarEndHangsUp,
+}
+
+/// How a call ended.
+pub(crate) struct End {
+    status: &'static str,
+    sip: Option<u16>,
+    error: Option<u32>,
+}
+
+impl End {
+    fn as_(status: &'static str, sip: u16) -> Self {
+        Self { status, sip: Some(sip), error: None }
+    }
+
+    fn completed() -> Self {
+        Self::as_("completed", 200)
+    }
+}
+
+pub(crate) struct Leg {
+    pub(crate) network: Network,
+    pub(crate) sid: String,
+    pub(crate) script: Script,
+    pub(crate) orders: mpsc::UnboundedReceiver<Order>,
+    teller: Teller,
+}
+
+/// A call that we placed.
+pub(crate) async fn outbound(
+    network: Network,
+    record: Record,
+    placed: Placed,
+    script: Script,
+    orders: mpsc::UnboundedReceiver<Order>,
+) {
+    let teller = Teller::new(network.clone(), &record, script.delivery);
+    let mut leg = Leg { network, sid: record.sid, script, orders, teller };
+    let end = match leg.ring(placed.timeout).await {
+        Some(end) => end,
+        None => {
+            leg.answer();
+            if let Some(amd) = placed.amd {
+                tokio::spawn(tell_apart(leg.network.clone(), leg.sid.clone(), amd, leg.script.answered_by));
+            }
+            leg.follow(placed.verbs).await
+        }
+    };
+    leg.finish(&end);
+}
+
+/// A call to one of the account's numbers, once our document has come.
+pub(crate) async fn inbound(
+    network: Network,
+    record: Record,
+    verbs: Vec<Verb>,
+    script: Script,
+    orders: mpsc::UnboundedReceiver<Order>,
+) {
+    let teller = Teller::new(network.clone(), &record, script.delivery);
+    let mut leg = Leg { network, sid: record.sid, script, orders, teller };
+    let end = match verbs.first() {
+        Some(Verb::Reject { busy: true }) => End { status: "busy", sip: None, error: None },
+        Some(Verb::Reject { busy: false }) => End { status: "no-answer", sip: None, error: None },
+        _ => {
+            leg.answer();
+            leg.follow(verbs).await
+        }
+    };
+    leg.finish(&end);
+}
+
+impl Leg {
+    /// Until it is answered; else how it ended.
+    async fn ring(&mut self, timeout: Duration) -> Option<End> {
+        self.teller.tell("initiated", &[]);
+        self.teller.tell("ringing", &[]);
+        let rings = if let Fate::RingsOn = self.script.fate { timeout } else { self.script.rings_for.min(timeout) };
+        tokio::select! {
+            () = sleep(rings) => {}
+            _ = self.orders.recv() => return Some(End::as_("canceled", 487)),
+        }
+        match self.script.fate {
+            Fate::Answered => None,
+            Fate::RingsOn => Some(End::as_("no-answer", 487)),
+            Fate::Ends { status, sip, error } => Some(End { status, sip, error }),
+        }
+    }
+
+    fn answer(&mut self) {
+        self.network.change(&self.sid, |record| record.started = Some(now()));
+        self.teller.tell("in-progress", &[]);
+    }
+
+    /// Follows a document, and whichever is to be followed in its place, to the end.
+    async fn follow(&mut self, verbs: Vec<Verb>) -> End {
+        let mut verbs = verbs;
+        loop {
+            match self.follow_one(std::mem::take(&mut verbs)).await {
+                Over::Next => return End::completed(),
+                Over::FarEnd | Over::Ordered(Order::End | Order::FarEndHangsUp) => return End::completed(),
+                Over::Ordered(Order::Follow(other)) => verbs = other,
+            }
+        }
+    }
+
+    async fn follow_one(&mut self, verbs: Vec<Verb>) -> Over {
+        for verb in verbs {
+            let over = match verb {
+                Verb::Connect(_) if self.script.media == MediaFate::Never => self.held().await,
+                Verb::Connect(wanted) => stream::run(self, &wanted).await,
+                Verb::Dial(to) => {
+                    self.network.change(&self.sid, |record| record.dialled = Some(to));
+                    self.held().await
+                }
+                Verb::Hangup => Over::FarEnd,
+                Verb::Pause => Over::Next,
+                Verb::Reject { .. } => {
+                    self.network.complaints.add("12200: Reject on a call that has been answered");
+                    Over::Next
+                }
+            };
+            if !matches!(over, Over::Next) {
+                return over;
+            }
+        }
+        Over::Next
+    }
+
+    /// Until somebody ends it.
+    async fn held(&mut self) -> Over {
+        // The network keeps the sender for as long as it lives.
+        self.orders.recv().await.map_or(Over::FarEnd, Over::Ordered)
+    }
+
+    fn finish(&mut self, end: &End) {
+        self.network.change(&self.sid, |record| record.ended = Some(now()));
+        let mut further = Vec::new();
+        further.extend(end.sip.map(|code| ("SipResponseCode", code.to_string())));
+        further.extend(end.error.map(|code| ("ErrorCode", code.to_string())));
+        self.teller.tell(end.status, &further);
+    }
+}
+
+/// Says what answered. Not who calls whom: that is only in the other reports.
+async fn tell_apart(network: Network, sid: String, amd: Amd, answered_by: &'static str) {
+    sleep(TELLS_APART).await;
+    network.change(&sid, |record| record.answered_by = Some(answered_by));
+    let fields = signature::owned(&[
+        ("AccountSid", network.flavour.account()),
+        ("AnsweredBy", answered_by),
+        ("CallSid", &sid),
+        ("MachineDetectionDuration", "400"),
+    ]);
+    match teller::post(&network, &amd.callback, &fields, network.flavour.signing_key()).await {
+        Ok(answer) if answer.status().is_success() => {}
+        Ok(answer) => network.complaints.add(format!("a report about machines was answered with {}", answer.status())),
+        Err(_) => {} // As for other reports.
+    }
+}

@@ -1,0 +1,119 @@
+//! Reports of what happens on a call, signed and sent from a task of their own: they race the sound, as in reality.
+
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Response, StatusCode};
+use tokio::sync::mpsc;
+
+use super::form::Form;
+use super::network::{Network, Record, now};
+use super::script::Delivery;
+use super::{records, signature};
+
+type Fields = Vec<(String, String)>;
+
+/// Tells what happens on one call.
+pub(crate) struct Teller {
+    network: Network,
+    sid: String,
+    url: Option<String>,
+    sequence: u32,
+    reports: mpsc::UnboundedSender<Fields>,
+}
+
+impl Teller {
+    pub(crate) fn new(network: Network, record: &Record, delivery: Delivery) -> Self {
+        let (reports, waiting) = mpsc::unbounded_channel();
+        if let Some(url) = record.status_callback.clone() {
+            tokio::spawn(post_all(network.clone(), url, waiting, delivery));
+        }
+        Self { network, sid: record.sid.clone(), url: record.status_callback.clone(), sequence: 0, reports }
+    }
+
+    /// Sets the status, and reports it where that was asked for; with these parameters too.
+    pub(crate) fn tell(&mut self, status: &'static str, further: &[(&str, String)]) {
+        self.network.change(&self.sid, |record| record.status = if status == "initiated" { "queued" } else { status });
+        let Some(record) = self.network.record(&self.sid) else { return };
+        let event = match status {
+            "initiated" | "ringing" => status,
+            "in-progress" => "answered",
+            _ => "completed",
+        };
+        if self.url.is_none() || !record.events.iter().any(|wanted| wanted == event) {
+            return;
+        }
+        let mut fields = of_call(&self.network, &record);
+        fields.extend(signature::owned(&[("CallStatus", status), ("CallbackSource", "call-progress-events")]));
+        fields.push(("SequenceNumber".to_owned(), self.sequence.to_string()));
+        fields.push(("Timestamp".to_owned(), records::date(now())));
+        if record.is_over() {
+            let seconds = records::seconds(&record);
+            fields.push(("CallDuration".to_owned(), seconds.to_string()));
+            fields.push(("Duration".to_owned(), (seconds / 60 + 1).to_string()));
+        }
+        fields.extend(further.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        self.sequence += 1;
+        // The task ends before us only when the test is over.
+        let _ = self.reports.send(fields);
+    }
+}
+
+/// What every request about a call says.
+pub(crate) fn of_call(network: &Network, record: &Record) -> Fields {
+    let direction = if record.inbound { "inbound" } else { "outbound-api" };
+    signature::owned(&[
+        ("AccountSid", network.flavour.account()),
+        ("ApiVersion", "2010-04-01"),
+        ("CallSid", &record.sid),
+        ("Called", &record.to),
+        ("Caller", &record.from),
+        ("Direction", direction),
+        ("From", &record.from),
+        ("FromCity", ""),
+        ("To", &record.to),
+        ("ToCountry", "US"),
+    ])
+}
+
+async fn post_all(network: Network, url: String, mut waiting: mpsc::UnboundedReceiver<Fields>, delivery: Delivery) {
+    let (mut held, mut sent): (Option<Fields>, Vec<Fields>) = (None, Vec::new());
+    while let Some(fields) = waiting.recv().await {
+        match delivery {
+            Delivery::Nothing => {}
+            Delivery::Faithful => report(&network, &url, &fields).await,
+            Delivery::Chaotic => match held.take() {
+                None => held = Some(fields),
+                Some(earlier) => {
+                    for fields in [fields, earlier] {
+                        report(&network, &url, &fields).await;
+                        report(&network, &url, &fields).await;
+                        sent.push(fields);
+                    }
+                }
+            },
+        }
+    }
+    for fields in held.iter().chain(&held).chain(&sent) {
+        report(&network, &url, fields).await;
+    }
+}
+
+async fn report(network: &Network, url: &str, fields: &Fields) {
+    let Ok(answer) = post(network, url, fields, network.flavour.signing_key()).await else {
+        // A service that is gone, which tests cause on purpose.
+        return;
+    };
+    let status = answer.status();
+    let xml = answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/xml"));
+    let fine = status == StatusCode::NO_CONTENT || (status == StatusCode::OK && xml);
+    if !fine {
+        let words = answer.text().await.unwrap_or_default();
+        network.complaints.add(format!("15003: a report to {url} was answered with {status}: {words}"));
+    }
+}
+
+/// Posts a form, signed with `key`.
+pub(crate) async fn post(network: &Network, url: &str, fields: &Fields, key: &str) -> reqwest::Result<Response> {
+    let request = network.http.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded; charset=UTF-8");
+    let request = request.header(network.flavour.signature_header(), signature::of(key, url, fields));
+    request.body(Form::encode(fields)).send().await
+}
