@@ -13,6 +13,7 @@ pub mod callback;
 pub mod rest;
 pub mod simulator;
 pub mod stream;
+pub mod telnyx;
 pub mod twilio;
 
 use std::time::Duration;
@@ -28,7 +29,7 @@ use switchhook_core::private::Private;
 use switchhook_media::frame::{AgentAudio, CallerAudio};
 use tokio::sync::mpsc;
 
-use self::address::{CallAddress, ConnectionAddress};
+use self::address::{Addresses, CallAddress, ConnectionAddress};
 use self::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
 use self::rest::Rest;
 use self::stream::Wire;
@@ -135,6 +136,8 @@ pub struct Connection<'a> {
     pub settings: &'a Map<String, Value>,
     /// `credentials` of the connection.
     pub credentials: &'a Private<Credentials>,
+    /// Where carriers reach this service: of calls that are answered or looked for, which come without an address.
+    pub addresses: &'a Addresses,
 }
 
 impl Connection<'_> {
@@ -259,7 +262,7 @@ pub struct LegRef {
     pub from: Option<PhoneNumber>,
     /// Who is called.
     pub to: Option<PhoneNumber>,
-    /// When the dial was intended.
+    /// When the dial was intended; absent when it was they who called.
     pub dialing_at: Option<Timestamp>,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, MachineDetection, OnMachine};
-use switchhook_core::call::{CallInput, ErrorCode};
+use switchhook_core::call::{CallInput, Direction, ErrorCode};
 use switchhook_core::conversation::{Failure, FailureCode};
 use switchhook_core::id::ConnectionId;
 use switchhook_core::phone_number::PhoneNumber;
@@ -49,12 +49,13 @@ const HANG_UP_AGAIN: [Duration; 8] = [
 
 impl Runner {
     pub(super) fn leg(&self) -> LegRef {
+        let outbound = self.row.direction == Direction::Outbound.as_str();
         LegRef {
             call: self.row.call_id(),
             carrier_call_id: self.row.carrier_call_id.clone(),
             from: self.row.from_number.parse().ok(),
             to: self.row.to_number.parse().ok(),
-            dialing_at: self.row.dialing_at.map(Timestamp::from_micros),
+            dialing_at: self.row.dialing_at.filter(|_| outbound).map(Timestamp::from_micros),
         }
     }
 

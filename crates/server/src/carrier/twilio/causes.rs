@@ -207,6 +207,7 @@ impl End<'_> {
             sip_code,
             carrier_code: Some(short(self.code.unwrap_or(self.status))),
             hung_up_by: ended_by_carrier.then_some(EndedBy::Carrier),
+            error_code: None,
         }
     }
 }

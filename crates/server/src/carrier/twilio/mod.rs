@@ -287,8 +287,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::carrier::address::Addresses;
     use crate::carrier::rest::Rest;
     use crate::config::Config;
+    use crate::vault::Vault;
 
     fn connected(flavour: Flavour, settings: serde_json::Value, credentials: &[(&str, &str)]) -> Result<(), String> {
         with(settings, credentials, |connection| connect(flavour, connection).map(drop))
@@ -303,7 +305,8 @@ mod tests {
         let rest = Rest::new(&Config::for_tests(Path::new("/nowhere"))).expect("a client");
         let credentials = credentials.iter().map(|(name, secret)| ((*name).to_owned(), (*secret).to_owned())).collect();
         let settings = settings.as_object().expect("an object");
-        use_it(&Connection { rest: &rest, settings, credentials: &Private::new(credentials) })
+        let addresses = Addresses::new("https://voice.example.com".to_owned(), &Vault::for_tests([1; 32]));
+        use_it(&Connection { rest: &rest, settings, credentials: &Private::new(credentials), addresses: &addresses })
     }
 
     #[test]
