@@ -11,6 +11,7 @@ mod signature;
 mod twiml;
 mod wire;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +55,11 @@ impl Flavour {
             Self::Twilio => "Twilio",
             Self::SignalWire => "SignalWire",
         }
+    }
+
+    /// A sentence of an error.
+    fn says(self, words: impl fmt::Display) -> String {
+        format!("{}: {words}.", self.name())
     }
 }
 
@@ -171,25 +177,26 @@ impl Adapter {
         Ok(state.unwrap_or(LegState::Unknown))
     }
 
-    fn error(&self, words: impl std::fmt::Display) -> CarrierError {
-        CarrierError { code: ErrorCode::CarrierError, words: format!("{}: {words}", self.flavour.name()) }
+    fn error(&self, words: &str) -> CarrierError {
+        CarrierError { code: ErrorCode::CarrierError, words: self.flavour.says(words) }
     }
 }
 
 #[async_trait]
 impl Carrier for Adapter {
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
-        let answer = self.api.create_call(&self.create_fields(&request)).await.map_err(|error| match error {
-            RestError::NotSent(_) => {
-                DialError::Refused { code: ErrorCode::CarrierError, words: format!("{}: {error}", self.flavour.name()) }
+        let answer = self.api.create_call(&self.create_fields(&request)).await.map_err(|error| {
+            let words = self.flavour.says(&error);
+            match error {
+                RestError::NotSent(_) => DialError::Refused { code: ErrorCode::CarrierError, words },
+                RestError::Lost(_) => DialError::Unknown { words },
             }
-            RestError::Lost(_) => DialError::Unknown { words: format!("{}: {error}", self.flavour.name()) },
         })?;
         if !answer.is_success() {
             return Err(causes::dial_error(self.flavour, &answer));
         }
         // A success without the call's id: somebody is rung, perhaps.
-        let unreadable = || DialError::Unknown { words: format!("{}: its answer cannot be read", self.flavour.name()) };
+        let unreadable = || DialError::Unknown { words: self.flavour.says("its answer cannot be read") };
         let call: CallRecord = answer.json().ok_or_else(unreadable)?;
         let waits = Duration::from_millis(call.queue_time_ms());
         Ok(Dialed { carrier_call_id: call.sid.ok_or_else(unreadable)?, waits })
@@ -233,7 +240,7 @@ impl Carrier for Adapter {
 
     async fn verify(&self) -> Result<String, CarrierError> {
         let account: Account = self.api.account().await?;
-        account.in_words(self.flavour).map_err(|words| self.error(words))
+        account.in_words(self.flavour).map_err(|words| self.error(&words))
     }
 
     fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
@@ -274,5 +281,74 @@ impl Carrier for Adapter {
         // Either would win over the address.
         fields.extend(found.overridden_by().into_iter().map(|name| (name, String::new())));
         self.api.update_number(&found, &fields).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::carrier::rest::Rest;
+    use crate::config::Config;
+
+    fn connected(flavour: Flavour, settings: serde_json::Value, credentials: &[(&str, &str)]) -> Result<(), String> {
+        with(settings, credentials, |connection| connect(flavour, connection).map(drop))
+    }
+
+    fn with<T>(
+        settings: serde_json::Value,
+        credentials: &[(&str, &str)],
+        use_it: impl FnOnce(&Connection<'_>) -> T,
+    ) -> T {
+        crate::lifecycle::install_tls();
+        let rest = Rest::new(&Config::for_tests(Path::new("/nowhere"))).expect("a client");
+        let credentials = credentials.iter().map(|(name, secret)| ((*name).to_owned(), (*secret).to_owned())).collect();
+        let settings = settings.as_object().expect("an object");
+        use_it(&Connection { rest: &rest, settings, credentials: &Private::new(credentials) })
+    }
+
+    #[test]
+    fn what_is_missing_or_mistaken_in_a_connection_is_named() {
+        let twilio = |more: &[(&str, &str)], sid| {
+            let account = [("account_sid", sid), ("auth_token", "a token")];
+            connected(Flavour::Twilio, json!({}), &[&account[..], more].concat())
+        };
+        assert_eq!(twilio(&[], "AC1"), Ok(()));
+        assert_eq!(twilio(&[("api_key_sid", "SK1"), ("api_key_secret", "a secret")], "AC1"), Ok(()));
+        assert!(twilio(&[("api_key_sid", "SK1")], "AC1").is_err_and(|words| words.contains("api_key_secret")));
+        assert!(twilio(&[], "SK1").is_err_and(|words| words.contains("account_sid")));
+        let tokenless = connected(Flavour::Twilio, json!({}), &[("account_sid", "AC1")]);
+        assert!(tokenless.is_err_and(|words| words.contains("auth_token")));
+
+        let all = [("project_id", "p"), ("api_token", "PT1"), ("signing_key", "PSK_1")];
+        let space = json!({ "space": "example" });
+        assert_eq!(connected(Flavour::SignalWire, space.clone(), &all), Ok(()));
+        for (missing, _) in all {
+            let rest: Vec<_> = all.into_iter().filter(|(name, _)| *name != missing).collect();
+            assert!(connected(Flavour::SignalWire, space.clone(), &rest).is_err_and(|words| words.contains(missing)));
+        }
+        let spaceless = connected(Flavour::SignalWire, json!({}), &all);
+        assert!(spaceless.is_err_and(|words| words.contains("settings.space")));
+        let inside = connected(
+            Flavour::Twilio,
+            json!({ "base_url": "http://127.0.0.1" }),
+            &[("account_sid", "AC1"), ("auth_token", "t")],
+        );
+        assert!(inside.is_err_and(|words| words.contains("settings.base_url")), "the address policy holds here, too");
+    }
+
+    #[test]
+    fn a_space_is_a_host_of_signalwire_and_nothing_else() {
+        let url = |space: &str| with(json!({ "space": space }), &[], space_url);
+        assert_eq!(url("example").as_deref(), Ok("https://example.signalwire.com"));
+        assert_eq!(url("example.signalwire.com").as_deref(), Ok("https://example.signalwire.com"));
+        for elsewhere in ["evil.example/", "a.b", "a@b", "https://example.signalwire.com", ".signalwire.com", "a:1"] {
+            assert!(url(elsewhere).is_err(), "{elsewhere}");
+        }
+        let other = with(json!({ "space": "x", "base_url": "https://y.example" }), &[], space_url);
+        assert_eq!(other.as_deref(), Ok("https://y.example"));
     }
 }

@@ -132,7 +132,7 @@ impl Account {
         let kind = self.kind.as_deref().unwrap_or("unknown");
         let status = self.status.as_deref().unwrap_or("unknown");
         if matches!(status, "suspended" | "closed") {
-            return Err(format!("the account is {status}. Its calls fail until the carrier opens it again."));
+            return Err(format!("the account is {status}: its calls fail until it is opened again"));
         }
         let found =
             format!("{} accepts the credentials. The account's status is {status}, its type {kind}", flavour.name());

@@ -1,5 +1,7 @@
 //! Requests to the carrier's REST API, and what it says when it refuses one.
 
+use std::fmt;
+
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde::Deserialize;
@@ -41,7 +43,7 @@ impl Api {
 
     /// Changes a call that lives.
     pub(super) async fn update_call(&self, id: &str, fields: &[(&str, &str)]) -> Result<Answer, CarrierError> {
-        self.post(&["Calls", &document(id)], fields).await.map_err(|error| self.unanswered(&error))
+        self.post(&["Calls", &document(id)], fields).await.map_err(|error| self.error(error))
     }
 
     /// A call, if there is one with this id.
@@ -84,7 +86,7 @@ impl Api {
         fields: &[(&str, String)],
     ) -> Result<(), CarrierError> {
         let answer = self.post(&["IncomingPhoneNumbers", &document(&number.sid)], fields).await;
-        let answer = answer.map_err(|error| self.unanswered(&error))?;
+        let answer = answer.map_err(|error| self.error(error))?;
         if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer)) }
     }
 
@@ -95,7 +97,7 @@ impl Api {
 
     async fn get(&self, url: &str) -> Result<Answer, CarrierError> {
         let request = self.rest.request(Method::GET, url).basic_auth(self.user.reveal(), Some(self.password.reveal()));
-        self.rest.send(request).await.map_err(|error| self.unanswered(&error))
+        self.rest.send(request).await.map_err(|error| self.error(error))
     }
 
     async fn post<V: AsRef<str>>(&self, path: &[&str], fields: &[(&str, V)]) -> Result<Answer, RestError> {
@@ -113,12 +115,11 @@ impl Api {
         if !answer.is_success() {
             return Err(causes::carrier_error(self.flavour, answer));
         }
-        let unreadable = format!("{}: its answer cannot be read", self.flavour.name());
-        answer.json().ok_or(CarrierError { code: ErrorCode::CarrierError, words: unreadable })
+        answer.json().ok_or_else(|| self.error("its answer cannot be read"))
     }
 
-    fn unanswered(&self, error: &RestError) -> CarrierError {
-        CarrierError { code: ErrorCode::CarrierError, words: format!("{}: {error}", self.flavour.name()) }
+    fn error(&self, words: impl fmt::Display) -> CarrierError {
+        CarrierError { code: ErrorCode::CarrierError, words: self.flavour.says(words) }
     }
 }
 
