@@ -138,7 +138,8 @@ async fn what_is_missing_or_fails_on_our_side_has_its_code_too() {
     assert_eq!(client.wait_for_end(&left).await["error_code"], "pipeline_error");
     let found = |call: &Record| call.is_over() && call.asked_to_end > 0;
     stage.double.until("+12025550109", "whoever finds it hangs it up", found).await;
-    assert_eq!(client.wait_for_end(&unanswered).await["error_code"], "provider_timeout");
+    let ended = client.wait_for_end(&unanswered).await;
+    assert_eq!(ended["error_code"], "provider_timeout", "{ended}");
     stage.double.until(CALLEE, "it is hung up", found).await;
     stage.stop().await;
 }
