@@ -273,6 +273,8 @@ pub struct Found {
     pub carrier_call_id: String,
     /// How it ended, if it has.
     pub ended: Option<Hangup>,
+    /// Whether the carrier knows it by our reference; else it merely has the same numbers.
+    pub certain: bool,
 }
 
 /// The carrier could not be told or asked something.

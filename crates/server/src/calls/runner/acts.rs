@@ -191,13 +191,14 @@ impl Asked {
             Err(_) => return None,
         };
         let mut ours = self.not_of_others(found).await.ok()?;
-        let known = self.leg.carrier_call_id.is_some();
-        match ours.len() {
-            0 => Some(None),
-            // A call of the same numbers whose id is not known either may be the one that was found.
-            1 if known || !self.has_twin().await.ok()? => Some(ours.pop()),
-            _ => None,
-        }
+        let found = match (ours.pop(), ours.is_empty()) {
+            (None, _) => return Some(None),
+            (Some(only), true) => only,
+            (Some(_), false) => return None,
+        };
+        // A call of the same numbers whose id is not known either may be the one that was found.
+        let certain = found.certain || self.leg.carrier_call_id.is_some() || !self.has_twin().await.ok()?;
+        certain.then_some(Some(found))
     }
 
     /// Those legs that do not belong to other calls.

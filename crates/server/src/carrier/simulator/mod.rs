@@ -206,7 +206,7 @@ impl Carrier for Simulator {
     async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
         let lives = self.network.with(|legs| legs.contains_key(&leg.call));
         let carrier_call_id = carrier_call_id(leg.call);
-        Ok(lives.then_some(Found { carrier_call_id, ended: None }).into_iter().collect())
+        Ok(lives.then_some(Found { carrier_call_id, ended: None, certain: true }).into_iter().collect())
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {

@@ -13,7 +13,6 @@ mod wire;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use reqwest::header::AUTHORIZATION;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use switchhook_core::call::{CarrierCause, ErrorCode, Hangup};
@@ -27,7 +26,7 @@ use super::address::{Addresses, CallAddress, ConnectionAddress};
 use super::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
 use super::stream::Wire;
 use super::{
-    Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Inbound, LegRef, LegState, Line, Machines,
+    Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Found, Inbound, LegRef, Line, Machines,
 };
 
 /// The word for it in the API and in addresses.
@@ -246,21 +245,22 @@ impl Carrier for Telnyx {
         Ok(self.api.command(id, "transfer", &body).await?)
     }
 
-    async fn find(&self, leg: &LegRef) -> Result<LegState, CarrierError> {
+    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
         let Some(id) = &leg.carrier_call_id else {
             let found = self.find_by_state(leg.call).await?;
-            return Ok(found.map_or(LegState::Unknown, |carrier_call_id| LegState::Live { carrier_call_id }));
+            return Ok(found
+                .map(|carrier_call_id| Found { carrier_call_id, ended: None, certain: true })
+                .into_iter()
+                .collect());
         };
-        match self.api.get::<Shown>(&["calls", id], &[]).await {
-            Ok(shown) if shown.end_time.is_none() => Ok(LegState::Live { carrier_call_id: id.clone() }),
-            // Why, only its webhook says.
-            Ok(_) => Ok(LegState::Ended(Hangup {
-                error_code: Some(ErrorCode::UnknownError),
-                ..Hangup::new(CarrierCause::Failed)
-            })),
-            Err(failure) if failure.says_ended() => Ok(LegState::Unknown),
-            Err(failure) => Err(failure.into()),
-        }
+        let shown = match self.api.get::<Shown>(&["calls", id], &[]).await {
+            Ok(shown) => shown,
+            Err(failure) if failure.says_ended() => return Ok(Vec::new()),
+            Err(failure) => return Err(failure.into()),
+        };
+        // Why, only its webhook says.
+        let unexplained = Hangup { error_code: Some(ErrorCode::UnknownError), ..Hangup::new(CarrierCause::Failed) };
+        Ok(vec![Found { carrier_call_id: id.clone(), ended: shown.end_time.map(|_| unexplained), certain: true }])
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {
@@ -308,12 +308,7 @@ impl Carrier for Telnyx {
 
     /// Telnyx signs no handshakes. It brings the token that it was given with the stream, and comes to an address that holds it.
     fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
-        if let Some(given) = handshake.header(AUTHORIZATION.as_str()) {
-            let given = given.strip_prefix("Bearer ").unwrap_or(given).trim();
-            if !handshake.url.split('/').any(|segment| segment == given) {
-                return Err(Refused::Signature("The media stream brings the token of another call.".to_owned()));
-            }
-        }
+        handshake.check_bearer()?;
         Ok(Box::new(TelnyxWire(self.codec)))
     }
 

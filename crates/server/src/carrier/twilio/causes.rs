@@ -207,7 +207,7 @@ impl End<'_> {
             sip_code,
             carrier_code: Some(short(self.code.unwrap_or(self.status))),
             hung_up_by: ended_by_carrier.then_some(EndedBy::Carrier),
-            error_code: None,
+            error_code: (!is_terminal(self.status)).then_some(ErrorCode::UnknownError),
         }
     }
 }

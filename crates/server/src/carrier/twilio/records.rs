@@ -57,7 +57,7 @@ impl CallRecord {
         let sip_code = self.sip_result_code.and_then(|code| code.parse().ok());
         let end = End { status: &status, sip_code, code: None };
         let ended = causes::is_terminal(&status).then(|| end.hangup(flavour));
-        Some(Found { carrier_call_id, ended })
+        Some(Found { carrier_call_id, ended, certain: false })
     }
 
     /// Whether it may be a call of ours between these numbers that was intended at `dialing_at`.
@@ -172,13 +172,13 @@ mod tests {
     #[test]
     fn a_call_lives_until_its_status_says_otherwise() {
         for status in ["queued", "initiated", "ringing", "in-progress", "on-hold"] {
-            let live = Found { carrier_call_id: "CA1".to_owned(), ended: None };
+            let live = Found { carrier_call_id: "CA1".to_owned(), ended: None, certain: false };
             assert_eq!(call(json!({ "sid": "CA1", "status": status })).found(Flavour::Twilio), Some(live), "{status}");
         }
         let busy = call(json!({ "sid": "x", "status": "busy", "sip_result_code": 486 })).found(Flavour::SignalWire);
         let hangup =
             Hangup { sip_code: Some(486), carrier_code: Some("busy".to_owned()), ..Hangup::new(CarrierCause::Busy) };
-        assert_eq!(busy, Some(Found { carrier_call_id: "x".to_owned(), ended: Some(hangup) }));
+        assert_eq!(busy, Some(Found { carrier_call_id: "x".to_owned(), ended: Some(hangup), certain: false }));
         assert_eq!(call(json!({ "status": "busy" })).found(Flavour::Twilio), None);
     }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchhook::carrier::address::Addresses;
 use switchhook::carrier::rest::Rest;
 use switchhook::carrier::telnyx::Telnyx as Adapter;
-use switchhook::carrier::{Carrier as _, Connection, Inbound, LegRef, LegState};
+use switchhook::carrier::{Carrier as _, Connection, Found, Inbound, LegRef};
 use switchhook::config::Config;
 use switchhook::vault::Vault;
 use switchhook_core::phone_number::PhoneNumber;
@@ -139,13 +139,15 @@ async fn telnyx_is_asked_what_became_of_a_call() {
     let by_id = LegRef { carrier_call_id: Some(id.clone()), ..by_state.clone() };
     // It is on the second page of the list.
     for leg in [&by_state, &by_id] {
-        assert_eq!(adapter.find(leg).await, Ok(LegState::Live { carrier_call_id: id.clone() }));
+        let live = Found { carrier_call_id: id.clone(), ended: None, certain: true };
+        assert_eq!(adapter.find(leg).await, Ok(vec![live]));
     }
     assert_eq!(adapter.hang_up(&by_state).await, Ok(()));
     rig.client().wait_for_end(&call).await;
     rig.telnyx.ended(THEM).await;
-    assert!(matches!(adapter.find(&by_id).await, Ok(LegState::Ended(_))));
-    assert_eq!(adapter.find(&by_state).await, Ok(LegState::Unknown));
+    let found = adapter.find(&by_id).await.expect("it answers");
+    assert!(found.iter().all(|leg| leg.ended.is_some()) && found.len() == 1, "{found:?}");
+    assert_eq!(adapter.find(&by_state).await, Ok(vec![]));
     for leg in [&by_state, &by_id] {
         assert_eq!(adapter.hang_up(leg).await, Ok(()), "ending what has ended is fine");
     }
