@@ -182,16 +182,8 @@ impl Runner {
                 biased;
                 // First: whatever else goes on, no call outlives its deadline.
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
-                Some(order) = entered.orders.recv() => match order {
-                    Order::HangUp => Some(CallInput::HangUpRequested),
-                    Order::Commands => {
-                        self.obey().await?;
-                        None
-                    }
-                    Order::Drain => Some(CallInput::Drain),
-                    Order::Abandon => return Err(Stopped),
-                },
-                Some(event) = entered.happenings.recv() => self.happened(event),
+                // Then: a conversation that has ended by itself closes its sound. The carrier takes that for the end of the
+                // call and reports it, but why the call ended is ours to say.
                 happened = self.talk.next() => match happened {
                     Happened::Line(line) => {
                         self.write_line(line).await?;
@@ -203,6 +195,16 @@ impl Runner {
                     }
                     Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
                 },
+                Some(order) = entered.orders.recv() => match order {
+                    Order::HangUp => Some(CallInput::HangUpRequested),
+                    Order::Commands => {
+                        self.obey().await?;
+                        None
+                    }
+                    Order::Drain => Some(CallInput::Drain),
+                    Order::Abandon => return Err(Stopped),
+                },
+                Some(event) = entered.happenings.recv() => self.happened(event),
                 failure = not_ready(&mut self.prepared) => {
                     self.prepared = None; // It has failed once and for all.
                     Some(CallInput::TalkEnded(talking::failed(&failure)))

@@ -21,8 +21,8 @@ use crate::store::{Store, calls};
 
 /// How long the carrier may take to answer a request.
 pub(super) const CARRIER_ANSWER: Duration = Duration::from_secs(15);
-/// How long a carrier without room is asked again: as long as a call may wait in our own queue.
-const ROOM_WITHIN: Duration = Duration::from_secs(300);
+/// How much longer than a call may ring a carrier without room is asked again.
+const ROOM_WITHIN: Duration = Duration::from_secs(15);
 /// No carrier's queue is believed to be longer.
 const LONGEST_QUEUE: Duration = Duration::from_secs(600);
 /// Calls between the same numbers may be mistaken for each other when they were dialled so shortly one after the other.
@@ -302,7 +302,8 @@ impl Dial {
             };
             let wait = retry_after.map_or_else(|| clock::jittered(pause), |wait| wait.min(LONGEST_QUEUE));
             pause = (pause * 2).min(LONGEST_PAUSE);
-            if decided.elapsed() + wait > ROOM_WITHIN || !self.wait(wait, outcomes).await {
+            let room_within = Duration::from_secs(self.request.ring_timeout_seconds.into()) + ROOM_WITHIN;
+            if decided.elapsed() + wait > room_within || !self.wait(wait, outcomes).await {
                 return CallInput::DialRefused { code: ErrorCode::CarrierError, error: words.into() };
             }
         }

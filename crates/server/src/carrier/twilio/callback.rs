@@ -118,7 +118,7 @@ fn voice(fields: &Fields<'_>) -> Result<Option<Incoming>, Refused> {
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderMap;
-    use switchhook_core::call::{CarrierCause, Hangup};
+    use switchhook_core::call::{CarrierCause, ErrorCode, Hangup};
 
     use super::*;
 
@@ -149,7 +149,11 @@ mod tests {
     #[test]
     fn a_word_that_is_not_known_ends_a_call_only_when_it_looks_like_an_end() {
         assert_eq!(told(STATUS, "CallStatus=on-hold"), []);
-        let ended = Hangup { carrier_code: Some("evaporated".to_owned()), ..Hangup::new(CarrierCause::Failed) };
+        let ended = Hangup {
+            carrier_code: Some("evaporated".to_owned()),
+            error_code: Some(ErrorCode::UnknownError),
+            ..Hangup::new(CarrierCause::Failed)
+        };
         assert_eq!(told(STATUS, "CallStatus=evaporated&CallDuration=0"), [Told::Hangup(ended)]);
     }
 

@@ -50,9 +50,9 @@ async fn each_end_of_an_unanswered_call_has_its_code() {
         let ended = stage.client().wait_for_end(&call).await;
         let (said, reported) = (&ended["error_code"], &ended["carrier"]["cause"]);
         assert_eq!((said, reported), (&json!(code), &json!(cause)), "{:?}: {ended}", script.fate);
-        let Fate::Ends { sip, error, .. } = script.fate else { panic!("all of them end") };
+        let Fate::Ends { status, sip, error } = script.fate else { panic!("all of them end") };
         let hangup = told(stage.client(), &call, "carrier.hangup").await;
-        let raw = error.map(|code| code.to_string());
+        let raw = error.map_or_else(|| status.to_owned(), |code| code.to_string());
         assert_eq!((&hangup["sip_code"], &hangup["carrier_code"]), (&json!(sip), &json!(raw)), "{hangup}");
         assert_eq!((stage.double.asked(&number), stage.double.calls(&number).len()), (1, 1), "{:?}", script.fate);
     }
