@@ -13,10 +13,12 @@ use crate::id::ConnectionId;
 mod keys;
 mod privacy;
 mod schema;
+mod tools;
 mod validate;
 
 pub use keys::{Dtmf, is_key};
 pub use privacy::Privacy;
+pub use tools::{Destination, HttpMethod, Tool, ToolKind};
 pub use validate::FieldError;
 
 /// The configuration of an agent, one version of it. A call keeps the version it started with.
@@ -327,28 +329,6 @@ pub enum OnMachine {
     Hangup,
     /// The agent speaks `message` after the beep, then hangs up.
     LeaveMessage,
-}
-
-/// A tool the model may call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Tool {
-    /// What it does.
-    #[serde(rename = "type")]
-    pub kind: ToolKind,
-    /// When the model should use it.
-    #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
-    pub description: Option<String>,
-}
-
-/// What a tool does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ToolKind {
-    /// Ends the call once the goodbye has been heard. Every agent has it; listing it changes its description.
-    EndCall,
 }
 
 /// What is written down after the call.

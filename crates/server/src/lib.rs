@@ -11,6 +11,7 @@ pub mod config;
 pub mod gather;
 pub mod hints;
 pub mod http;
+pub mod json_schema;
 pub mod lifecycle;
 pub mod models;
 pub mod operator;

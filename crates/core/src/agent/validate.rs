@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use super::{AgentConfig, Fallback, OnMachine, is_key, schema};
+use super::{AgentConfig, Fallback, OnMachine, ToolKind, is_key, schema};
 
 /// What is wrong with one field of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -117,11 +117,12 @@ impl AgentConfig {
 
     fn check_tools(&self, check: &mut Check) {
         check.that("tools", self.tools.len() <= MAX_TOOLS, &format!("may have at most {MAX_TOOLS} entries"));
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for (i, tool) in self.tools.iter().enumerate() {
-            check.text(&format!("tools.{i}.description"), tool.description.as_deref().unwrap_or_default());
-            check.that(&format!("tools.{i}.type"), !seen.contains(&tool.kind), "is in the list already");
-            seen.push(tool.kind);
+            let path = format!("tools.{i}");
+            tool.check(&path, check);
+            let twice = format!("{path}.{}", if tool.kind == ToolKind::Http { "name" } else { "type" });
+            check.that(&twice, seen.insert(tool.name()), "is in the list already");
         }
     }
 
@@ -153,31 +154,31 @@ fn is_variable_name(name: &str) -> bool {
     (1..=64).contains(&name.chars().count()) && name.chars().all(letters)
 }
 
-struct Check(Vec<FieldError>);
+pub(super) struct Check(pub(super) Vec<FieldError>);
 
 impl Check {
-    fn that(&mut self, path: &str, holds: bool, message: &str) {
+    pub(super) fn that(&mut self, path: &str, holds: bool, message: &str) {
         if !holds {
             self.0.push(FieldError::new(path, message));
         }
     }
 
-    fn range<T: PartialOrd + Display>(&mut self, path: &str, value: T, range: RangeInclusive<T>) {
+    pub(super) fn range<T: PartialOrd + Display>(&mut self, path: &str, value: T, range: RangeInclusive<T>) {
         let message = format!("must be from {} to {}", range.start(), range.end());
         self.that(path, range.contains(&value), &message);
     }
 
-    fn optional<T: PartialOrd + Display>(&mut self, path: &str, value: Option<T>, range: RangeInclusive<T>) {
+    pub(super) fn optional<T: PartialOrd + Display>(&mut self, path: &str, value: Option<T>, range: RangeInclusive<T>) {
         if let Some(value) = value {
             self.range(path, value, range);
         }
     }
 
-    fn text(&mut self, path: &str, value: &str) {
+    pub(super) fn text(&mut self, path: &str, value: &str) {
         self.that(path, value.len() <= MAX_TEXT, &format!("must be at most {MAX_TEXT} bytes"));
     }
 
-    fn word(&mut self, path: &str, word: Option<&str>) {
+    pub(super) fn word(&mut self, path: &str, word: Option<&str>) {
         let Some(word) = word else { return };
         let fits = !word.trim().is_empty() && word.chars().count() <= MAX_WORD && !word.chars().any(char::is_control);
         self.that(path, fits, &format!("must be 1 to {MAX_WORD} characters on one line"));

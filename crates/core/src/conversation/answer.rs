@@ -58,7 +58,7 @@ pub(super) enum Stage {
 /// The turn being answered: its times, and what was done about it.
 pub(super) struct Answering {
     turn: u32,
-    speech_ended: Timestamp,
+    pub(super) speech_ended: Timestamp,
     pub(super) turn_ended: Timestamp,
     first_token: Option<Timestamp>,
     first_utterance: Option<u32>,

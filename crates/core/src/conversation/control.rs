@@ -48,6 +48,8 @@ impl Conversation {
         if self.closing.is_some() {
             return;
         }
+        // An answer that stopped for the transfer was not cut short by it.
+        self.mouth.close();
         self.fall_silent();
         self.passing_on = true;
     }

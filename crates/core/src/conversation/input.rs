@@ -149,6 +149,8 @@ pub struct ToolCall {
     pub name: String,
     /// A JSON object.
     pub arguments: Value,
+    /// What the provider wants back unchanged whenever it is shown this call again.
+    pub signature: Option<String>,
 }
 
 /// What kind of failure a provider had: what the call ends with if it cannot go on.

@@ -118,6 +118,16 @@ impl Mouth {
         self.acts.is_empty()
     }
 
+    /// Whether there is nothing to hear, though more may be added to what was said.
+    pub(super) fn is_silent(&self) -> bool {
+        self.waiting().is_none()
+    }
+
+    /// When something was last heard, made or begun.
+    pub(super) fn last_moved(&self) -> Option<Timestamp> {
+        self.progress
+    }
+
     /// What is being said.
     pub(super) fn current(&self) -> Option<Kind> {
         self.acts.front().map(|act| act.kind)

@@ -7,6 +7,8 @@ pub(super) const REPROMPTS: &[&str] =
 pub(super) const UNCLEAR: &[&str] =
     &["Sorry, I did not catch that.", "Sorry, could you say that again?", "I am sorry, I did not get that."];
 pub(super) const FILLERS: &[&str] = &["One moment.", "Just a second.", "Let me see."];
+pub(super) const STILL_HERE: &[&str] =
+    &["I am still here, one moment.", "Sorry, just another moment.", "Please bear with me."];
 pub(super) const GOODBYES: &[&str] = &["Goodbye.", "Thank you for calling. Goodbye."];
 pub(super) const RETRYING: &[&str] = &["Sorry, this is taking longer than usual. One moment, please."];
 pub(super) const LOST_THREAD: &[&str] = &["Sorry, I lost my thread. Could you say that again?"];

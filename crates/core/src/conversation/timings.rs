@@ -27,6 +27,8 @@ pub struct Timings {
     pub tool: Duration,
     /// Without any sound of the answer this long after the turn, a filler is said.
     pub filler: Duration,
+    /// The longest silence of the agent while it owes an answer; then a filler is said, however often.
+    pub dead_air: Duration,
     /// In greeting mode `wait`, the agent greets after this much silence.
     pub greeting_wait: Duration,
     /// Kept between the last sound of a goodbye and the hang-up, so that the network delivers it.
@@ -51,6 +53,7 @@ impl Default for Timings {
             speech_silence: Duration::from_secs(10),
             tool: Duration::from_secs(10),
             filler: Duration::from_secs(2),
+            dead_air: Duration::from_millis(2_700),
             greeting_wait: Duration::from_secs(2),
             goodbye_tail: Duration::from_millis(300),
             goodbye_limit: Duration::from_secs(20),

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::Conversation;
 use super::answer::{Stage, Thinking};
 use super::effect::Effect;
-use super::input::{Failure, FailureCode};
+use super::input::{Failure, FailureCode, ToolCall};
+use super::mouth::Kind;
 use crate::Timestamp;
 
 /// How often tools run for one turn. A model that wants more than that goes round in circles.
@@ -19,12 +20,23 @@ impl Conversation {
         thinking.stage = Stage::Tools(self.now);
         thinking.rounds += 1;
         let circling = thinking.rounds > MAX_ROUNDS;
+        let silent = !thinking.said;
         self.thinking = Some(thinking);
         if circling {
             self.give_up(Failure::new(FailureCode::Pipeline, "The language model called tools without end."));
         } else {
+            if let Some(filler) = self.filler_of(&calls).filter(|_| silent) {
+                self.say(Kind::Filler, &filler);
+            }
             self.effects.extend(calls.into_iter().map(|call| Effect::RunTool { turn, call }));
         }
+    }
+
+    /// What is said while these tools run.
+    fn filler_of(&self, calls: &[ToolCall]) -> Option<String> {
+        let tools = calls.iter().filter_map(|call| self.agent.tools.iter().find(|tool| tool.name() == call.name));
+        let mut fillers = tools.filter_map(|tool| tool.filler.as_deref().map(str::trim));
+        fillers.find(|filler| !filler.is_empty()).map(str::to_owned)
     }
 
     pub(super) fn tool_answered(&mut self, turn: u32, id: String, result: Value) {

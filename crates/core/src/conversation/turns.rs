@@ -134,21 +134,32 @@ impl Conversation {
         true
     }
 
-    /// When the wait for an answer is to be covered. Not in two turns in a row: that would be a habit.
+    /// When the wait for an answer is to be covered: soon after the turn, though not in two turns in a row, which would be a
+    /// habit; and whenever it lasts so long that callers wonder whether anybody is there, also in the middle of an answer.
     pub(super) fn filler_at(&self) -> Option<Timestamp> {
-        let answering = self.answering.as_ref().filter(|answering| answering.may_fill)?;
-        let waiting = self.is_thinking() && self.mouth.is_idle() && self.caller.speaking().is_none();
-        (waiting && self.overlap.is_none()).then(|| answering.turn_ended + self.timings.filler)
+        let listening = self.overlap.is_some() || self.caller.speaking().is_some();
+        let engaged = self.closing.is_some() || self.machine.is_some() || self.keys_on_line || self.passing_on;
+        if !self.is_thinking() || !self.mouth.is_silent() || listening || engaged {
+            return None;
+        }
+        let answering = self.answering.as_ref();
+        let first = answering.filter(|answering| answering.may_fill && self.mouth.is_idle());
+        let first = first.map(|answering| answering.turn_ended + self.timings.filler);
+        let last_sounds = [answering.map(|answering| answering.speech_ended), self.mouth.last_moved(), self.media];
+        let dead = last_sounds.into_iter().flatten().max().map(|last| last + self.timings.dead_air);
+        [first, dead].into_iter().flatten().min()
     }
 
     pub(super) fn fill(&mut self) -> bool {
         let due = self.is_due(self.filler_at());
         if due {
-            self.filled = true;
+            let first = !std::mem::replace(&mut self.filled, true);
             if let Some(answering) = &mut self.answering {
                 answering.may_fill = false;
             }
-            self.say_one_of(Kind::Filler, phrases::FILLERS);
+            // The rest of an answer that stands still comes after the filler.
+            self.mouth.close();
+            self.say_one_of(Kind::Filler, if first { phrases::FILLERS } else { phrases::STILL_HERE });
         }
         due
     }

@@ -7,6 +7,7 @@ mod acts;
 mod commands;
 mod commit;
 mod left_behind;
+mod look_back;
 mod talking;
 
 use std::sync::Arc;
@@ -81,6 +82,8 @@ enum Outcome {
     Transfer {
         /// Whether the line has gone to somebody else.
         accepted: bool,
+        /// Whose wish that was.
+        by: EndedBy,
     },
 }
 
@@ -116,7 +119,7 @@ struct Runner {
     keys: String,
     pressing: bool,
     /// The carrier is asked to pass the caller on.
-    transferring: bool,
+    transferring: Option<EndedBy>,
     outcomes: (mpsc::UnboundedSender<Outcome>, mpsc::UnboundedReceiver<Outcome>),
     /// Dropped with the runner, and cancelled by that.
     work: Vec<AbortOnDropHandle<()>>,
@@ -154,7 +157,7 @@ impl Runner {
             may_dial: MayDial::default(),
             keys: String::new(),
             pressing: false,
-            transferring: false,
+            transferring: None,
             outcomes: mpsc::unbounded_channel(),
             work: Vec::new(),
         })
@@ -189,11 +192,15 @@ impl Runner {
                         self.write_line(line).await?;
                         None
                     }
-                    // A carrier that passes the caller on ends the sound before it has answered.
-                    Happened::Ended(TalkEnd::MediaLost) if self.transferring => {
-                        Some(CallInput::TalkEnded(TalkEnd::Transferred { by: EndedBy::Api }))
+                    Happened::Wish(wish) => {
+                        self.fulfil(wish);
+                        None
                     }
-                    Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
+                    // A carrier that passes the caller on ends the sound before it has answered.
+                    Happened::Ended(end) => Some(CallInput::TalkEnded(match (end, self.transferring) {
+                        (TalkEnd::MediaLost, Some(by)) => TalkEnd::Transferred { by },
+                        (end, _) => end,
+                    })),
                 },
                 Some(order) = entered.orders.recv() => match order {
                     Order::HangUp => Some(CallInput::HangUpRequested),
@@ -255,7 +262,7 @@ impl Runner {
                 self.pressed(in_sound);
                 Ok(None)
             }
-            Outcome::Transfer { accepted } => Ok(self.transferred(accepted)),
+            Outcome::Transfer { accepted, by } => Ok(self.transferred(accepted, by)),
             Outcome::WrappedUp(wrap_up) => {
                 while let Some(line) = self.talk.line_at_hand() {
                     self.write_line(line).await?;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use switchhook_core::agent::{AgentConfig, Fallback, ToolKind, fill_in};
+use serde_json::Value;
+use switchhook_core::agent::{AgentConfig, Fallback, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 
@@ -20,14 +20,16 @@ use crate::carrier::twilio::{self, Flavour};
 use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
 use crate::providers::check::{self, Check};
+use crate::providers::prices::Rates;
 use crate::providers::registry::{Provider, Registry};
 use crate::providers::scripted::NeverAnswers;
-use crate::providers::{Llm, Stt, SttOptions, ToolSpec, Tts};
+use crate::providers::{Llm, Stt, SttOptions, Tts};
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
-use crate::talk::pipeline::{LlmSettings, Pipeline, TtsSettings};
+use crate::talk::pipeline::{KnownRates, LlmSettings, Pipeline, TtsSettings};
+use crate::talk::tools::Toolbox;
 use crate::vault::Vault;
 
 /// Everything that can be known of a call before it is dialled.
@@ -125,7 +127,7 @@ impl Setup {
             .await?
             .ok_or_else(|| SetupError::config("The agent of this call no longer exists."))?;
         let agent = for_call(agent, row);
-        let mut pipeline = self.pipeline(&mut conn, tenant, &agent).await?;
+        let mut pipeline = self.pipeline(&mut conn, tenant, &agent, row).await?;
         if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
             pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
         }
@@ -215,13 +217,19 @@ impl Setup {
         checks
     }
 
-    async fn pipeline(&self, conn: &mut Conn, tenant: TenantId, agent: &AgentConfig) -> Result<Pipeline, SetupError> {
-        Ok(Pipeline {
-            stt: self.stt(conn, tenant, agent).await?,
-            llm: self.llm(conn, tenant, agent).await?,
-            tts: self.tts(conn, tenant, agent).await?,
-            tools: tools(agent),
-        })
+    async fn pipeline(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+        row: &CallRow,
+    ) -> Result<Pipeline, SetupError> {
+        let tools = Toolbox::new(self.providers.tools(), agent, &variables(agent, row), row.call_id());
+        let (stt, stt_rates) = self.stt(conn, tenant, agent).await?.into_iter().unzip();
+        let (llm, llm_rates) = self.llm(conn, tenant, agent).await?.into_iter().unzip();
+        let (tts, tts_rates) = self.tts(conn, tenant, agent).await?.into_iter().unzip();
+        let rates = KnownRates { stt: stt_rates, llm: llm_rates, tts: tts_rates };
+        Ok(Pipeline { stt, llm, tts, tools: Arc::new(tools), rates })
     }
 
     async fn stt(
@@ -229,14 +237,17 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
-    ) -> Result<Vec<(Arc<dyn Stt>, SttOptions)>, SetupError> {
+    ) -> Result<Vec<Charged<(Arc<dyn Stt>, SttOptions)>>, SetupError> {
         let choice = agent.stt.as_ref();
         let keyterms = choice.map(|stt| stt.keyterms.clone()).unwrap_or_default();
         let (id, model) = choice.map_or((None, None), |stt| (stt.connection_id, stt.model.clone()));
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |stt| &stt.fallbacks)) {
-            let stt = self.provider(conn, tenant, id, "local").await?.stt().map_err(SetupError::config)?;
-            found.push((stt, SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() }));
+            let provider = self.provider(conn, tenant, id, "local").await?;
+            let rates = provider.stt_rates(model.as_deref());
+            let stt = provider.stt().map_err(SetupError::config)?;
+            let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
+            found.push(((stt, options), rates));
         }
         Ok(found)
     }
@@ -246,14 +257,16 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
-    ) -> Result<Vec<(Arc<dyn Llm>, LlmSettings)>, SetupError> {
+    ) -> Result<Vec<Charged<(Arc<dyn Llm>, LlmSettings)>>, SetupError> {
         let choice = agent.llm.as_ref();
         let (id, model) = choice.map_or((None, None), |llm| (llm.connection_id, llm.model.clone()));
         let (temperature, max_tokens) = choice.map_or((None, None), |llm| (llm.temperature, llm.max_tokens));
         let mut found = Vec::new();
         for (id, model, _) in with_fallbacks(id, model, None, choice.map_or(&[], |llm| &llm.fallbacks)) {
-            let llm = self.provider(conn, tenant, id, "scripted").await?.llm().map_err(SetupError::config)?;
-            found.push((llm, LlmSettings { model, temperature, max_tokens }));
+            let provider = self.provider(conn, tenant, id, "scripted").await?;
+            let rates = provider.llm_rates(model.as_deref());
+            let llm = provider.llm().map_err(SetupError::config)?;
+            found.push(((llm, LlmSettings { model, temperature, max_tokens }), rates));
         }
         Ok(found)
     }
@@ -263,15 +276,17 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
-    ) -> Result<Vec<(Arc<dyn Tts>, TtsSettings)>, SetupError> {
+    ) -> Result<Vec<Charged<(Arc<dyn Tts>, TtsSettings)>>, SetupError> {
         let choice = agent.tts.as_ref();
         let (id, model) = choice.map_or((None, None), |tts| (tts.connection_id, tts.model.clone()));
         let voice = choice.and_then(|tts| tts.voice.clone());
         let speed = choice.and_then(|tts| tts.speed).unwrap_or(1.0);
         let mut found = Vec::new();
         for (id, model, voice) in with_fallbacks(id, model, voice, choice.map_or(&[], |tts| &tts.fallbacks)) {
-            let tts = self.provider(conn, tenant, id, "local").await?.tts().map_err(SetupError::config)?;
-            found.push((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }));
+            let provider = self.provider(conn, tenant, id, "local").await?;
+            let rates = provider.tts_rates(model.as_deref());
+            let tts = provider.tts().map_err(SetupError::config)?;
+            found.push(((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }), rates));
         }
         Ok(found)
     }
@@ -311,6 +326,9 @@ async fn verify(carrier: &dyn Carrier) -> Result<String, String> {
     }
 }
 
+/// Something, and what it charges if that is known.
+type Charged<T> = (T, Option<Rates>);
+/// A connection, a model and a voice.
 type Choice = (Option<ConnectionId>, Option<String>, Option<String>);
 
 fn with_fallbacks(
@@ -343,15 +361,21 @@ fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
     if let Some(seconds) = request.ring_timeout_seconds {
         agent.limits.ring_timeout_seconds = seconds;
     }
-    let mut variables: BTreeMap<String, String> =
-        agent.variables.iter().filter_map(|(name, v)| v.default.clone().map(|value| (name.clone(), value))).collect();
-    variables.extend(request.variables.clone());
+    let variables = variables(&agent, row);
     agent.greeting.text = fill_in(&agent.greeting.text, &variables);
     agent.instructions = fill_in(&agent.instructions, &variables);
     if let Some(message) = &mut agent.answering_machine.message {
         *message = fill_in(message, &variables);
     }
     agent
+}
+
+/// The call's variables, and the agent's where the call gives none.
+fn variables(agent: &AgentConfig, row: &CallRow) -> BTreeMap<String, String> {
+    let mut variables: BTreeMap<String, String> =
+        agent.variables.iter().filter_map(|(name, v)| v.default.clone().map(|value| (name.clone(), value))).collect();
+    variables.extend(row.request.0.variables.clone());
+    variables
 }
 
 /// The deadlines of a call's phases.
@@ -364,17 +388,4 @@ pub fn timing(config: &Config, plan: Option<&CallPlan>) -> Timing {
         media_timeout: config.media_timeout,
         ..Timing::default()
     }
-}
-
-/// What the model may call.
-fn tools(agent: &AgentConfig) -> Vec<ToolSpec> {
-    let described = agent.tools.iter().find(|tool| tool.kind == ToolKind::EndCall);
-    let described = described.and_then(|tool| tool.description.clone());
-    vec![ToolSpec {
-        name: "end_call".to_owned(),
-        description: described.unwrap_or_else(|| {
-            "Ends the phone call. Say goodbye in the same answer, and use this only when the caller is done.".to_owned()
-        }),
-        parameters: json!({ "type": "object", "properties": {}, "additionalProperties": false }),
-    }]
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::api::{Api, Refused};
 use super::screen::{Screen, text};
 use super::{Failure, output};
-use crate::providers::openai::sse::Events;
+use crate::providers::sse::Events;
 
 /// Where a service on this machine listens.
 const HERE: &str = "http://127.0.0.1:8080";

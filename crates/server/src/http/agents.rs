@@ -22,6 +22,7 @@ use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{self, Body, JsonBytes, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use crate::clock;
+use crate::json_schema::Schema;
 use crate::store::agents::{self, AgentRow};
 use crate::store::{Conn, connections, is_duplicate, is_foreign_key, tenants};
 
@@ -143,14 +144,29 @@ fn read(json: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
     let Body { value: config, warnings } = extract::parse_part::<AgentConfig>(json, &["name"])?;
     let mut errors: Vec<FieldError> = check_name("name", &name).into_iter().collect();
     errors.extend(config.validate());
+    if errors.is_empty() {
+        errors = unusable_schemas(&config);
+    }
     if errors.is_empty() { Ok(Body { value: (name, config), warnings }) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+/// Schemas that look like some and cannot be used.
+fn unusable_schemas(config: &AgentConfig) -> Vec<FieldError> {
+    let schemas = config.analysis.schema.iter().map(|schema| ("analysis.schema".to_owned(), schema));
+    let wrong = |(path, schema): (String, &Value)| {
+        let words = Schema::new(schema).err()?;
+        Some(FieldError::new(path, format!("is a JSON Schema that cannot be used: {words}")))
+    };
+    let tools = config.tools.iter().enumerate();
+    let parameters = tools.filter_map(|(i, tool)| Some((format!("tools.{i}.parameters"), tool.parameters.as_ref()?)));
+    schemas.chain(parameters).filter_map(wrong).collect()
 }
 
 fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {
     let provider = json!({ "fallbacks": [{}] });
     let shape = json!({
         "greeting": {}, "stt": provider, "llm": provider, "tts": provider, "realtime": {}, "turn_taking": {},
-        "interruption": {}, "silence": {}, "limits": {}, "answering_machine": {}, "dtmf": {}, "tools": [{}],
+        "interruption": {}, "silence": {}, "limits": {}, "answering_machine": {}, "dtmf": {}, "tools": [{ "destinations": [{}] }],
         "analysis": {}, "recording": {}, "privacy": {}, "variables": { "*": {} },
     });
     let errors = extract::arrays_for_objects(json, &shape);

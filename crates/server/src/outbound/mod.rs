@@ -7,6 +7,7 @@
 
 mod dns;
 mod names;
+pub mod ws;
 
 pub use names::{LookupError, Names};
 
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::{Certificate, Response};
+use reqwest::{Certificate, Method, Response};
 use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_url};
 
 use crate::config::Config;
@@ -72,6 +73,28 @@ pub struct Answer {
     pub excerpt: String,
 }
 
+/// What a tool asks.
+pub struct Request {
+    /// How.
+    pub method: Method,
+    /// Where.
+    pub url: String,
+    /// With which further headers.
+    pub headers: HeaderMap,
+    /// With which body.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What a tool's service answers.
+pub struct Page {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body; at most 16 KiB.
+    pub body: Vec<u8>,
+    /// Whether that is all of it.
+    pub whole: bool,
+}
+
 /// Why there is no answer. The words may be shown to the customer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
@@ -101,15 +124,7 @@ impl Client {
     /// # Errors
     /// As [`builder`].
     pub fn new(config: &Config, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
-        let http = builder(config, policy)?.build().or_else(|error| {
-            // A container may have none; plain HTTP and `extra_ca` still work.
-            tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
-            builder(config, policy)?
-                .tls_certs_only([])
-                .build()
-                .context("the client for outgoing requests cannot be made")
-        })?;
-        Ok(Self { http, policy: policy.clone(), deadline })
+        Ok(Self { http: build(|| builder(config, policy))?, policy: policy.clone(), deadline })
     }
 
     /// Sends `body` and reads the answer, at most 16 KiB of it.
@@ -120,25 +135,65 @@ impl Client {
         let url = judge_url(url, &self.policy)?;
         // The deadline is for everything, from the look-up of the name to the end of the body.
         let request = self.http.post(url).headers(headers).body(body).timeout(self.deadline);
-        let mut response = request.send().await.map_err(|error| self.explain(&error))?;
-        self.check_peer(&response)?;
-        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Ok(Answer { status: response.status().as_u16(), retry_after, excerpt: beginning(&mut response).await })
+        let mut response = request.send().await.map_err(|error| explain(&error, self.deadline))?;
+        check_peer(&response, &self.policy)?;
+        Ok(Answer::read(&mut response).await)
     }
 
-    /// The resolver gave vetted addresses only; this is the second lock on the same door.
-    fn check_peer(&self, response: &Response) -> Result<(), SendError> {
-        response.remote_addr().map_or(Ok(()), |peer| Ok(self.policy.judge(peer.ip())?))
-    }
-
-    fn explain(&self, error: &reqwest::Error) -> SendError {
-        match LookupError::in_chain(error) {
-            Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
-            Some(LookupError::Unknown) => SendError::Unknown,
-            None if error.is_timeout() => SendError::Timeout(self.deadline),
-            None if error.is_connect() => SendError::Connect(innermost(error)),
-            None => SendError::Broken(innermost(error)),
+    /// Sends a request of a tool within `deadline` and reads the answer, at most 16 KiB of it.
+    ///
+    /// # Errors
+    /// As [`Client::post`], and when the answer breaks off.
+    pub async fn ask(&self, request: Request, deadline: Duration) -> Result<Page, SendError> {
+        let Request { method, url, headers, body } = request;
+        let url = judge_url(&url, &self.policy)?;
+        let mut asked = self.http.request(method, url).headers(headers).timeout(deadline);
+        if let Some(body) = body {
+            asked = asked.body(body);
         }
+        let mut response = asked.send().await.map_err(|error| explain(&error, deadline))?;
+        check_peer(&response, &self.policy)?;
+        let mut body = Vec::new();
+        while body.len() <= READ_LIMIT {
+            match response.chunk().await.map_err(|error| explain(&error, deadline))? {
+                Some(chunk) => body.extend_from_slice(&chunk),
+                None => return Ok(Page { status: response.status().as_u16(), body, whole: true }),
+            }
+        }
+        body.truncate(READ_LIMIT);
+        Ok(Page { status: response.status().as_u16(), body, whole: false })
+    }
+}
+
+impl Answer {
+    async fn read(response: &mut Response) -> Self {
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Self { status: response.status().as_u16(), retry_after, excerpt: beginning(response).await }
+    }
+}
+
+/// A client from what `builder` gives.
+fn build(builder: impl Fn() -> anyhow::Result<reqwest::ClientBuilder>) -> anyhow::Result<reqwest::Client> {
+    builder()?.build().or_else(|error| {
+        // A container may have none; plain HTTP and `extra_ca` still work.
+        tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
+        builder()?.tls_certs_only([]).build().context("the client for outgoing requests cannot be made")
+    })
+}
+
+/// The resolver gave vetted addresses only; this is the second lock on the same door.
+fn check_peer(response: &Response, policy: &AddressPolicy) -> Result<(), SendError> {
+    response.remote_addr().map_or(Ok(()), |peer| Ok(policy.judge(peer.ip())?))
+}
+
+/// What an error of the HTTP client comes to.
+pub(crate) fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
+    match LookupError::in_chain(error) {
+        Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
+        Some(LookupError::Unknown) => SendError::Unknown,
+        None if error.is_timeout() => SendError::Timeout(deadline),
+        None if error.is_connect() => SendError::Connect(innermost(error)),
+        None => SendError::Broken(innermost(error)),
     }
 }
 

@@ -29,7 +29,7 @@ pub enum LookupError {
 
 impl LookupError {
     /// The look-up that an error of the HTTP client is about.
-    pub(super) fn in_chain<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+    pub(crate) fn in_chain<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         let mut next = Some(error);
         while let Some(error) = next {
             if let Some(found) = error.downcast_ref() {

@@ -6,17 +6,33 @@
 //!
 //! Sound is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
 
+pub mod anthropic;
+pub mod assemblyai;
+pub mod cartesia;
 pub mod check;
+pub mod connect;
+pub mod deepgram;
+pub mod elevenlabs;
+mod extras;
+pub mod gemini;
+pub(crate) mod llm;
 pub mod local;
 pub mod openai;
+mod parameters;
+pub mod prices;
+mod refusal;
 pub mod registry;
 pub mod scripted;
+mod segment;
+pub(crate) mod sse;
+mod streaming;
+pub mod voice;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchhook_core::call::ErrorCode;
-use switchhook_core::conversation::{Message, SpokenWord};
+use switchhook_core::conversation::{Message, SpokenWord, ToolCall};
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
@@ -50,6 +66,11 @@ pub enum ProviderError {
 }
 
 impl ProviderError {
+    /// It did not answer within so long.
+    pub(crate) fn timeout(provider: &'static str, waited: std::time::Duration) -> Self {
+        Self::Timeout { provider, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
+    }
+
     /// The error code of a call that ends by this.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
@@ -67,12 +88,40 @@ impl ProviderError {
 pub struct Usage {
     /// Audio heard by speech to text, in milliseconds.
     pub stt_audio_ms: u64,
-    /// Tokens read by the model.
+    /// Tokens read by the model, those from and for its cache included.
     pub llm_input_tokens: u64,
-    /// Tokens written by the model.
+    /// Of these, tokens that came from the provider's cache.
+    pub llm_cached_tokens: u64,
+    /// Of these, tokens that were written to it.
+    pub llm_cache_write_tokens: u64,
+    /// Tokens written by the model, its reasoning included.
     pub llm_output_tokens: u64,
+    /// Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
+    pub llm_estimated: bool,
     /// Characters spoken.
     pub tts_characters: u64,
+    /// What that costs in US dollars, by the table of prices.
+    pub cost_usd: f64,
+    /// Whether some of it has no price in the table, so that the cost is not all.
+    pub unpriced: bool,
+}
+
+impl std::ops::Add for Usage {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            stt_audio_ms: self.stt_audio_ms + more.stt_audio_ms,
+            llm_input_tokens: self.llm_input_tokens + more.llm_input_tokens,
+            llm_cached_tokens: self.llm_cached_tokens + more.llm_cached_tokens,
+            llm_cache_write_tokens: self.llm_cache_write_tokens + more.llm_cache_write_tokens,
+            llm_output_tokens: self.llm_output_tokens + more.llm_output_tokens,
+            llm_estimated: self.llm_estimated || more.llm_estimated,
+            tts_characters: self.tts_characters + more.tts_characters,
+            cost_usd: self.cost_usd + more.cost_usd,
+            unpriced: self.unpriced || more.unpriced,
+        }
+    }
 }
 
 /// Speech to text.
@@ -184,14 +233,7 @@ pub enum LlmEvent {
     /// The next piece of text.
     Delta(String),
     /// A whole tool call.
-    ToolCall {
-        /// The provider's id of this call.
-        id: String,
-        /// The tool's name.
-        name: String,
-        /// Its arguments.
-        arguments: Value,
-    },
+    ToolCall(ToolCall),
 }
 
 /// What to look back on.
@@ -212,6 +254,8 @@ pub struct Analysis {
     pub summary: String,
     /// The facts found, by name; `null` when there are none.
     pub outcome: Value,
+    /// What looking back cost.
+    pub usage: Usage,
 }
 
 /// Text to speech.

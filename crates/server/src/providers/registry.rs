@@ -5,25 +5,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use reqwest::Client;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
-use switchhook_core::webhook::{AddressPolicy, judge_url};
+use switchhook_core::webhook::AddressPolicy;
 use uuid::Uuid;
 
+use super::anthropic::{self, ANTHROPIC_URL};
+use super::connect::Connect;
+use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
-use super::openai::{OPENAI_URL, OpenAiLlm};
+use super::openai::{self, OPENAI_URL};
+use super::prices::{PriceList, Prices, Rates};
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
-use super::{Llm, Stt, Tts};
+use super::voice::Deadlines;
+use super::{Llm, Stt, Tts, assemblyai, cartesia, deepgram, elevenlabs};
 use crate::config::Config;
 use crate::models::Models;
-use crate::outbound;
+use crate::outbound::{self, ws::WebSockets};
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
 /// Until a connection to a provider is made.
-const CONNECT: Duration = Duration::from_secs(3);
+pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// A connection that is kept saves its making in the next turn.
 const KEEP_IDLE: Duration = Duration::from_secs(90);
+
+/// The longest that a tool may take, whatever it says.
+const TOOL: Duration = Duration::from_secs(10);
 
 /// What one connection can do.
 #[derive(Clone, Default)]
@@ -32,9 +41,48 @@ pub struct Provider {
     stt: Option<Arc<dyn Stt>>,
     llm: Option<Arc<dyn Llm>>,
     tts: Option<Arc<dyn Tts>>,
+    prices: PriceList,
+    usual: UsualModels,
+}
+
+/// The models that are used when an agent names none: the connection's, or the provider's.
+#[derive(Clone, Default)]
+struct UsualModels {
+    stt: Option<String>,
+    llm: Option<String>,
+    tts: Option<String>,
+}
+
+impl UsualModels {
+    /// As the connection's settings say, else these; an empty name is one that is not known.
+    fn of(connect: &Connect<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
+        let model = |setting: &str, usual: &str| -> Result<Option<String>, String> {
+            let model = connect.text(setting)?.unwrap_or(usual);
+            Ok(Some(model.to_owned()).filter(|model| !model.is_empty()))
+        };
+        Ok(Self { stt: model("stt_model", stt)?, llm: model("model", llm)?, tts: model("tts_model", tts)? })
+    }
 }
 
 impl Provider {
+    /// What its speech to text charges with this model, as far as that is known.
+    #[must_use]
+    pub fn stt_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.usual.stt.as_deref())).copied()
+    }
+
+    /// What this language model of it charges, as far as that is known.
+    #[must_use]
+    pub fn llm_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.usual.llm.as_deref())).copied()
+    }
+
+    /// What its text to speech charges with this model, as far as that is known.
+    #[must_use]
+    pub fn tts_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.usual.tts.as_deref())).copied()
+    }
+
     fn named(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
@@ -66,8 +114,11 @@ impl Provider {
 
 /// Makes and keeps providers.
 pub struct Registry {
-    http: reqwest::Client,
+    http: Client,
+    websockets: WebSockets,
     addresses: AddressPolicy,
+    tools: outbound::Client,
+    prices: Prices,
     speech: Arc<LocalSpeech>,
     local: Provider,
     /// By connection, each for the version of it that was written at that time.
@@ -84,12 +135,23 @@ impl Registry {
             outbound::builder(config, &config.outbound_allow)?.connect_timeout(CONNECT).pool_idle_timeout(KEEP_IDLE);
         let http = http.build().context("the client for requests to providers could not be made")?;
         let speech = LocalSpeech::new(models);
+        let prices = Prices::load(config.prices.as_deref())?;
         let local = Provider {
+            prices: prices.of("local"),
             stt: Some(Arc::new(LocalStt::new(speech.clone()))),
             tts: Some(Arc::new(LocalTts::new(speech.clone()))),
             ..Provider::named("local")
         };
-        Ok(Self { http, addresses: config.outbound_allow.clone(), speech, local, made: Mutex::default() })
+        let websockets = WebSockets::new(config, &config.outbound_allow)?;
+        let tools = outbound::Client::new(config, &config.outbound_allow, TOOL)?;
+        let addresses = config.outbound_allow.clone();
+        Ok(Self { http, websockets, addresses, tools, prices, speech, local, made: Mutex::default() })
+    }
+
+    /// Asks the services that tools are.
+    #[must_use]
+    pub fn tools(&self) -> outbound::Client {
+        self.tools.clone()
     }
 
     /// The models of this machine, shared by all calls.
@@ -105,7 +167,10 @@ impl Registry {
     pub fn built_in(&self, name: &str) -> Result<Provider, String> {
         match name {
             "local" => Ok(self.local.clone()),
-            "scripted" => scripted(&Map::new()),
+            "scripted" => {
+                let scripted = scripted(&Map::new())?;
+                Ok(Provider { prices: self.prices.of("scripted"), ..scripted })
+            }
             other => Err(format!("Provider {other} needs a connection.")),
         }
     }
@@ -124,21 +189,106 @@ impl Registry {
         let provider = match row.provider.as_str() {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
-            "openai" => self.openai(row, vault)?,
+            "openai" => openai(&self.connect(row, vault)?)?,
+            "anthropic" => anthropic(&self.connect(row, vault)?)?,
+            "gemini" => gemini(&self.connect(row, vault)?)?,
+            "assemblyai" => assemblyai(&self.connect(row, vault)?)?,
+            "cartesia" => cartesia(&self.connect(row, vault)?)?,
+            "deepgram" => deepgram(&self.connect(row, vault)?)?,
+            "elevenlabs" => elevenlabs(&self.connect(row, vault)?)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
+        let prices = self.prices.of(&row.provider).with(&row.settings)?;
+        let provider = Provider { prices, ..provider };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
         Ok(provider)
     }
 
-    fn openai(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
+    fn connect<'a>(&'a self, row: &'a ConnectionRow, vault: &Vault) -> Result<Connect<'a>, String> {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        let base_url = text(&row.settings, "base_url").unwrap_or(OPENAI_URL);
-        judge_url(base_url, &self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
-        let model = text(&row.settings, "model").map(str::to_owned);
-        let llm = OpenAiLlm::new(self.http.clone(), base_url, key(&credentials), model);
-        Ok(Provider { llm: Some(Arc::new(llm)), ..Provider::named("openai") })
+        Ok(Connect {
+            http: &self.http,
+            websockets: &self.websockets,
+            addresses: &self.addresses,
+            settings: &row.settings,
+            key: key(&credentials),
+        })
     }
+}
+
+/// How a language model is made: the client, where it is, its key, and the connection's settings.
+type MakeModel = fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>;
+
+/// The language model of a connection.
+fn model(connect: &Connect<'_>, usual_url: &str, make: MakeModel) -> Result<Option<Arc<dyn Llm>>, String> {
+    make(connect.http.clone(), &connect.base_url(usual_url)?, connect.key.clone(), connect.settings).map(Some)
+}
+
+fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        stt: Some(openai::stt::connect(connect)?),
+        llm: model(connect, OPENAI_URL, openai::chat::connect)?,
+        tts: Some(openai::speech::connect(connect, Deadlines::default())?),
+        usual: UsualModels::of(
+            connect,
+            openai::stt::usual_model(connect)?,
+            openai::chat::USUAL_MODEL,
+            openai::speech::USUAL_MODEL,
+        )?,
+        ..Provider::named("openai")
+    })
+}
+
+fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        llm: model(connect, ANTHROPIC_URL, anthropic::connect)?,
+        usual: UsualModels::of(connect, "", anthropic::USUAL_MODEL, "")?,
+        ..Provider::named("anthropic")
+    })
+}
+
+fn gemini(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        llm: model(connect, GEMINI_URL, gemini::connect)?,
+        usual: UsualModels::of(connect, "", gemini::USUAL_MODEL, "")?,
+        ..Provider::named("gemini")
+    })
+}
+
+fn assemblyai(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        stt: Some(assemblyai::stt::connect(connect)?),
+        // Which one it is depends on the agent's language; they have one price.
+        usual: UsualModels::of(connect, assemblyai::stt::ENGLISH, "", "")?,
+        ..Provider::named("assemblyai")
+    })
+}
+
+fn cartesia(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        stt: Some(cartesia::stt::connect(connect)?),
+        tts: Some(cartesia::tts::connect(connect, Deadlines::default())?),
+        usual: UsualModels::of(connect, "", "", cartesia::tts::USUAL_MODEL)?,
+        ..Provider::named("cartesia")
+    })
+}
+
+fn deepgram(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        stt: Some(deepgram::stt::connect(connect)?),
+        tts: Some(deepgram::tts::connect(connect, Deadlines::default())?),
+        usual: UsualModels::of(connect, deepgram::stt::USUAL_MODEL, "", deepgram::tts::USUAL_VOICE)?,
+        ..Provider::named("deepgram")
+    })
+}
+
+fn elevenlabs(connect: &Connect<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        stt: Some(elevenlabs::stt::connect(connect)?),
+        tts: Some(elevenlabs::tts::connect(connect, Deadlines::default())?),
+        usual: UsualModels::of(connect, elevenlabs::stt::USUAL_MODEL, "", elevenlabs::tts::USUAL_MODEL)?,
+        ..Provider::named("elevenlabs")
+    })
 }
 
 fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {
@@ -151,10 +301,42 @@ fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {
     })
 }
 
-fn text<'a>(settings: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    settings.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
-}
-
 fn key(credentials: &Private<Credentials>) -> Option<Private<String>> {
     credentials.reveal().get("api_key").cloned().map(Private::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a connection with these settings charges for hearing a minute, reading and speaking.
+    fn rates(make: fn(&Connect<'_>) -> Result<Provider, String>, name: &str, settings: Value) -> [Option<f64>; 3] {
+        crate::lifecycle::install_tls();
+        let addresses = AddressPolicy::default();
+        let connect = Connect {
+            http: &Client::new(),
+            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            addresses: &addresses,
+            settings: settings.as_object().expect("an object"),
+            key: None,
+        };
+        let prices = Prices::load(None).expect("a table").of(name);
+        let provider = Provider { prices, ..make(&connect).expect("good settings") };
+        [
+            provider.stt_rates(None).and_then(|rates| rates.stt_minute),
+            provider.llm_rates(None).and_then(|rates| rates.llm_input_million),
+            provider.tts_rates(None).and_then(|rates| rates.tts_characters_million),
+        ]
+    }
+
+    #[test]
+    fn hearing_thinking_and_speaking_have_each_the_price_of_their_own_model() {
+        assert_eq!(rates(openai, "openai", json!({})), [Some(0.0045), Some(0.15), None]);
+        let others = json!({ "stt_api": "realtime", "model": "gpt-4.1-mini", "tts_model": "tts-1" });
+        assert_eq!(rates(openai, "openai", others), [Some(0.017), Some(0.4), Some(15.0)]);
+        assert_eq!(rates(deepgram, "deepgram", json!({})), [Some(0.0048), None, Some(30.0)]);
+        assert_eq!(rates(elevenlabs, "elevenlabs", json!({ "tts_model": "eleven_multilingual_v2" }))[2], Some(100.0));
+    }
 }

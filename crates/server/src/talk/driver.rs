@@ -3,18 +3,22 @@
 //! Outgoing sound runs on absolute deadlines of 20 ms: a tick that comes late does not make the next one late. Nothing here
 //! waits for anything but the next thing to happen, so sound is never late because of a provider, a tool or a disk.
 
+mod prepared;
+mod sound;
+mod tools;
+
+pub use self::prepared::Prepared;
+
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::Value;
 use switchhook_core::Timestamp;
 use switchhook_core::call::ErrorCode;
-use switchhook_core::conversation::{
-    Conversation, Effect, End, Failure, FailureCode, Input, Speaker, ToolCall, TurnTimes,
-};
+use switchhook_core::conversation::{Conversation, Effect, Failure, FailureCode, Input, Speaker, TurnTimes};
 use switchhook_media::dtmf::Dialer;
-use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
-use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
+use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::task::AbortOnDropHandle;
@@ -24,94 +28,27 @@ use super::latency::{Latencies, Punctuality};
 use super::machine::MachineDetector;
 use super::pipeline::{Pipeline, Rendered, Running, Signal};
 use super::plain::plain;
-use super::playback::{Playback, Played};
+use super::playback::Playback;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
-use crate::carrier::{FromCarrier, Media, ToCarrier};
+use crate::carrier::{Media, ToCarrier};
+use crate::providers::llm;
+use crate::providers::prices::Rates;
 use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, Usage};
-
-/// Frames of the caller that may wait to be recorded, against jitter: 200 ms.
-const RECORDED_BEHIND: usize = 10;
 
 /// Frames that are later than this are not sent after each other: what they would have played is played a little later.
 const LATEST: Duration = Duration::from_millis(200);
 /// How long the end of a recording is waited for.
 const RECORDING_CLOSED: Duration = Duration::from_secs(1);
 
-/// An open recogniser, and where its words arrive.
-type Recogniser = (Box<dyn SttSession>, mpsc::Receiver<SttEvent>);
+/// An open recogniser, what it charges, and where its words arrive.
+type Recogniser = (Box<dyn SttSession>, Option<Rates>, mpsc::Receiver<SttEvent>);
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
+/// The turn of a tool, the id of its call, and what it answered.
+type ToolResult = (u32, String, Value);
 /// The greeting's words, and its sound in the making.
 type Greeting = (String, AbortOnDropHandle<Result<Rendered, ProviderError>>);
-
-/// How far the recogniser is.
-enum Opening {
-    UnderWay(AbortOnDropHandle<Result<Recogniser, ProviderError>>),
-    Done(Result<Recogniser, ProviderError>),
-}
-
-impl Opening {
-    /// Waits until it is done. May be dropped and called again.
-    async fn wait(&mut self) -> &mut Result<Recogniser, ProviderError> {
-        if let Self::UnderWay(opening) = self {
-            let stopped =
-                || ProviderError::Failed { provider: "speech to text", words: "it stopped unexpectedly".to_owned() };
-            let opened = opening.await.unwrap_or_else(|_| Err(stopped()));
-            *self = Self::Done(opened);
-        }
-        match self {
-            Self::Done(opened) => opened,
-            Self::UnderWay(_) => unreachable!("it was waited for above"),
-        }
-    }
-}
-
-/// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory.
-pub struct Prepared {
-    settings: Settings,
-    pipeline: Pipeline,
-    recogniser: Opening,
-    greeting: Option<Greeting>,
-}
-
-impl Prepared {
-    /// Starts getting ready.
-    #[must_use]
-    pub fn new(settings: Settings, pipeline: Pipeline) -> Self {
-        let recogniser = {
-            let pipeline = pipeline.clone();
-            Opening::UnderWay(AbortOnDropHandle::new(tokio::spawn(async move {
-                let (events, heard) = mpsc::channel(64);
-                Ok((pipeline.open_stt(events).await?, heard))
-            })))
-        };
-        let greeting = Conversation::opening(&settings.agent).map(|text| {
-            let rendering = pipeline.render(text.clone());
-            (text, rendering)
-        });
-        Self { settings, pipeline, recogniser, greeting }
-    }
-
-    /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
-    pub async fn not_ready(&mut self) -> Failure {
-        match self.recogniser.wait().await {
-            Err(error) => failure(error),
-            Ok(_) => std::future::pending().await,
-        }
-    }
-
-    /// Holds the conversation until it ends. `commands` may close at any time.
-    pub async fn talk(mut self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
-        if let Err(error) = self.recogniser.wait().await {
-            return stillborn(&self.settings, error);
-        }
-        let Opening::Done(Ok((session, heard))) = self.recogniser else { unreachable!("it has just opened") };
-        let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, session, media, notes);
-        driver.run(heard, commands).await;
-        driver.report().await
-    }
-}
 
 /// Whether the recording is there. A slow disk goes on writing by itself: what is known of the call does not wait for it.
 async fn written(recorder: Recorder) -> bool {
@@ -124,19 +61,6 @@ async fn written(recorder: Recorder) -> bool {
     }
 }
 
-/// The report of a conversation that could not begin.
-fn stillborn(settings: &Settings, error: &ProviderError) -> Report {
-    let conversation = Conversation::new(&settings.agent, Timestamp::from_micros(0));
-    Report {
-        end: Ended::By(End::Failed(failure(error))),
-        turns: 0,
-        history: conversation.history(),
-        latency: Latencies::default().summary(),
-        usage: Usage::default(),
-        recorded: false,
-    }
-}
-
 fn failure(error: &ProviderError) -> Failure {
     let kind = match error.code() {
         ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
@@ -144,6 +68,14 @@ fn failure(error: &ProviderError) -> Failure {
         _ => FailureCode::Pipeline,
     };
     Failure::new(kind, plain(error.to_string()))
+}
+
+/// An utterance in the making.
+struct Speaking {
+    /// Dropping it stops it.
+    _running: Running,
+    /// Of its text, which was sent.
+    characters: u64,
 }
 
 struct Driver {
@@ -165,15 +97,30 @@ struct Driver {
     began: Instant,
     /// Whether the agent has made any sound yet.
     greeted: bool,
-    asks: HashMap<u32, Running>,
-    speaking: HashMap<u32, Running>,
+    asks: HashMap<u32, Asked>,
+    speaking: HashMap<u32, Speaking>,
     answers: Signals<LlmEvent>,
     speech: Signals<TtsAudio>,
+    /// Tools that run, and what they answer.
+    tools: Vec<Running>,
+    results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
+    /// The number that the caller is passed on to once they have heard what is being said.
+    pass_on: Option<String>,
     latencies: Latencies,
     last_response: Option<i64>,
     usage: Usage,
+    /// What the recogniser heard, and what it charges.
+    heard: Usage,
+    heard_at: Option<Rates>,
     notes: mpsc::Sender<Note>,
     end: Option<Ended>,
+}
+
+/// A question to the model that is being answered, and the characters of it and of its answer so far.
+struct Asked {
+    running: Running,
+    read: usize,
+    written: usize,
 }
 
 /// What the engine is to be told; most happenings are one input or none.
@@ -209,9 +156,14 @@ impl Driver {
             speaking: HashMap::new(),
             answers: mpsc::channel(64),
             speech: mpsc::channel(64),
+            tools: Vec::new(),
+            results: mpsc::channel(64),
+            pass_on: None,
             latencies: Latencies::default(),
             last_response: None,
             usage: Usage::default(),
+            heard: Usage::default(),
+            heard_at: None,
             notes,
             end: None,
         }
@@ -238,12 +190,14 @@ impl Driver {
                 Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
+                Some((turn, id, result)) = self.results.1.recv() => vec![Input::ToolResult { turn, id, result }],
                 Some(command) = commands.recv() => vec![self.told(command)],
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
             };
             for input in inputs {
                 self.handle(input);
             }
+            self.pass_on_when_silent();
         }
     }
 
@@ -275,15 +229,18 @@ impl Driver {
     fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
             Effect::Ask { turn, messages, .. } => {
+                self.pass_on = None; // The model has been told that it took too long.
+                let read = llm::characters(&messages);
                 let running = self.pipeline.ask(turn, messages, self.answers.0.clone());
-                self.asks.insert(turn, running);
+                self.asks.insert(turn, Asked { running, read, written: 0 });
             }
-            Effect::CancelModel { turn } => drop(self.asks.remove(&turn)),
+            Effect::CancelModel { turn } => self.take_back(turn),
             Effect::Speak { utterance, text, .. } => self.speak(utterance, text),
             Effect::ClearPlayback => {
                 self.playback.clear();
                 self.in_flight.clear();
-                self.speaking.clear();
+                self.stop_speaking();
+                self.pass_on = None;
                 self.send(ToCarrier::Clear);
             }
             Effect::Pause => self.playback.pause(),
@@ -303,7 +260,7 @@ impl Driver {
             }
             Effect::Turn(times) => self.measured(&times),
             Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
-            Effect::RunTool { turn, call } => return Some(unknown_tool(turn, call)),
+            Effect::RunTool { turn, call } => return self.run_tool(turn, call),
         }
         None
     }
@@ -318,6 +275,7 @@ impl Driver {
     }
 
     fn speak(&mut self, utterance: u32, text: String) {
+        let characters = text.chars().count() as u64;
         self.playback.announce(utterance);
         let signals = self.speech.0.clone();
         let running = match self.greeting.take_if(|(prepared, _)| *prepared == text) {
@@ -335,91 +293,7 @@ impl Driver {
             })),
             None => self.pipeline.speak(utterance, text, signals),
         };
-        self.speaking.insert(utterance, running);
-    }
-
-    /// 20 ms of the agent to the line: tones of keys, before which speech stands back, or the next of its speech.
-    fn frame_out(&mut self) -> Inputs {
-        if let Some(tone) = self.dialer.next_frame() {
-            self.sound_out(Some(AgentAudio(tone)));
-            return if self.dialer.is_idle() { vec![Input::KeysSent] } else { Inputs::new() };
-        }
-        let next = self.playback.next_frame();
-        let sound = next.as_ref().and_then(|(frame, _)| *frame);
-        if sound.is_some() && !self.greeted {
-            self.greeted = true;
-            self.latencies.greeting(self.began.elapsed());
-        }
-        self.sound_out(sound);
-        let now = Instant::now();
-        if let Some(mark) = next.and_then(|(_, played)| self.in_flight.sent(now, played)) {
-            self.send(ToCarrier::Mark(mark));
-        }
-        self.in_flight.heard(now).into_iter().map(heard).collect()
-    }
-
-    /// The agent's sound to the line, and both sides to the recording.
-    fn sound_out(&mut self, sound: Option<AgentAudio>) {
-        if let Some(frame) = &sound {
-            self.send(ToCarrier::Audio(*frame));
-        }
-        if let Some(recorder) = &mut self.recorder {
-            let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(Frame::silence()));
-            recorder.push(caller, sound.unwrap_or(AgentAudio(Frame::silence())));
-        }
-    }
-
-    /// A full channel means that the line has taken nothing for seconds: it is broken. The end of one that is closed is told
-    /// by its other direction.
-    fn send(&mut self, message: ToCarrier) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.media.outgoing.try_send(message) {
-            self.end.get_or_insert(Ended::MediaLost);
-        }
-    }
-
-    /// Something from the line; nothing more comes when it is gone.
-    fn frame_in(&mut self, message: Option<FromCarrier>) -> Inputs {
-        match message {
-            Some(FromCarrier::Audio(frame)) => self.caller(frame),
-            Some(FromCarrier::Dtmf(digit)) => vec![Input::Dtmf { digit }],
-            Some(FromCarrier::MarkPlayed(mark)) => {
-                self.in_flight.returned(Instant::now(), mark);
-                Inputs::new()
-            }
-            None => {
-                self.end = Some(Ended::MediaLost);
-                Inputs::new()
-            }
-        }
-    }
-
-    fn caller(&mut self, frame: CallerAudio) -> Inputs {
-        self.usage.stt_audio_ms += u64::try_from(FRAME_DURATION.as_millis()).unwrap_or(0);
-        self.session.audio(&frame);
-        if self.recorder.is_some() {
-            if self.unrecorded.len() >= RECORDED_BEHIND {
-                self.unrecorded.pop_front();
-            }
-            self.unrecorded.push_back(frame);
-        }
-        let mut inputs = Inputs::new();
-        match self.vad.push(&frame) {
-            Some(VadEvent::SpeechStarted) => {
-                self.session.speech_started();
-                inputs.push(Input::SpeechStarted);
-            }
-            Some(VadEvent::SpeechStopped) => {
-                let segment = self.segment;
-                self.segment += 1;
-                self.session.speech_stopped(segment);
-                inputs.push(Input::SpeechStopped { segment });
-            }
-            None => {}
-        }
-        if self.machine.frame(&frame.0) {
-            inputs.push(Input::MachineDetected { beep: true });
-        }
-        inputs
+        self.speaking.insert(utterance, Speaking { _running: running, characters });
     }
 
     fn recognised(&mut self, event: SttEvent) -> Inputs {
@@ -433,10 +307,13 @@ impl Driver {
 
     fn answered(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Inputs {
         vec![match signal {
-            Signal::Piece(LlmEvent::Delta(text)) => Input::ModelDelta { turn, text: plain(text) },
-            Signal::Piece(LlmEvent::ToolCall { id, name, arguments }) => {
-                Input::ModelToolCall { turn, call: ToolCall { id, name, arguments } }
+            Signal::Piece(LlmEvent::Delta(text)) => {
+                if let Some(asked) = self.asks.get_mut(&turn) {
+                    asked.written += text.chars().count();
+                }
+                Input::ModelDelta { turn, text: plain(text) }
             }
+            Signal::Piece(LlmEvent::ToolCall(call)) => Input::ModelToolCall { turn, call },
             Signal::Done(usage) => {
                 self.add(usage);
                 self.asks.remove(&turn);
@@ -447,6 +324,14 @@ impl Driver {
                 Input::ModelFailed { turn, failure: failure(&error) }
             }
         }]
+    }
+
+    /// Cancels a question. What has been read and written is paid for all the same.
+    fn take_back(&mut self, turn: u32) {
+        if let Some(Asked { running, read, written }) = self.asks.remove(&turn) {
+            drop(running);
+            self.add(self.pipeline.taken_back(read, written));
+        }
     }
 
     fn spoken(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {
@@ -472,11 +357,14 @@ impl Driver {
         }]
     }
 
+    /// Nothing of what is being made is wanted any more. It was sent and is charged all the same.
+    fn stop_speaking(&mut self) {
+        let characters = self.speaking.drain().map(|(_, speaking)| speaking.characters).sum();
+        self.add(self.pipeline.stopped(characters));
+    }
+
     fn add(&mut self, usage: Usage) {
-        self.usage.stt_audio_ms += usage.stt_audio_ms;
-        self.usage.llm_input_tokens += usage.llm_input_tokens;
-        self.usage.llm_output_tokens += usage.llm_output_tokens;
-        self.usage.tts_characters += usage.tts_characters;
+        self.usage = self.usage + usage;
     }
 
     async fn report(mut self) -> Report {
@@ -485,6 +373,7 @@ impl Driver {
         for effect in self.conversation.finish(now) {
             self.perform(effect);
         }
+        self.stop_speaking();
         let recorded = match self.recorder.take() {
             Some(recorder) => written(recorder).await,
             None => false,
@@ -494,20 +383,10 @@ impl Driver {
             turns: self.conversation.turns(),
             history: self.conversation.history(),
             latency: self.latencies.summary(),
-            usage: self.usage,
+            usage: Rates::price(self.heard_at.as_ref(), self.heard) + self.usage,
             recorded,
         }
     }
-}
-
-fn heard(played: Played) -> Input {
-    let Played { utterance, samples, finished } = played;
-    if finished { Input::PlaybackFinished { utterance } } else { Input::Played { utterance, samples } }
-}
-
-/// The only tool of this version acts inside the engine, so a model that calls another one has made it up.
-fn unknown_tool(turn: u32, call: ToolCall) -> Input {
-    Input::ToolResult { turn, id: call.id, result: json!({ "error": "There is no such tool." }) }
 }
 
 fn recognised(event: SttEvent) -> Input {

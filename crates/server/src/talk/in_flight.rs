@@ -80,6 +80,11 @@ impl InFlight {
         heard
     }
 
+    /// Whether everything that was sent has been heard.
+    pub(super) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
     /// Nothing of it will be heard any more.
     pub(super) fn clear(&mut self) {
         self.frames.clear();
@@ -116,8 +121,10 @@ mod tests {
         let sent = start + FRAME * 3;
         assert_eq!(line.heard(sent).len(), 2, "nothing is known of the line yet, so it is taken for short");
         assert_eq!(line.heard(sent + FRAME), [], "but the end is not heard before its mark");
+        assert!(!line.is_empty());
         line.returned(sent + Duration::from_millis(300), mark);
         assert_eq!(line.heard(sent + Duration::from_millis(300)), [played(3, true)]);
+        assert!(line.is_empty());
 
         let later = start + Duration::from_secs(10);
         let _mark = speak(&mut line, later, 10);

@@ -2,7 +2,7 @@
 //!
 //! The cast: the [`driver`] is the one task of a call; it feeds [`switchhook_core::conversation::Conversation`] and performs
 //! its effects. [`playback`] holds what the agent is about to say, [`pipeline`] runs the providers, [`recorder`] writes the
-//! recording, [`latency`] adds up what callers had to wait. Nothing here knows the database: what is worth keeping leaves as
+//! recording, [`latency`] adds up what callers had to wait, [`tools`] are what the model may call. Nothing here knows the database: what is worth keeping leaves as
 //! [`Note`]s and, at the end, as a [`Report`].
 
 pub mod driver;
@@ -13,6 +13,7 @@ pub mod pipeline;
 mod plain;
 pub mod playback;
 pub mod recorder;
+pub mod tools;
 
 use std::path::PathBuf;
 
@@ -60,6 +61,17 @@ pub enum Command {
 pub enum Note {
     /// Somebody has said something.
     Line(Line),
+    /// The agent wants something of the carrier.
+    Wish(Wish),
+}
+
+/// What an agent wants of the carrier. `Debug` would print numbers, so there is none.
+#[derive(Clone)]
+pub enum Wish {
+    /// The caller passed on to this number.
+    Transfer(String),
+    /// The tones of these keys; `w` is a pause.
+    Press(String),
 }
 
 /// A line of the transcript.

@@ -11,13 +11,18 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::plain::{plain, plain_value};
+use super::tools::Toolbox;
+use crate::providers::llm;
+use crate::providers::prices::Rates;
 use crate::providers::{
-    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession,
-    ToolSpec, Tts, TtsAudio, TtsRequest, Usage,
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
+    TtsAudio, TtsRequest, Usage,
 };
 
 /// How long a provider with a fallback behind it may take to give its first sign.
 const PATIENCE: Duration = Duration::from_secs(4);
+/// The same for a voice, while which is waited for there is silence.
+const VOICE_PATIENCE: Duration = Duration::from_secs(2);
 /// Pieces of an answer or of speech that may wait for the driver.
 const WAITING: usize = 64;
 
@@ -34,7 +39,25 @@ pub struct Pipeline {
     /// Text to speech.
     pub tts: Vec<(Arc<dyn Tts>, TtsSettings)>,
     /// What the model may call.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<Toolbox>,
+    /// What they charge.
+    pub rates: KnownRates,
+}
+
+/// What providers charge, in the order of the providers; nothing where that is not known.
+#[derive(Clone, Debug, Default)]
+pub struct KnownRates {
+    /// Speech to text.
+    pub stt: Vec<Option<Rates>>,
+    /// The language model.
+    pub llm: Vec<Option<Rates>>,
+    /// Text to speech.
+    pub tts: Vec<Option<Rates>>,
+}
+
+/// The cost of what the provider at `position` did.
+fn priced(rates: &[Option<Rates>], position: usize, usage: Usage) -> Usage {
+    Rates::price(rates.get(position).and_then(Option::as_ref), usage)
 }
 
 /// How a model is asked.
@@ -72,25 +95,40 @@ pub enum Signal<T> {
 }
 
 impl Pipeline {
-    /// Opens the first recogniser that answers.
+    /// Opens the first recogniser that answers, and says what it charges.
     ///
     /// # Errors
     /// The last one's error when none does.
-    pub async fn open_stt(&self, events: mpsc::Sender<SttEvent>) -> Result<Box<dyn SttSession>, ProviderError> {
+    pub async fn open_stt(
+        &self,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<(Box<dyn SttSession>, Option<Rates>), ProviderError> {
         let mut last = none_configured("speech to text");
-        for (stt, options) in &self.stt {
+        for (position, (stt, options)) in self.stt.iter().enumerate() {
             let opened = tokio::time::timeout(PATIENCE, stt.open(options.clone(), events.clone())).await;
-            match opened.unwrap_or_else(|_| Err(out_of_patience("speech to text"))) {
-                Ok(session) => return Ok(session),
+            match opened.unwrap_or_else(|_| Err(out_of_patience("speech to text", PATIENCE))) {
+                Ok(session) => return Ok((session, self.rates.stt.get(position).copied().flatten())),
                 Err(error) => last = error,
             }
         }
         Err(last)
     }
 
+    /// What an answer costs that was taken back after so many characters: providers charge for it and do not say how much.
+    #[must_use]
+    pub fn taken_back(&self, read: usize, written: usize) -> Usage {
+        priced(&self.rates.llm, 0, llm::estimate(read, written))
+    }
+
+    /// What speech of so many characters costs that was stopped: they were sent, and are charged all the same.
+    #[must_use]
+    pub fn stopped(&self, characters: u64) -> Usage {
+        priced(&self.rates.tts, 0, Usage { tts_characters: characters, ..Usage::default() })
+    }
+
     /// Asks the model; `turn` comes back with every signal.
     pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Running {
-        let (llms, tools) = (self.llm.clone(), self.tools.clone());
+        let (llms, tools, rates) = (self.llm.clone(), self.tools.specs(), self.rates.llm.clone());
         AbortOnDropHandle::new(tokio::spawn(async move {
             let start = |(llm, settings): &(Arc<dyn Llm>, LlmSettings), events| {
                 let request = LlmRequest {
@@ -103,24 +141,24 @@ impl Pipeline {
                 let llm = llm.clone();
                 async move { llm.answer(request, events).await }
             };
-            run("language model", turn, &llms, start, signals).await;
+            run(Kind::Model, turn, &llms, &rates, start, signals).await;
         }))
     }
 
     /// Speaks; `utterance` comes back with every signal.
     pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Running {
-        let voices = self.tts.clone();
+        let (voices, rates) = (self.tts.clone(), self.rates.tts.clone());
         AbortOnDropHandle::new(tokio::spawn(async move {
-            run("text to speech", utterance, &voices, |voice, audio| say(voice, &text, audio), signals).await;
+            run(Kind::Voice, utterance, &voices, &rates, |voice, audio| say(voice, &text, audio), signals).await;
         }))
     }
 
     /// Renders a sentence that will be spoken later.
     pub fn render(&self, text: String) -> AbortOnDropHandle<Result<Rendered, ProviderError>> {
-        let voices = self.tts.clone();
+        let (voices, rates) = (self.tts.clone(), self.rates.tts.clone());
         AbortOnDropHandle::new(tokio::spawn(async move {
             let (signals, mut pieces) = mpsc::channel(WAITING);
-            let speaking = run("text to speech", 0, &voices, |voice, audio| say(voice, &text, audio), signals);
+            let speaking = run(Kind::Voice, 0, &voices, &rates, |voice, audio| say(voice, &text, audio), signals);
             let gathering = async {
                 let mut rendered = Rendered::default();
                 while let Some((_, signal)) = pieces.recv().await {
@@ -147,12 +185,13 @@ impl Pipeline {
         schema: Option<&serde_json::Value>,
     ) -> Result<Analysis, ProviderError> {
         let mut last = none_configured("language model");
-        for (llm, settings) in &self.llm {
+        for (position, (llm, settings)) in self.llm.iter().enumerate() {
             let request =
                 AnalysisRequest { model: settings.model.clone(), messages: messages.to_vec(), schema: schema.cloned() };
             match llm.analyse(request).await {
-                Ok(Analysis { summary, outcome }) => {
-                    return Ok(Analysis { summary: plain(summary), outcome: plain_value(outcome) });
+                Ok(Analysis { summary, outcome, usage }) => {
+                    let usage = priced(&self.rates.llm, position, usage);
+                    return Ok(Analysis { summary: plain(summary), outcome: plain_value(outcome), usage });
                 }
                 Err(error) => last = error,
             }
@@ -197,20 +236,22 @@ fn say(
 
 /// Runs the first provider that works and signals what it gives, tagged with `tag`.
 async fn run<P, T, W>(
-    kind: &'static str,
+    kind: Kind,
     tag: u32,
     providers: &[P],
+    rates: &[Option<Rates>],
     start: impl Fn(&P, mpsc::Sender<T>) -> W,
     signals: mpsc::Sender<(u32, Signal<T>)>,
 ) where
     W: Future<Output = Result<Usage, ProviderError>>,
 {
-    let mut last = none_configured(kind);
+    let mut last = none_configured(kind.words());
     for (position, provider) in providers.iter().enumerate() {
-        let patience = (position + 1 < providers.len()).then_some(PATIENCE);
+        let patience = (position + 1 < providers.len()).then_some(kind.patience());
         let (pieces, received) = mpsc::channel(WAITING);
         match one(kind, tag, start(provider, pieces), received, patience, &signals).await {
             Attempt::Ended(result) => {
+                let result = result.map(|usage| priced(rates, position, usage));
                 let signal = result.map_or_else(Signal::Failed, Signal::Done);
                 // A driver that has gone needs no answer.
                 let _ = signals.send((tag, signal)).await;
@@ -222,6 +263,29 @@ async fn run<P, T, W>(
     let _ = signals.send((tag, Signal::Failed(last))).await;
 }
 
+/// What providers are run for.
+#[derive(Clone, Copy)]
+enum Kind {
+    Model,
+    Voice,
+}
+
+impl Kind {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Model => "language model",
+            Self::Voice => "text to speech",
+        }
+    }
+
+    fn patience(self) -> Duration {
+        match self {
+            Self::Model => PATIENCE,
+            Self::Voice => VOICE_PATIENCE,
+        }
+    }
+}
+
 /// How one provider did.
 enum Attempt {
     /// It gave something, or all there was.
@@ -231,7 +295,7 @@ enum Attempt {
 }
 
 async fn one<T>(
-    kind: &'static str,
+    kind: Kind,
     tag: u32,
     work: impl Future<Output = Result<Usage, ProviderError>>,
     mut received: mpsc::Receiver<T>,
@@ -249,7 +313,7 @@ async fn one<T>(
                 let _ = signals.send((tag, Signal::Piece(piece))).await;
             }
             result = &mut work => break result,
-            () = &mut impatient, if patience.is_some() && !begun => break Err(out_of_patience(kind)),
+            () = &mut impatient, if patience.is_some() && !begun => break Err(out_of_patience(kind.words(), kind.patience())),
         }
     };
     while let Ok(piece) = received.try_recv() {
@@ -266,6 +330,6 @@ fn none_configured(kind: &'static str) -> ProviderError {
     ProviderError::Config { provider: kind, words: "no provider is configured".to_owned() }
 }
 
-fn out_of_patience(kind: &'static str) -> ProviderError {
-    ProviderError::Timeout { provider: kind, waited_ms: u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX) }
+fn out_of_patience(kind: &'static str, waited: Duration) -> ProviderError {
+    ProviderError::Timeout { provider: kind, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
 }

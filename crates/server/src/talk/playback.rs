@@ -57,6 +57,12 @@ impl Playback {
         self.queue.iter_mut().find(|utterance| utterance.number == number)
     }
 
+    /// Whether everything has been played.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     /// Forgets everything that was not played.
     pub fn clear(&mut self) {
         self.queue.clear();

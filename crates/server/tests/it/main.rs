@@ -3,6 +3,7 @@
 //! They run on SQLite, or on PostgreSQL when `SWITCHHOOK_TEST_POSTGRES` holds the address of a server on which databases may
 //! be created (`ci/with-postgres.sh` starts one).
 
+mod agent_tools;
 mod calls;
 mod carriers;
 mod cluster;
@@ -15,6 +16,7 @@ mod doubles;
 mod harness;
 mod http;
 mod privacy;
+mod providers;
 mod tools;
 mod validation;
 mod verifiers;

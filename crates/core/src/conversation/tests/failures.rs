@@ -1,5 +1,5 @@
 use super::*;
-use crate::conversation::phrases::{LOST_THREAD, RETRYING, TECHNICAL};
+use crate::conversation::phrases::{FILLERS, LOST_THREAD, RETRYING, STILL_HERE, TECHNICAL};
 
 fn asked() -> Talk {
     let mut talk = Talk::with(&quiet_agent());
@@ -22,9 +22,37 @@ fn a_model_that_never_answers_ends_the_call_with_a_word() {
     let mut talk = asked();
     talk.until(60_000);
     let texts: Vec<&str> = talk.spoken().into_iter().map(|(_, text)| text).collect();
-    assert_eq!(texts[1..], [RETRYING[0], TECHNICAL[0]], "behind the filler");
+    assert!(FILLERS.contains(&texts[0]), "{texts:?}");
+    let rest: Vec<&str> = texts[1..].iter().copied().filter(|text| !STILL_HERE.contains(text)).collect();
+    assert_eq!(rest, [RETRYING[0], TECHNICAL[0]]);
     let end = talk.end().expect("it ends");
+    assert!(longest_silence(&talk, 1_500) <= 3_000, "nobody wonders whether the line is dead");
     assert!(matches!(end, (21_900..30_000, End::Failed(failure)) if failure.code == FailureCode::ProviderTimeout));
+}
+
+/// The longest time without a sound of the agent from `since` to the end, in milliseconds.
+fn longest_silence(talk: &Talk, since: u64) -> u64 {
+    let mut silent_since = since;
+    let mut longest = 0;
+    for (began, text) in talk.spoken() {
+        longest = longest.max(began.saturating_sub(silent_since));
+        silent_since = silent_since.max(began) + MS_PER_CHARACTER * u64::try_from(text.chars().count()).unwrap();
+    }
+    longest.max(talk.end().map_or(0, |(end, _)| end.saturating_sub(silent_since)))
+}
+
+#[test]
+fn an_answer_that_stands_still_is_covered_and_goes_on() {
+    let mut talk = asked();
+    talk.delta("We have a table at seven. And").until(7_500).delta(" one at nine.").model_done().until(12_000);
+    let texts: Vec<&str> = talk.spoken().into_iter().map(|(_, text)| text).collect();
+    assert!(texts.len() == 3 && FILLERS.contains(&texts[1]), "{texts:?}");
+    assert_eq!((texts[0], texts[2]), ("We have a table at seven.", "And one at nine."));
+    assert_eq!(
+        talk.history(),
+        [user("Is there a table?"), assistant("We have a table at seven."), assistant("And one at nine.")]
+    );
+    assert_eq!((talk.end(), talk.conversation.turns()), (None, 1));
 }
 
 #[test]

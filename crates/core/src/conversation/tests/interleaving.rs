@@ -170,7 +170,8 @@ impl Watched {
             16..20 => Input::ModelDelta { turn, text: "Stale, stale, stale. Stale.".to_owned() },
             20 => {
                 let name = if b % 2 == 0 { "end_call" } else { "tables" };
-                let call = ToolCall { id: (b % 4).to_string(), name: name.to_owned(), arguments: json!({}) };
+                let call =
+                    ToolCall { id: (b % 4).to_string(), name: name.to_owned(), arguments: json!({}), signature: None };
                 Input::ModelToolCall { turn, call }
             }
             21..24 => Input::ModelDone { turn },

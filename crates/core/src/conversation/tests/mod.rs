@@ -190,7 +190,7 @@ impl Talk {
 
     fn model_calls(&mut self, id: &str, name: &str) -> &mut Self {
         let turn = self.last_ask();
-        let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({}) };
+        let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({}), signature: None };
         self.tell(Input::ModelToolCall { turn, call })
     }
 

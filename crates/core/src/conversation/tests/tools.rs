@@ -1,4 +1,5 @@
 use super::*;
+use crate::agent::{Tool, ToolKind};
 
 fn asked() -> Talk {
     let mut talk = Talk::with(&quiet_agent());
@@ -20,6 +21,19 @@ fn the_model_is_asked_again_with_what_its_tools_answered() {
     talk.model_says("Seven.").until(6_000);
     assert_eq!(talk.history().last(), Some(&assistant("Let me look. Seven.")));
     assert_eq!(talk.conversation.turns(), 1);
+}
+
+#[test]
+fn a_tool_has_words_for_the_wait_unless_the_model_has_some() {
+    let mut agent = quiet_agent();
+    let tables = Tool { name: Some("tables".to_owned()), ..Tool::new(ToolKind::Http) };
+    agent.tools = vec![Tool { filler: Some("Let me check the book.".to_owned()), ..tables }];
+    for (words, said) in [("", "Let me check the book."), ("One second, please.", "One second, please.")] {
+        let mut talk = Talk::with(&agent);
+        talk.until(1_000).caller_says("Is there a table?", 500).until(2_000);
+        talk.delta(words).model_calls("a", "tables").model_done().until(3_000);
+        assert_eq!(talk.spoken(), [(2_000, said)]);
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What clients ask of the running conversation, and what the carrier told another node: taken from the database once, and
-//! done once or not at all.
+//! What is asked of the running conversation: by clients and by what the carrier told another node, taken from the database once,
+//! and done once or not at all; and by the agent itself.
 
 use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
 use switchhook_core::phone_number::PhoneNumber;
@@ -7,7 +7,7 @@ use switchhook_core::phone_number::PhoneNumber;
 use super::acts::CARRIER_ANSWER;
 use super::{Outcome, Runner, Stopped};
 use crate::store::calls::commands::{self, Command};
-use crate::talk;
+use crate::talk::{self, Wish};
 
 impl Runner {
     /// Does what waits in the database. What could not be read waits on; what comes after the end was decided stays undone.
@@ -33,11 +33,22 @@ impl Runner {
             match command {
                 Command::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
                 Command::Dtmf { digits } => self.press(&digits),
-                Command::Transfer { to } => self.transfer(&to),
+                Command::Transfer { to } => self.transfer(&to, EndedBy::Api),
                 Command::Told { .. } => {}
             }
         }
         Ok(())
+    }
+
+    /// Does what the agent wants of the carrier.
+    pub(super) fn fulfil(&mut self, wish: Wish) {
+        if !self.call.is_in_conversation() {
+            return;
+        }
+        match wish {
+            Wish::Press(digits) => self.press(&digits),
+            Wish::Transfer(to) => self.transfer(&to, EndedBy::Agent),
+        }
     }
 
     /// Starts a request to the carrier. It outlives the runner: what was accepted and taken once is not broken off halfway.
@@ -97,16 +108,17 @@ impl Runner {
     }
 
     /// Has the carrier pass the caller on, once at a time. The agent is silent until it has answered.
-    fn transfer(&mut self, to: &str) {
+    fn transfer(&mut self, to: &str, by: EndedBy) {
         let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
         let Ok(to) = to.parse::<PhoneNumber>() else {
             tracing::error!("a command names a number that cannot be dialled");
             return;
         };
-        if std::mem::replace(&mut self.transferring, true) {
+        if self.transferring.is_some() {
             tracing::warn!("a transfer was asked for while another one is under way");
             return;
         }
+        self.transferring = Some(by);
         self.talk.tell(talk::Command::TransferStarted);
         self.ask_carrier(async move {
             let accepted = match tokio::time::timeout(CARRIER_ANSWER, carrier.transfer(&leg, &to)).await {
@@ -120,15 +132,15 @@ impl Runner {
                     false
                 }
             };
-            Outcome::Transfer { accepted }
+            Outcome::Transfer { accepted, by }
         });
     }
 
     /// What the carrier's answer to a transfer means for the call.
-    pub(super) fn transferred(&mut self, accepted: bool) -> Option<CallInput> {
-        self.transferring = false;
+    pub(super) fn transferred(&mut self, accepted: bool, by: EndedBy) -> Option<CallInput> {
+        self.transferring = None;
         if accepted {
-            return Some(CallInput::TalkEnded(TalkEnd::Transferred { by: EndedBy::Api }));
+            return Some(CallInput::TalkEnded(TalkEnd::Transferred { by }));
         }
         self.talk.tell(talk::Command::TransferRefused);
         None

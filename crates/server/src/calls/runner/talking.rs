@@ -2,23 +2,22 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use switchhook_core::agent::MachineDetection;
 use switchhook_core::call::{CallInput, TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
-use switchhook_core::event::{NO_CONVERSATION, NO_SUMMARY};
+use switchhook_core::event::NO_CONVERSATION;
 use switchhook_core::privacy::{Redactor, pressed_in};
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::look_back::{LookBack, look_back};
 use super::{Outcome, Runner};
 use crate::calls::setup::CallPlan;
 use crate::store::calls::{TranscriptEntry, WrapUp};
-use crate::talk::{Command, Ended, Line, Note, Report};
+use crate::talk::{Command, Ended, Line, Note, Report, Wish};
 
-/// How long the model may look back on a conversation.
-const ANALYSIS: Duration = Duration::from_secs(8);
 /// How long a stopped conversation may take to say how it went.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 /// Commands that may wait for the conversation, which takes them within a frame.
@@ -40,6 +39,8 @@ pub(super) struct Talk {
 pub(super) enum Happened {
     /// Something was said.
     Line(TranscriptEntry),
+    /// The agent wants something of the carrier.
+    Wish(Wish),
     /// It is over.
     Ended(TalkEnd),
 }
@@ -63,7 +64,10 @@ impl Talk {
     pub(super) async fn next(&mut self) -> Happened {
         tokio::select! {
             biased;
-            line = next_line(&mut self.notes) => Happened::Line(self.entry(line)),
+            note = next_note(&mut self.notes) => match note {
+                Note::Line(line) => Happened::Line(self.entry(line)),
+                Note::Wish(wish) => Happened::Wish(wish),
+            },
             report = report(&mut self.stage) => {
                 self.stage = Stage::Ended(report.ok().map(Box::new));
                 Happened::Ended(self.end())
@@ -98,8 +102,12 @@ impl Talk {
 
     /// A line that has been said and not been written.
     pub(super) fn line_at_hand(&mut self) -> Option<TranscriptEntry> {
-        let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()?;
-        Some(self.entry(line))
+        loop {
+            // Wishes of a conversation that is over come too late.
+            if let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()? {
+                return Some(self.entry(line));
+            }
+        }
     }
 
     /// What is written down of a line: agents repeat what they were told, keys included.
@@ -134,10 +142,10 @@ impl Talk {
     }
 }
 
-async fn next_line(notes: &mut Option<mpsc::Receiver<Note>>) -> Line {
+async fn next_note(notes: &mut Option<mpsc::Receiver<Note>>) -> Note {
     if let Some(open) = notes {
-        if let Some(Note::Line(line)) = open.recv().await {
-            return line;
+        if let Some(note) = open.recv().await {
+            return note;
         }
         *notes = None;
     }
@@ -196,7 +204,7 @@ async fn wrap_up(report: Option<&Report>, plan: &CallPlan, recording: String) ->
     // Models repeat what they were told, keys included.
     let caller = report.history.iter().filter(|message| message.role == Role::User);
     let redactor = redactor_of(plan).knowing(caller.flat_map(|message| pressed_in(&message.text)));
-    let (summary, outcome) = look_back(report, plan).await;
+    let LookBack { summary, outcome, usage } = look_back(report, plan).await;
     let (summary, outcome) = (redactor.text(&summary), outcome.map(|outcome| redactor.json(outcome)));
     let answered_by = match report.end {
         Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
@@ -209,43 +217,9 @@ async fn wrap_up(report: Option<&Report>, plan: &CallPlan, recording: String) ->
         summary: Some(summary),
         outcome: outcome.filter(|outcome| !outcome.is_null()),
         latency: Some(json!(report.latency)),
-        usage: Some(json!(report.usage)),
+        usage: Some(json!(report.usage + usage)),
         recording: report.recorded.then_some(recording),
         answered_by,
-    }
-}
-
-/// What the conversation came to: a summary, which there always is, and an outcome.
-async fn look_back(report: &Report, plan: &CallPlan) -> (String, Option<Value>) {
-    let analysis = &plan.talk.agent.analysis;
-    if report.history.iter().all(|message| message.role == Role::System) {
-        return (NO_CONVERSATION.to_owned(), None);
-    }
-    if !analysis.summary && analysis.schema.is_none() {
-        return (NO_SUMMARY.to_owned(), None);
-    }
-    let looking = plan.pipeline.analyse(&report.history, analysis.schema.as_ref());
-    let outcome = match tokio::time::timeout(ANALYSIS, looking).await {
-        Ok(Ok(found)) if analysis.summary => return (found.summary, Some(found.outcome)),
-        Ok(Ok(found)) => Some(found.outcome),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "the model could not look back on the conversation");
-            None
-        }
-        Err(_) => {
-            tracing::warn!("the model took too long to look back on the conversation");
-            None
-        }
-    };
-    (if analysis.summary { extract(report) } else { NO_SUMMARY.to_owned() }, outcome)
-}
-
-/// A summary without a model: how much was said, and the caller's last words.
-fn extract(report: &Report) -> String {
-    let last = report.history.iter().rev().find(|message| message.role == Role::User);
-    match last {
-        Some(message) => format!("The caller's last words were: {}", message.text),
-        None => "The agent spoke; the caller said nothing.".to_owned(),
     }
 }
 

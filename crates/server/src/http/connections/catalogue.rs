@@ -74,12 +74,12 @@ pub const PROVIDERS: &[Provider] = &[
     usable("local", &[Kind::Stt, Kind::Tts], &[]),
     usable("scripted", &[Kind::Stt, Kind::Llm, Kind::Tts], &[]),
     usable("openai", &[Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime], &[]),
-    planned("anthropic", &[Kind::Llm], &[]),
-    planned("gemini", &[Kind::Llm, Kind::Realtime], &[]),
-    planned("deepgram", &[Kind::Stt, Kind::Tts], &[]),
-    planned("assemblyai", &[Kind::Stt], &[]),
-    planned("elevenlabs", &[Kind::Stt, Kind::Tts], &[]),
-    planned("cartesia", &[Kind::Stt, Kind::Tts], &[]),
+    usable("anthropic", &[Kind::Llm], &[]),
+    usable("gemini", &[Kind::Llm, Kind::Realtime], &[]),
+    usable("deepgram", &[Kind::Stt, Kind::Tts], &[]),
+    usable("assemblyai", &[Kind::Stt], &[]),
+    usable("elevenlabs", &[Kind::Stt, Kind::Tts], &[]),
+    usable("cartesia", &[Kind::Stt, Kind::Tts], &[]),
 ];
 
 /// The word for a provider in the API.

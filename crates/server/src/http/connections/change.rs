@@ -14,6 +14,7 @@ use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::http::extract::{self, Body, check_name};
 use crate::http::merge_patch;
+use crate::outbound::ws::http_address;
 use crate::store::connections::{ConnectionRow, Credentials};
 
 /// Stands in front of a credential's last characters in whatever is read.
@@ -80,7 +81,7 @@ fn bad_credentials(credentials: &Credentials) -> Vec<FieldError> {
 fn bad_base_url(settings: &Map<String, Value>, config: &Config) -> Option<FieldError> {
     let wrong = |message: String| Some(FieldError::new("settings.base_url", message));
     let Value::String(url) = settings.get("base_url")? else { return wrong("must be a string".to_owned()) };
-    match judge_url(url, &config.outbound_allow) {
+    match judge_url(&http_address(url), &config.outbound_allow) {
         Ok(_) => None,
         Err(UrlRefusal::Credentials) => {
             wrong("must not contain a user name or password; put secrets into credentials".to_owned())

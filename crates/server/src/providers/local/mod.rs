@@ -11,7 +11,6 @@ mod job;
 pub mod moonshine;
 mod normalise;
 mod phonemes;
-mod segment;
 mod shared;
 mod stt;
 mod tts;

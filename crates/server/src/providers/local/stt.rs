@@ -14,9 +14,9 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::cores::Core;
 use super::job::Cancel;
 use super::moonshine::{self, Moonshine};
-use super::segment::{Segment, Segmenter};
 use super::shared::{LocalSpeech, check_language, failed};
 use super::{Job, SpeechError};
+use crate::providers::segment::{Segment, Segmenter};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 
 /// Frames between two looks at the running segment: 600 ms.

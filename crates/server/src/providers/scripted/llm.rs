@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use switchhook_core::conversation::ToolCall;
 use tokio::sync::mpsc;
 
 use super::PROVIDER;
@@ -40,15 +41,20 @@ impl Llm for ScriptedLlm {
             }
         }
         if ends {
-            let call = LlmEvent::ToolCall { id: "end".to_owned(), name: "end_call".to_owned(), arguments: json!({}) };
-            let _ = events.send(call).await;
+            let call =
+                ToolCall { id: "end".to_owned(), name: "end_call".to_owned(), arguments: json!({}), signature: None };
+            let _ = events.send(LlmEvent::ToolCall(call)).await;
         }
         Ok(Usage::default())
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
         let progress = self.flow.read(&request.messages);
-        Ok(Analysis { summary: self.flow.summarise(&progress), outcome: self.flow.outcome(&progress) })
+        Ok(Analysis {
+            summary: self.flow.summarise(&progress),
+            outcome: self.flow.outcome(&progress),
+            usage: Usage::default(),
+        })
     }
 }
 

@@ -1,5 +1,21 @@
 //! Fake peers on sockets of this machine. They speak the protocols of real ones, and complain about whatever those would refuse.
 
+pub(crate) mod anthropic_llm;
+pub(crate) mod assemblyai_stt;
+pub(crate) mod cartesia_stt;
+pub(crate) mod cartesia_tts;
 pub(crate) mod complaints;
+pub(crate) mod deepgram_stt;
+pub(crate) mod deepgram_tts;
+pub(crate) mod elevenlabs_stt;
+pub(crate) mod elevenlabs_tts;
+pub(crate) mod gemini_llm;
+pub(crate) mod listening;
+pub(crate) mod model;
+pub(crate) mod openai_llm;
+pub(crate) mod openai_stt;
+pub(crate) mod openai_transcriptions;
+pub(crate) mod openai_tts;
 pub(crate) mod telnyx;
 pub(crate) mod twilio;
+pub(crate) mod voice;

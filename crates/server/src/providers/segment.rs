@@ -19,7 +19,7 @@ const MAX_SAMPLES: usize = 320_000;
 
 /// Collects one caller's speech.
 #[derive(Default)]
-pub(super) struct Segmenter {
+pub(crate) struct Segmenter {
     before: VecDeque<i16>,
     samples: Vec<i16>,
     state: State,
@@ -41,17 +41,17 @@ enum State {
 
 /// A finished segment.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(crate) struct Segment {
     /// The number of its stop.
-    pub(super) number: u32,
+    pub(crate) number: u32,
     /// Earlier stops whose sound is in this one as well: what was heard for them is void.
-    pub(super) replaces: Vec<u32>,
+    pub(crate) replaces: Vec<u32>,
     /// 8 kHz.
-    pub(super) samples: Vec<i16>,
+    pub(crate) samples: Vec<i16>,
 }
 
 impl Segmenter {
-    pub(super) fn audio(&mut self, frame: &CallerAudio) {
+    pub(crate) fn audio(&mut self, frame: &CallerAudio) {
         let samples = frame.0.samples();
         self.before.extend(samples);
         self.before.drain(..self.before.len().saturating_sub(PRE_ROLL));
@@ -67,7 +67,7 @@ impl Segmenter {
     }
 
     /// Speech began. Returns whether it goes on from the last stop.
-    pub(super) fn started(&mut self) -> bool {
+    pub(crate) fn started(&mut self) -> bool {
         let State::Stopped { segment, since } = self.state else {
             self.begin(PRE_ROLL);
             return false;
@@ -90,7 +90,7 @@ impl Segmenter {
     }
 
     /// Speech stopped.
-    pub(super) fn stopped(&mut self, number: u32) -> Segment {
+    pub(crate) fn stopped(&mut self, number: u32) -> Segment {
         if self.state == State::Quiet {
             self.begin(PRE_ROLL);
         }
@@ -99,7 +99,7 @@ impl Segmenter {
     }
 
     /// The running segment so far; `None` when nobody speaks.
-    pub(super) fn so_far(&self) -> Option<&[i16]> {
+    pub(crate) fn so_far(&self) -> Option<&[i16]> {
         (self.state == State::Speaking).then_some(&self.samples)
     }
 }

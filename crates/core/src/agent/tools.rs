@@ -1,0 +1,274 @@
+//! Tools that the model may call.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::schema;
+use super::validate::Check;
+use crate::phone_number::PhoneNumber;
+
+/// How long a tool may take when it does not say, in seconds.
+const USUAL_TIMEOUT: u32 = 8;
+const MAX_HEADERS: usize = 20;
+const MAX_DESTINATIONS: usize = 20;
+/// The longest address, in bytes.
+const MAX_URL: usize = 2_048;
+
+/// A tool the model may call. Which fields a tool has depends on its `type`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Tool {
+    /// What it does.
+    #[serde(rename = "type")]
+    pub kind: ToolKind,
+    /// When the model should use it.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
+    pub description: Option<String>,
+    /// Of `http`: what the model calls it by; letters, digits, `_` and `-`.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^[A-Za-z_][A-Za-z0-9_-]{0,63}$", example = "free_tables"))]
+    pub name: Option<String>,
+    /// Of `http`: JSON Schema of its arguments, an object; none when absent.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub parameters: Option<Value>,
+    /// Of `http`: where it is asked. `{{variable}}` is replaced by the call's variable, percent-encoded.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 2048, example = "https://example.com/tables"))]
+    pub url: Option<String>,
+    /// Of `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
+    #[serde(default)]
+    pub method: Option<HttpMethod>,
+    /// Of `http`: further headers, in which `{{variable}}` is replaced. Whoever may read the agent may read them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Of `http`: how long it may take, in seconds, 1 to 10; 8 when absent.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10))]
+    pub timeout_seconds: Option<u32>,
+    /// Of `http`: said while it runs, unless the model has said something itself.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 1_000, example = "Let me look that up."))]
+    pub filler: Option<String>,
+    /// Of `transfer`: whom the caller may be passed on to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(max_items = 20))]
+    pub destinations: Vec<Destination>,
+}
+
+/// What a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// Ends the call once the goodbye has been heard. Every agent has it; listing it changes its description.
+    EndCall,
+    /// Asks a web service, and tells the model what it answers.
+    Http,
+    /// Passes the caller on, once what the agent says has been heard.
+    Transfer,
+    /// Presses keys.
+    SendDtmf,
+}
+
+/// How a tool's service is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "UPPERCASE")]
+pub enum HttpMethod {
+    /// The arguments are query parameters.
+    Get,
+    /// The arguments are the body, as JSON.
+    #[default]
+    Post,
+}
+
+/// Somebody whom a caller can be passed on to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Destination {
+    /// What the model calls it by.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200, example = "reception"))]
+    pub name: String,
+    /// In E.164 form, or a `sip:` URI.
+    #[cfg_attr(feature = "openapi", schema(example = "+12025550142"))]
+    pub number: String,
+}
+
+impl Tool {
+    /// A tool of this kind and nothing else.
+    #[must_use]
+    pub fn new(kind: ToolKind) -> Self {
+        Self {
+            kind,
+            description: None,
+            name: None,
+            parameters: None,
+            url: None,
+            method: None,
+            headers: BTreeMap::new(),
+            timeout_seconds: None,
+            filler: None,
+            destinations: Vec::new(),
+        }
+    }
+
+    /// What the model calls it by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self.kind {
+            ToolKind::EndCall => "end_call",
+            ToolKind::Transfer => "transfer",
+            ToolKind::SendDtmf => "send_dtmf",
+            ToolKind::Http => self.name.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// How long it may take, in seconds.
+    #[must_use]
+    pub fn timeout_seconds(&self) -> u32 {
+        self.timeout_seconds.unwrap_or(USUAL_TIMEOUT)
+    }
+
+    pub(super) fn check(&self, path: &str, check: &mut Check) {
+        check.text(&format!("{path}.description"), self.description.as_deref().unwrap_or_default());
+        self.check_belonging(path, check);
+        match self.kind {
+            ToolKind::Http => self.check_http(path, check),
+            ToolKind::Transfer => self.check_transfer(path, check),
+            ToolKind::EndCall | ToolKind::SendDtmf => {}
+        }
+    }
+
+    /// Fields of another type would have no effect, and whoever wrote them thinks they have one.
+    fn check_belonging(&self, path: &str, check: &mut Check) {
+        let of_http = [
+            ("name", self.name.is_some()),
+            ("parameters", self.parameters.is_some()),
+            ("url", self.url.is_some()),
+            ("method", self.method.is_some()),
+            ("headers", !self.headers.is_empty()),
+            ("timeout_seconds", self.timeout_seconds.is_some()),
+            ("filler", self.filler.is_some()),
+        ];
+        for (field, given) in of_http {
+            check.that(
+                &format!("{path}.{field}"),
+                self.kind == ToolKind::Http || !given,
+                "belongs to tools of type http",
+            );
+        }
+        let fits = self.kind == ToolKind::Transfer || self.destinations.is_empty();
+        check.that(&format!("{path}.destinations"), fits, "belongs to tools of type transfer");
+    }
+
+    fn check_http(&self, path: &str, check: &mut Check) {
+        let at = |field: &str| format!("{path}.{field}");
+        let own = ["end_call", "transfer", "send_dtmf"].contains(&self.name());
+        let words = "must be 1 to 64 letters, digits, _ and -, not begin with a digit or -, and not be a type of tool";
+        check.that(&at("name"), is_name(self.name()) && !own, words);
+        let url = self.url.as_deref().unwrap_or_default();
+        // What its variables are filled in with is judged when it is asked.
+        let parses = url::Url::parse(&url.replace("{{", "").replace("}}", ""));
+        let fits = url.len() <= MAX_URL && parses.is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        check.that(&at("url"), fits, "must be an http or https address");
+        check.optional(&at("timeout_seconds"), self.timeout_seconds, 1..=10);
+        let filler = self.filler.as_deref().unwrap_or_default();
+        check.that(&at("filler"), filler.chars().count() <= 1_000, "must be at most 1000 characters");
+        check.that(
+            &at("headers"),
+            self.headers.len() <= MAX_HEADERS,
+            &format!("may have at most {MAX_HEADERS} entries"),
+        );
+        for (name, value) in self.headers.iter().take(MAX_HEADERS) {
+            let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            let named = !name.is_empty() && name.len() <= 200 && name.bytes().all(token);
+            let written = value.len() <= 4_096 && value.bytes().all(|byte| (b' '..0x7f).contains(&byte));
+            check.that(
+                &at(&format!("headers.{name}")),
+                named && written,
+                "must be an HTTP header of visible characters",
+            );
+        }
+        if let Some(parameters) = &self.parameters {
+            check.0.extend(schema::check(&at("parameters"), parameters));
+            let object = parameters.get("type").is_some_and(|kind| kind == "object");
+            check.that(&at("parameters.type"), object || !parameters.is_object(), "must be object");
+        }
+    }
+
+    fn check_transfer(&self, path: &str, check: &mut Check) {
+        let path = format!("{path}.destinations");
+        let count = self.destinations.len();
+        let words = format!("must have 1 to {MAX_DESTINATIONS} entries");
+        check.that(&path, (1..=MAX_DESTINATIONS).contains(&count), &words);
+        for (i, destination) in self.destinations.iter().enumerate().take(MAX_DESTINATIONS) {
+            check.word(&format!("{path}.{i}.name"), Some(&destination.name));
+            let number = destination.number.parse::<PhoneNumber>();
+            let words = "must be a phone number in E.164 form, such as +12025550100, or a sip: URI";
+            check.that(&format!("{path}.{i}.number"), number.is_ok(), words);
+            let again = self.destinations[..i].iter().any(|earlier| earlier.name == destination.name);
+            check.that(&format!("{path}.{i}.name"), !again, "is in the list already");
+        }
+    }
+}
+
+/// What every provider takes as the name of a tool.
+fn is_name(name: &str) -> bool {
+    let first = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    let rest = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    first && name.len() <= 64 && name.bytes().all(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::agent::AgentConfig;
+
+    fn errors(tools: Value) -> Vec<String> {
+        let mut agent = AgentConfig::new("x");
+        agent.tools = serde_json::from_value(tools).expect("tools");
+        agent.validate().into_iter().map(|error| error.path).collect()
+    }
+
+    #[test]
+    fn tools_have_what_their_type_needs_and_nothing_else() {
+        let table = json!({ "type": "http", "name": "tables", "url": "https://example.com/{{branch}}/tables" });
+        let reception = json!({ "name": "reception", "number": "+12025550142" });
+        let fine = json!([
+            table, { "type": "end_call" }, { "type": "send_dtmf" }, { "type": "transfer", "destinations": [reception] },
+        ]);
+        assert_eq!(errors(fine), [""; 0]);
+        let with = |field: &str, value: Value| {
+            let mut tool = table.clone();
+            tool[field] = value;
+            json!([tool])
+        };
+        for (tools, path) in [
+            (json!([{ "type": "http", "url": "https://example.com" }]), "tools.0.name"),
+            (with("name", json!("end_call")), "tools.0.name"),
+            (with("url", json!("ftp://example.com")), "tools.0.url"),
+            (with("timeout_seconds", json!(11)), "tools.0.timeout_seconds"),
+            (with("headers", json!({ "a b": "x" })), "tools.0.headers.a b"),
+            (with("headers", json!({ "a": "x\r\nb: y" })), "tools.0.headers.a"),
+            (with("parameters", json!({ "type": "string" })), "tools.0.parameters.type"),
+            (with("destinations", json!([reception])), "tools.0.destinations"),
+            (json!([table, table]), "tools.1.name"),
+            (json!([{ "type": "end_call" }, { "type": "end_call" }]), "tools.1.type"),
+            (json!([{ "type": "end_call", "url": "https://example.com" }]), "tools.0.url"),
+            (json!([{ "type": "transfer" }]), "tools.0.destinations"),
+            (
+                json!([{ "type": "transfer", "destinations": [{ "name": "a", "number": "12" }] }]),
+                "tools.0.destinations.0.number",
+            ),
+            (json!([{ "type": "transfer", "destinations": [reception, reception] }]), "tools.0.destinations.1.name"),
+        ] {
+            assert_eq!(errors(tools.clone()), [path], "{tools}");
+        }
+    }
+}

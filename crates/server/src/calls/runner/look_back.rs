@@ -1,0 +1,118 @@
+//! What a conversation came to: a summary, which there always is, and an outcome.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use switchhook_core::conversation::{Message, Role};
+use switchhook_core::event::{NO_CONVERSATION, NO_SUMMARY};
+
+use crate::calls::setup::CallPlan;
+use crate::json_schema::Schema;
+use crate::providers::Usage;
+use crate::talk::Report;
+
+/// How long the model may look back on a conversation.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// How much of one thing said stands in a summary that no model wrote, in characters.
+const QUOTED: usize = 200;
+
+/// What there is to say about a call afterwards.
+pub(super) struct LookBack {
+    pub(super) summary: String,
+    pub(super) outcome: Option<Value>,
+    /// What looking back cost.
+    pub(super) usage: Usage,
+}
+
+impl LookBack {
+    fn only(summary: impl Into<String>) -> Self {
+        Self { summary: summary.into(), outcome: None, usage: Usage::default() }
+    }
+}
+
+/// Asks the agent's model; without its answer the caller's own words have to do.
+pub(super) async fn look_back(report: &Report, plan: &CallPlan) -> LookBack {
+    let analysis = &plan.talk.agent.analysis;
+    if report.history.iter().all(|message| message.role == Role::System) {
+        return LookBack::only(NO_CONVERSATION);
+    }
+    if !analysis.summary && analysis.schema.is_none() {
+        return LookBack::only(NO_SUMMARY);
+    }
+    let looking = plan.pipeline.analyse(&report.history, analysis.schema.as_ref());
+    let found = match tokio::time::timeout(PATIENCE, looking).await {
+        Ok(Ok(found)) => Some(found),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the model could not look back on the conversation");
+            None
+        }
+        Err(_) => {
+            tracing::warn!("the model took too long to look back on the conversation");
+            None
+        }
+    };
+    let (written, outcome, usage) = match found {
+        Some(found) => (Some(found.summary), Some(found.outcome), found.usage),
+        None => (None, None, Usage::default()),
+    };
+    let summary = match written.filter(|written| !written.trim().is_empty()) {
+        _ if !analysis.summary => NO_SUMMARY.to_owned(),
+        Some(written) => written,
+        None => extract(&report.history),
+    };
+    let outcome = outcome.filter(|outcome| follows(outcome, analysis.schema.as_ref()));
+    LookBack { summary, outcome, usage }
+}
+
+/// Whoever asked for an outcome of a certain form can rely on it.
+fn follows(outcome: &Value, schema: Option<&Value>) -> bool {
+    let Some(schema) = schema.and_then(|schema| Schema::new(schema).ok()) else { return true };
+    let follows = schema.problems(outcome).is_empty();
+    if !follows && !outcome.is_null() {
+        tracing::warn!("the outcome of a call does not follow the agent's schema and is left out");
+    }
+    follows
+}
+
+/// A summary without a model: what the caller wanted first, and where it ended.
+fn extract(history: &[Message]) -> String {
+    let mut caller = history.iter().filter(|message| message.role == Role::User);
+    let quoted = |message: &Message| {
+        let text: String = message.text.chars().take(QUOTED).collect();
+        if text.len() < message.text.len() { format!("\"{text}\u{2026}\"") } else { format!("\"{text}\"") }
+    };
+    match (caller.next(), caller.next_back()) {
+        (None, _) => "The agent spoke; the caller said nothing.".to_owned(),
+        (Some(only), None) => format!("The caller said: {}.", quoted(only)),
+        (Some(first), Some(last)) => {
+            format!("The caller began with: {}. Their last words were: {}.", quoted(first), quoted(last))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn without_a_model_the_caller_is_quoted() {
+        let say = |role, text: &str| Message::new(role, text);
+        let mut history = vec![say(Role::System, "Book."), say(Role::Assistant, "Hello?")];
+        assert_eq!(extract(&history), "The agent spoke; the caller said nothing.");
+        history.push(say(Role::User, "A table."));
+        assert_eq!(extract(&history), "The caller said: \"A table.\".");
+        history.extend([say(Role::Assistant, "When?"), say(Role::User, &"\u{e9}".repeat(300))]);
+        let summary = extract(&history);
+        assert!(summary.starts_with("The caller began with: \"A table.\". Their last words were: \"\u{e9}"));
+        assert!(summary.ends_with("\u{e9}\u{2026}\".") && summary.chars().count() < 300, "{summary}");
+    }
+
+    #[test]
+    fn an_outcome_of_another_form_is_none() {
+        let schema = json!({ "type": "object", "required": ["day"] });
+        assert!(follows(&json!({ "day": 1 }), Some(&schema)) && !follows(&json!({}), Some(&schema)));
+        assert!(follows(&json!("anything"), None));
+    }
+}

@@ -1,0 +1,90 @@
+//! Anthropic's Messages interface (`POST {base}/v1/messages`), streamed.
+//!
+//! | setting | meaning |
+//! |---|---|
+//! | `base_url` | with or without `/v1` at its end |
+//! | `model` | when the agent names none |
+//! | `prompt_caching` | whether instructions, tools and the conversation so far are marked for the provider's cache; `true` by default |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::new` |
+
+mod wire;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use switchhook_core::private::Private;
+
+use self::wire::MessagesAnswer;
+use super::Llm;
+use super::LlmRequest;
+use super::llm::turns::turns;
+use super::llm::{Dialect, MAX_TOKENS, Models, Server};
+
+/// Where Anthropic itself listens.
+pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+/// The model when neither the agent nor the connection names one.
+pub(crate) const USUAL_MODEL: &str = "claude-haiku-4-5";
+/// The version of the interface; required in every request.
+const VERSION: &str = "2023-06-01";
+/// Agents may ask for up to 2.
+const HOTTEST: f32 = 1.0;
+
+/// The language model of a connection.
+///
+/// # Errors
+/// What is wrong with its settings, in a sentence.
+pub fn connect(
+    http: reqwest::Client,
+    base_url: &str,
+    key: Option<Private<String>>,
+    settings: &Map<String, Value>,
+) -> Result<Arc<dyn Llm>, String> {
+    let server = Server::new(http, base_url, key, settings)?;
+    let caching = match settings.get("prompt_caching") {
+        None => true,
+        Some(Value::Bool(caching)) => *caching,
+        Some(_) => return Err("settings.prompt_caching must be true or false.".to_owned()),
+    };
+    let url = format!("{}/messages", server.versioned("v1"));
+    Ok(Arc::new(Models::new(Messages { url, caching }, server)))
+}
+
+struct Messages {
+    url: String,
+    caching: bool,
+}
+
+impl Dialect for Messages {
+    type Answer = MessagesAnswer;
+
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
+        let (system, turns) = turns(&request.messages);
+        let mut body = json!({
+            "model": server.model(request, USUAL_MODEL),
+            "max_tokens": request.max_tokens.unwrap_or(MAX_TOKENS),
+            "stream": true,
+            "messages": wire::messages(&turns),
+        });
+        if !system.trim().is_empty() {
+            body["system"] = json!([{ "type": "text", "text": system }]);
+        }
+        if let Some(temperature) = request.temperature {
+            body["temperature"] = json!(temperature.min(HOTTEST));
+        }
+        if !request.tools.is_empty() {
+            body["tools"] = request.tools.iter().map(wire::tool).collect();
+        }
+        if self.caching {
+            wire::mark_for_cache(&mut body);
+        }
+        let post = server.post(&self.url, body).header("anthropic-version", VERSION);
+        match server.key() {
+            Some(key) => post.header("x-api-key", key.reveal()),
+            None => post,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! AssemblyAI.
+
+pub mod stt;

@@ -1,0 +1,4 @@
+//! Cartesia.
+
+pub mod stt;
+pub mod tts;

@@ -1,0 +1,148 @@
+//! Cartesia's voices, over its websocket with contexts (`/tts/websocket`, API version 2026-03-01): one context for each
+//! utterance, µ-law at 8 kHz, and the times of words from the start of the context.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::{Value, json};
+use switchhook_core::conversation::SpokenWord;
+use switchhook_core::private::Private;
+use url::Url;
+
+use crate::outbound::ws::{Message, below};
+use crate::providers::connect::Connect;
+use crate::providers::parameters::Parameters;
+use crate::providers::refusal::Trouble;
+use crate::providers::voice::pool::Pool;
+use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
+use crate::providers::voice::words::Times;
+use crate::providers::voice::{Deadlines, Defaults, primary_language};
+use crate::providers::{ProviderError, Tts, TtsRequest};
+
+const PROVIDER: &str = "cartesia";
+const URL: &str = "https://api.cartesia.ai";
+const VERSION: &str = "2026-03-01";
+/// When neither the agent nor the connection names one. The voice is one that Cartesia's own examples speak with.
+const VOICE: &str = "6ccbfb76-1fc6-48f7-b71d-91ac6298247b";
+pub(crate) const USUAL_MODEL: &str = "sonic-3";
+/// Speaking rates that are taken.
+const SPEEDS: (f32, f32) = (0.6, 1.5);
+
+struct CartesiaTts {
+    base: String,
+    key: Option<Private<String>>,
+    defaults: Defaults,
+    parameters: Parameters,
+}
+
+/// The voices behind a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
+/// `settings.tts_parameters` are sent as well.
+///
+/// # Errors
+/// A sentence when a setting is of no use.
+pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
+    let wire = CartesiaTts {
+        base: connect.base_url(URL)?,
+        key: connect.key.clone(),
+        defaults: Defaults::read(connect, VOICE, USUAL_MODEL)?,
+        parameters: Parameters::of_voices(connect)?,
+    };
+    Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
+}
+
+impl Wire for CartesiaTts {
+    fn provider(&self) -> &'static str {
+        PROVIDER
+    }
+
+    fn key(&self) -> Option<&Private<String>> {
+        self.key.as_ref()
+    }
+
+    fn limits(&self) -> Limits {
+        // "Dozens" are said to fit on a socket; how many may speak at a time is a matter of the account.
+        Limits { contexts: 16, begun_per_minute: usize::MAX, stopped_by: StoppedBy::Asking }
+    }
+
+    fn address(&self, _request: &TtsRequest) -> Result<Url, ProviderError> {
+        below(&self.base, "/tts/websocket", &[])
+            .map_err(|error| ProviderError::Config { provider: PROVIDER, words: format!("settings.base_url {error}") })
+    }
+
+    fn headers(&self) -> HeaderMap {
+        let mut headers = with_key("x-api-key", "", self.key());
+        headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
+        headers
+    }
+
+    fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {
+        let mut message = self.parameters.in_body(json!({
+            "context_id": context,
+            "model_id": self.defaults.model(request),
+            "transcript": request.text,
+            "continue": false,
+            "voice": { "mode": "id", "id": self.defaults.voice(request) },
+            "language": primary_language(&request.language),
+            "output_format": { "container": "raw", "encoding": "pcm_mulaw", "sample_rate": 8000 },
+            "add_timestamps": true,
+        }));
+        if (request.speed - 1.0).abs() > f32::EPSILON {
+            message["generation_config"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
+        }
+        vec![message.to_string()]
+    }
+
+    fn stop(&self, context: &str) -> Vec<String> {
+        vec![json!({ "context_id": context, "cancel": true }).to_string()]
+    }
+
+    fn read(&self, message: &Message) -> Result<Vec<Heard>, String> {
+        let Message::Text(text) = message else { return Ok(Vec::new()) };
+        let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
+        let context = message.get("context_id").and_then(Value::as_str).map(str::to_owned);
+        let what = match message.get("type").and_then(Value::as_str) {
+            Some("chunk") => What::Piece(Piece { sound: sound(&message)?, times: Times::None }),
+            Some("timestamps") => What::Piece(Piece { sound: Vec::new(), times: Times::Words(words(&message)) }),
+            Some("done") => What::Done,
+            Some("error") => What::Refused(self.refusal(&message)),
+            _ => return Ok(Vec::new()),
+        };
+        Ok(vec![Heard { context, what }])
+    }
+}
+
+impl CartesiaTts {
+    /// An error inside the socket has the fields and the status of one that answers a request.
+    fn refusal(&self, message: &Value) -> Trouble {
+        let status = message.get("status_code").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+        let (status, body) = (status.unwrap_or(500), message.to_string());
+        Trouble::answered(PROVIDER, status, &HeaderMap::new(), &body, self.key(), Duration::ZERO)
+    }
+}
+
+fn sound(message: &Value) -> Result<Vec<u8>, String> {
+    let data = message.get("data").and_then(Value::as_str).unwrap_or_default();
+    STANDARD.decode(data).map_err(|_| "it sent sound that is not base64".to_owned())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a negative or endless time becomes a limit"
+)]
+fn words(message: &Value) -> Vec<SpokenWord> {
+    let list = |name: &str| message.pointer(&format!("/word_timestamps/{name}")).and_then(Value::as_array);
+    let (Some(words), Some(starts), Some(ends)) = (list("words"), list("start"), list("end")) else {
+        return Vec::new();
+    };
+    let ms = |seconds: &Value| seconds.as_f64().map(|seconds| (seconds * 1_000.0) as u64);
+    let timed = words.iter().zip(starts).zip(ends);
+    timed
+        .filter_map(|((word, start), end)| {
+            Some(SpokenWord { text: word.as_str()?.to_owned(), start_ms: ms(start)?, end_ms: ms(end)? })
+        })
+        .collect()
+}

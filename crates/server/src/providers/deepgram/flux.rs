@@ -1,0 +1,96 @@
+//! Deepgram Flux, `/v2/listen`: turns with all their words so far, and a judgement when each is over.
+
+use std::time::Duration;
+
+use super::stt::TERMS;
+use crate::outbound::ws::Message;
+use crate::providers::SttOptions;
+use crate::providers::streaming::{Broken, Heard, KeepAlive, Protocol, Tuning, field, json};
+
+pub(super) const PATH: &str = "/v2/listen";
+/// It has no keep-alive message: without sound the model hears nothing end.
+const SILENCE_AFTER: Duration = Duration::from_millis(500);
+
+pub(super) fn query<'a>(model: &str, options: &SttOptions, tuning: &Tuning) -> Vec<(&'a str, String)> {
+    let mut query = vec![
+        ("model", model.to_owned()),
+        ("encoding", tuning.encoding.word().to_owned()),
+        ("sample_rate", tuning.sample_rate.to_string()),
+    ];
+    let language = tuning.short_language(options);
+    if model.contains("multi") && !language.is_empty() {
+        query.push(("language_hint", language));
+    }
+    query.extend(TERMS.of(options).into_iter().map(|term| ("keyterm", term.to_owned())));
+    query
+}
+
+pub(super) struct Flux {
+    /// Whether turns end when our ears say so.
+    finalize: bool,
+}
+
+impl Flux {
+    pub(super) fn new(finalize: bool) -> Self {
+        Self { finalize }
+    }
+}
+
+impl Protocol for Flux {
+    fn finalize(&mut self) -> Option<Message> {
+        self.finalize.then(|| Message::text(r#"{"type":"ForceEndTurn"}"#))
+    }
+
+    fn keep_alive(&self) -> KeepAlive {
+        KeepAlive::Silence(SILENCE_AFTER)
+    }
+
+    fn goodbye(&self) -> Option<Message> {
+        Some(Message::text(r#"{"type":"CloseStream"}"#))
+    }
+
+    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+        let message = json(message)?;
+        let text = || field(&message, "transcript").to_owned();
+        Ok(match (field(&message, "type"), field(&message, "event")) {
+            ("Connected", _) => vec![Heard::Ready],
+            ("TurnInfo", "StartOfTurn" | "Update" | "EagerEndOfTurn" | "TurnResumed") => vec![Heard::Partial(text())],
+            ("TurnInfo", "EndOfTurn") => vec![Heard::Words(text()), Heard::TurnOver],
+            ("Error", _) => {
+                let words = format!("{} ({})", field(&message, "description"), field(&message, "code"));
+                return Err(Broken::Lost(words));
+            }
+            _ => Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::streaming::testing::heard;
+
+    #[test]
+    fn a_turn_is_replaced_until_it_is_over() {
+        let messages = [
+            r#"{"type":"Connected","request_id":"r","sequence_id":0}"#,
+            r#"{"type":"TurnInfo","event":"StartOfTurn","turn_index":0,"transcript":"book"}"#,
+            r#"{"type":"TurnInfo","event":"Update","transcript":"book a table"}"#,
+            r#"{"type":"TurnInfo","event":"EagerEndOfTurn","transcript":"book a table"}"#,
+            r#"{"type":"TurnInfo","event":"TurnResumed","transcript":"book a table"}"#,
+            r#"{"type":"TurnInfo","event":"EndOfTurn","transcript":"Book a table for two","trigger":"something new"}"#,
+            r#"{"type":"TurnInfo","event":"SomethingNew","transcript":"x"}"#,
+            r#"{"type":"Warning","code":"w"}"#,
+        ];
+        let expected =
+            ["ready", "~ book", "~ book a table", "~ book a table", "~ book a table", "= Book a table for two", "over"];
+        assert_eq!(heard(&mut Flux::new(false), &messages), expected);
+    }
+
+    #[test]
+    fn an_error_ends_the_stream_in_its_own_words() {
+        let error = r#"{"type":"Error","sequence_id":3,"code":"INTERNAL_SERVER_ERROR","description":"Oh no"}"#;
+        let lost = Broken::Lost("Oh no (INTERNAL_SERVER_ERROR)".to_owned());
+        assert_eq!(Flux::new(false).read(error).err(), Some(lost));
+    }
+}

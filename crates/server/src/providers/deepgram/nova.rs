@@ -1,0 +1,136 @@
+//! Deepgram `/v1/listen`: final texts of pieces of speech, to be joined; `Finalize` when our ears hear the end.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::stt::TERMS;
+use crate::outbound::ws::Message;
+use crate::providers::SttOptions;
+use crate::providers::streaming::{Broken, Heard, KeepAlive, Protocol, Tuning, close_words, field, json};
+
+pub(super) const PATH: &str = "/v1/listen";
+/// The server closes after 10 s without sound or this message.
+const KEEP_ALIVE: Duration = Duration::from_secs(4);
+/// Silence after which the server itself ends a piece, in milliseconds; its default of 10 cuts within words.
+const ENDPOINTING: &str = "300";
+
+pub(super) fn query<'a>(model: &str, options: &SttOptions, tuning: &Tuning) -> Vec<(&'a str, String)> {
+    let mut query = vec![
+        ("model", model.to_owned()),
+        ("encoding", tuning.encoding.word().to_owned()),
+        ("sample_rate", tuning.sample_rate.to_string()),
+        ("channels", "1".to_owned()),
+        ("interim_results", "true".to_owned()),
+        ("endpointing", ENDPOINTING.to_owned()),
+        ("smart_format", "true".to_owned()),
+        // Formatting would otherwise hold text back.
+        ("no_delay", "true".to_owned()),
+    ];
+    let language = tuning.language(options);
+    if !language.is_empty() {
+        query.push(("language", language));
+    }
+    // Older models know weighted keywords, Nova-3 plain terms, and each refuses the other's.
+    let terms = if model.starts_with("nova-3") { "keyterm" } else { "keywords" };
+    query.extend(TERMS.of(options).into_iter().map(|term| (terms, term.to_owned())));
+    query
+}
+
+pub(super) struct Nova {
+    /// Whether we say when a segment ends; otherwise its own endpointing does.
+    finalize: bool,
+}
+
+impl Nova {
+    pub(super) fn new(finalize: bool) -> Self {
+        Self { finalize }
+    }
+}
+
+impl Protocol for Nova {
+    fn greets(&self) -> bool {
+        false
+    }
+
+    fn finalize(&mut self) -> Option<Message> {
+        self.finalize.then(|| Message::text(r#"{"type":"Finalize"}"#))
+    }
+
+    fn keep_alive(&self) -> KeepAlive {
+        KeepAlive::Message(KEEP_ALIVE, Message::text(r#"{"type":"KeepAlive"}"#))
+    }
+
+    fn goodbye(&self) -> Option<Message> {
+        Some(Message::text(r#"{"type":"CloseStream"}"#))
+    }
+
+    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+        let message = json(message)?;
+        match field(&message, "type") {
+            "Results" => Ok(self.results(&message)),
+            "Error" => {
+                let words = [field(&message, "description"), field(&message, "message")];
+                let words = words.into_iter().find(|words| !words.is_empty()).unwrap_or("it failed without saying why");
+                Err(Broken::Lost(words.to_owned()))
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn closed(&self, code: u16, reason: &str) -> Broken {
+        // The sound cannot be decoded: the encoding or the rate is set wrongly.
+        if reason.contains("DATA-0000") {
+            return Broken::Refused(close_words(code, reason));
+        }
+        Broken::Lost(close_words(code, reason))
+    }
+}
+
+impl Nova {
+    fn results(&self, message: &Value) -> Vec<Heard> {
+        let is = |name: &str| message.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let text = message.pointer("/channel/alternatives/0/transcript").and_then(Value::as_str).unwrap_or_default();
+        if !is("is_final") {
+            return if text.is_empty() { Vec::new() } else { vec![Heard::Partial(text.to_owned())] };
+        }
+        let mut heard = vec![Heard::Words(text.to_owned())];
+        if is("from_finalize") || (!self.finalize && is("speech_final")) {
+            heard.push(Heard::Flushed);
+        }
+        heard
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::streaming::testing::heard;
+
+    fn results(text: &str, flags: &str) -> String {
+        format!(r#"{{"type":"Results","channel":{{"alternatives":[{{"transcript":"{text}"}}]}}{flags}}}"#)
+    }
+
+    #[test]
+    fn final_texts_are_words_and_the_answer_to_finalize_is_one_also_when_it_is_empty() {
+        let messages = [
+            results("", r#","is_final":false"#),
+            results("book a", r#","is_final":false"#),
+            results("Book a table", r#","is_final":true,"speech_final":true"#),
+            results("", r#","is_final":true,"from_finalize":true"#),
+            r#"{"type":"UtteranceEnd","last_word_end":-1}"#.to_owned(),
+            r#"{"type":"SomethingNew"}"#.to_owned(),
+        ];
+        let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+        assert_eq!(heard(&mut Nova::new(true), &messages), ["~ book a", "= Book a table", "= ", "flushed"]);
+        let by_itself = heard(&mut Nova::new(false), &messages[..3]);
+        assert_eq!(by_itself, ["~ book a", "= Book a table", "flushed"], "a server without Finalize");
+        assert_eq!(Nova::new(false).finalize(), None);
+    }
+
+    #[test]
+    fn sound_that_cannot_be_decoded_is_a_wrong_setting() {
+        assert!(matches!(Nova::new(true).closed(1008, "DATA-0000"), Broken::Refused(_)));
+        assert!(matches!(Nova::new(true).closed(1011, "NET-0001"), Broken::Lost(_)));
+    }
+}

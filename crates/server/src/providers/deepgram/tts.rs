@@ -1,0 +1,150 @@
+//! Deepgram's Aura voices, over the websocket of its first version (`/v1/speak`), in µ-law at 8 kHz.
+//!
+//! Sound comes without saying what it belongs to, so a socket speaks one utterance at a time, and after `Clear` it is not used
+//! until `Cleared` has come. The voice is the model, and belongs to the socket. There are no times of words.
+
+use std::sync::Arc;
+
+use reqwest::header::HeaderMap;
+use serde_json::{Value, json};
+use switchhook_core::private::Private;
+use url::Url;
+
+use crate::outbound::ws::{Message, below};
+use crate::providers::connect::Connect;
+use crate::providers::parameters::Parameters;
+use crate::providers::refusal::Trouble;
+use crate::providers::voice::Deadlines;
+use crate::providers::voice::pool::Pool;
+use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
+use crate::providers::voice::words::Times;
+use crate::providers::{ProviderError, Tts, TtsRequest};
+
+const PROVIDER: &str = "deepgram";
+const URL: &str = "https://api.deepgram.com";
+/// When neither the agent nor the connection names one.
+pub(crate) const USUAL_VOICE: &str = "aura-2-thalia-en";
+/// Speaking rates that are taken.
+const SPEEDS: (f32, f32) = (0.7, 1.5);
+/// Characters of a `Speak`; longer ones are refused.
+const LONGEST: usize = 2_000;
+/// More than 20 `Flush` a minute are not followed, and each utterance needs one.
+const PER_MINUTE: usize = 20;
+
+struct DeepgramTts {
+    base: String,
+    key: Option<Private<String>>,
+    voice: String,
+    parameters: Parameters,
+}
+
+/// The voices behind a connection. `settings.tts_voice` or `settings.tts_model`, which are the same here, are for agents that
+/// name neither; `settings.tts_parameters` are sent as well.
+///
+/// # Errors
+/// A sentence when a setting is of no use.
+pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
+    let voice = connect.text("tts_voice")?.or(connect.text("tts_model")?).unwrap_or(USUAL_VOICE).to_owned();
+    let wire = DeepgramTts {
+        base: connect.base_url(URL)?,
+        key: connect.key.clone(),
+        voice,
+        parameters: Parameters::of_voices(connect)?,
+    };
+    Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
+}
+
+impl Wire for DeepgramTts {
+    fn provider(&self) -> &'static str {
+        PROVIDER
+    }
+
+    fn key(&self) -> Option<&Private<String>> {
+        self.key.as_ref()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { contexts: 1, begun_per_minute: PER_MINUTE, stopped_by: StoppedBy::Stopped }
+    }
+
+    fn address(&self, request: &TtsRequest) -> Result<Url, ProviderError> {
+        let voice = request.voice.as_ref().or(request.model.as_ref()).unwrap_or(&self.voice);
+        let mut query =
+            vec![("model", voice.clone()), ("encoding", "mulaw".to_owned()), ("sample_rate", "8000".to_owned())];
+        if (request.speed - 1.0).abs() > f32::EPSILON {
+            query.push(("speed", request.speed.clamp(SPEEDS.0, SPEEDS.1).to_string()));
+        }
+        below(&self.base, "/v1/speak", &self.parameters.in_query(query))
+            .map_err(|error| ProviderError::Config { provider: PROVIDER, words: format!("settings.base_url {error}") })
+    }
+
+    fn headers(&self) -> HeaderMap {
+        with_key("authorization", "Token ", self.key())
+    }
+
+    fn begin(&self, _context: &str, request: &TtsRequest) -> Vec<String> {
+        let speak = pieces(&request.text).into_iter().map(|text| json!({ "type": "Speak", "text": text }).to_string());
+        speak.chain([json!({ "type": "Flush" }).to_string()]).collect()
+    }
+
+    fn stop(&self, _context: &str) -> Vec<String> {
+        vec![json!({ "type": "Clear" }).to_string()]
+    }
+
+    fn goodbye(&self) -> Option<String> {
+        Some(json!({ "type": "Close" }).to_string())
+    }
+
+    fn read(&self, message: &Message) -> Result<Vec<Heard>, String> {
+        let what = match message {
+            Message::Binary(sound) => What::Piece(Piece { sound: sound.to_vec(), times: Times::None }),
+            Message::Text(text) => {
+                let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
+                match message.get("type").and_then(Value::as_str) {
+                    Some("Flushed") => What::Done,
+                    Some("Cleared") => What::Stopped,
+                    Some("Error") => What::Refused(Trouble::said(PROVIDER, &message, self.key())),
+                    Some("Warning") => {
+                        // Its words may quote what was to be spoken.
+                        let code = message.get("code").or_else(|| message.get("warn_code")).and_then(Value::as_str);
+                        tracing::warn!(code, "the voice of Deepgram warns");
+                        return Ok(Vec::new());
+                    }
+                    _ => return Ok(Vec::new()),
+                }
+            }
+            _ => return Ok(Vec::new()),
+        };
+        Ok(vec![Heard { context: None, what }])
+    }
+}
+
+/// `text` in pieces that fit into a message, cut between words.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((end, _)) = rest.char_indices().nth(LONGEST) {
+        let cut = rest[..end].rfind(' ').map_or(end, |space| space + 1);
+        let (piece, behind) = rest.split_at(cut);
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_between_words_and_nothing_is_lost() {
+        let text = "seven é ".repeat(600);
+        let pieces = pieces(&text);
+        assert_eq!(pieces.concat(), text);
+        assert!(
+            pieces.iter().all(|piece| piece.chars().count() <= LONGEST && piece.ends_with(' ') || piece.is_empty())
+        );
+        assert_eq!(super::pieces(&"x".repeat(LONGEST + 1)).len(), 2);
+    }
+}

@@ -1,0 +1,4 @@
+//! ElevenLabs.
+
+pub mod stt;
+pub mod tts;

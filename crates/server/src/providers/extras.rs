@@ -1,0 +1,96 @@
+//! `settings.headers` and `settings.query`: what every request to a server carries besides.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Map, Value};
+use url::Url;
+
+/// What decides where a request goes, whose it is and how it is read is not for settings to say.
+const OWN_HEADERS: [&str; 8] = [
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "transfer-encoding",
+    "x-api-key",
+    "x-goog-api-key",
+];
+
+/// Further headers and parameters of every request of a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extras {
+    headers: HeaderMap,
+    query: Vec<(String, String)>,
+}
+
+impl Extras {
+    /// Reads both settings.
+    ///
+    /// # Errors
+    /// What is wrong with which, in a sentence.
+    pub(crate) fn read(settings: &Map<String, Value>) -> Result<Self, String> {
+        Ok(Self { headers: headers(&texts(settings, "headers")?)?, query: texts(settings, "query")? })
+    }
+
+    /// A request to `url` with them.
+    pub(crate) fn post(&self, http: &Client, url: &str) -> RequestBuilder {
+        let request = match Url::parse(url) {
+            Ok(mut url) => {
+                self.add_query(&mut url);
+                http.post(url)
+            }
+            // What is wrong with an address is told when it is sent to.
+            Err(_) => http.post(url),
+        };
+        request.headers(self.headers.clone())
+    }
+
+    /// Adds them to what opens a websocket.
+    pub(crate) fn add(&self, url: &mut Url, headers: &mut HeaderMap) {
+        self.add_query(url);
+        headers.extend(self.headers.clone());
+    }
+
+    fn add_query(&self, url: &mut Url) {
+        if !self.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&self.query);
+        }
+    }
+}
+
+/// A setting that is an object, if it is there.
+pub(crate) fn object<'s>(
+    settings: &'s Map<String, Value>,
+    name: &str,
+) -> Result<Option<&'s Map<String, Value>>, String> {
+    match settings.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(fields)) => Ok(Some(fields)),
+        Some(_) => Err(format!("settings.{name} must be an object.")),
+    }
+}
+
+/// An object of texts.
+fn texts(settings: &Map<String, Value>, name: &str) -> Result<Vec<(String, String)>, String> {
+    let fields = object(settings, name)?.into_iter().flatten();
+    fields
+        .map(|(key, value)| match value {
+            Value::String(text) => Ok((key.clone(), text.clone())),
+            _ => Err(format!("settings.{name}.{key} must be a string.")),
+        })
+        .collect()
+}
+
+fn headers(texts: &[(String, String)]) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in texts {
+        if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+            return Err(format!("settings.headers must not contain {name}; secrets belong into credentials.api_key."));
+        }
+        let parsed = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
+        let (name, value) = parsed.ok_or_else(|| format!("settings.headers.{name} is no HTTP header."))?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}

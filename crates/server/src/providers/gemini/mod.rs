@@ -1,0 +1,93 @@
+//! Google's Gemini interface (`POST {base}/models/{model}:streamGenerateContent?alt=sse`).
+//!
+//! | setting | meaning |
+//! |---|---|
+//! | `base_url` | up to `/models`; without a path, `/v1beta` is added |
+//! | `model` | when the agent names none |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::new`; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
+
+mod wire;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use switchhook_core::private::Private;
+
+use self::wire::ContentAnswer;
+use super::llm::turns::turns;
+use super::llm::{Dialect, MAX_TOKENS, Models, Server};
+use super::{Llm, LlmRequest};
+
+/// Where Google itself listens.
+pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
+/// The model when neither the agent nor the connection names one.
+pub(crate) const USUAL_MODEL: &str = "gemini-2.5-flash";
+/// These think before they answer unless told not to, and callers wait. Others refuse to be told so.
+const CAN_ANSWER_AT_ONCE: &str = "gemini-2.5-flash";
+
+/// The language model of a connection.
+///
+/// # Errors
+/// What is wrong with its settings, in a sentence.
+pub fn connect(
+    http: reqwest::Client,
+    base_url: &str,
+    key: Option<Private<String>>,
+    settings: &Map<String, Value>,
+) -> Result<Arc<dyn Llm>, String> {
+    let server = Server::new(http, base_url, key, settings)?;
+    let base =
+        reqwest::Url::parse(&server.versioned("v1beta")).map_err(|error| format!("settings.base_url: {error}."))?;
+    Ok(Arc::new(Models::new(Contents { base }, server)))
+}
+
+struct Contents {
+    base: reqwest::Url,
+}
+
+impl Contents {
+    /// A model is `gemini-…`, or a name with a collection in front such as `tunedModels/…`.
+    fn url(&self, model: &str) -> reqwest::Url {
+        let mut url = self.base.clone();
+        let (collection, name) = model.split_once('/').unwrap_or(("models", model));
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().push(collection).push(&format!("{name}:streamGenerateContent"));
+        }
+        url.set_query(Some("alt=sse"));
+        url
+    }
+}
+
+impl Dialect for Contents {
+    type Answer = ContentAnswer;
+
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
+        let (system, turns) = turns(&request.messages);
+        let model = server.model(request, USUAL_MODEL);
+        let mut settings = json!({ "maxOutputTokens": request.max_tokens.unwrap_or(MAX_TOKENS) });
+        if let Some(temperature) = request.temperature {
+            settings["temperature"] = json!(temperature);
+        }
+        if model.contains(CAN_ANSWER_AT_ONCE) {
+            settings["thinkingConfig"] = json!({ "thinkingBudget": 0 });
+        }
+        let mut body = json!({ "contents": wire::contents(&turns), "generationConfig": settings });
+        if !system.trim().is_empty() {
+            body["systemInstruction"] = json!({ "parts": [{ "text": system }] });
+        }
+        if !request.tools.is_empty() {
+            let declared: Vec<Value> = request.tools.iter().map(wire::tool).collect();
+            body["tools"] = json!([{ "functionDeclarations": declared }]);
+        }
+        // A key in the address would be written into logs on the way.
+        let post = server.post(self.url(model).as_str(), body);
+        match server.key() {
+            Some(key) => post.header("x-goog-api-key", key.reveal()),
+            None => post,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Contents over the wire: turns out, chunks in.
+
+use serde_json::{Value, json};
+use switchhook_core::conversation::ToolCall;
+
+use crate::providers::llm::turns::{Part, Turn};
+use crate::providers::llm::{Answer, Refusal, Step};
+use crate::providers::{ToolSpec, Usage};
+
+/// Turns as contents.
+pub(super) fn contents(turns: &[Turn<'_>]) -> Value {
+    let content = |turn: &Turn<'_>| {
+        let role = if turn.by_model { "model" } else { "user" };
+        json!({ "role": role, "parts": turn.parts.iter().map(part).collect::<Vec<_>>() })
+    };
+    turns.iter().map(content).collect()
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({ "text": text }),
+        Part::Call(call) => {
+            let mut sent = json!({ "functionCall": { "id": call.id, "name": call.name, "args": call.arguments } });
+            if let Some(signature) = &call.signature {
+                sent["thoughtSignature"] = json!(signature);
+            }
+            sent
+        }
+        Part::Result { call, text } => {
+            let response = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
+            let response = if response.is_object() { response } else { json!({ "result": response }) };
+            json!({ "functionResponse": { "id": call.id, "name": call.name, "response": response } })
+        }
+    }
+}
+
+pub(super) fn tool(tool: &ToolSpec) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters })
+}
+
+/// An answer being read.
+#[derive(Default)]
+pub(super) struct ContentAnswer {
+    tools: Vec<ToolCall>,
+    usage: Option<Usage>,
+    written: bool,
+    reason: Option<String>,
+    blocked: Option<String>,
+}
+
+impl Answer for ContentAnswer {
+    fn take(&mut self, chunk: &Value) -> Result<Step, Refusal> {
+        if let Some(refusal) = Refusal::in_answer(chunk) {
+            return Err(refusal);
+        }
+        let text = |path: &str| chunk.pointer(path).and_then(Value::as_str).map(str::to_owned);
+        self.take_usage(chunk.get("usageMetadata"));
+        self.blocked = text("/promptFeedback/blockReason").or(self.blocked.take());
+        self.reason = text("/candidates/0/finishReason").or(self.reason.take());
+        let parts = chunk.pointer("/candidates/0/content/parts").and_then(Value::as_array);
+        let before = self.tools.len();
+        let spoken: String = parts.into_iter().flatten().filter_map(|part| self.take_part(part)).collect();
+        if !spoken.is_empty() {
+            self.written = true;
+            return Ok(Step::Text(spoken));
+        }
+        Ok(if self.tools.len() > before { Step::Tool } else { Step::Nothing })
+    }
+
+    /// The reason is `STOP` for tools too.
+    fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, Refusal> {
+        if let Some(reason) = &self.blocked {
+            return Err(Refusal::unwilling(format!("it blocked the conversation ({reason})")));
+        }
+        let silent = !self.written && self.tools.is_empty();
+        match self.reason.as_deref() {
+            None => Err(Refusal::cut_off()),
+            Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS")) => {
+                Err(Refusal::useless(format!("it called tools in a way that cannot be understood ({reason})")))
+            }
+            Some("STOP" | "MAX_TOKENS") => Ok(std::mem::take(&mut self.tools)),
+            Some(reason) if silent => Err(Refusal::unwilling(format!("it did not answer ({reason})"))),
+            Some(_) => Ok(std::mem::take(&mut self.tools)),
+        }
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+impl ContentAnswer {
+    /// A part's text, if it is to be spoken.
+    fn take_part(&mut self, part: &Value) -> Option<String> {
+        if let Some(call) = part.get("functionCall") {
+            let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+            let position = self.tools.len();
+            self.tools.push(ToolCall {
+                id: text(call.get("id")).unwrap_or_else(|| format!("call_{position}")),
+                name: text(call.get("name")).unwrap_or_default(),
+                arguments: call.get("args").filter(|args| args.is_object()).cloned().unwrap_or_else(|| json!({})),
+                signature: text(part.get("thoughtSignature")),
+            });
+            return None;
+        }
+        let thought = part.get("thought").and_then(Value::as_bool).unwrap_or(false);
+        part.get("text").and_then(Value::as_str).filter(|_| !thought).map(str::to_owned)
+    }
+
+    /// Each chunk has the figures so far.
+    fn take_usage(&mut self, usage: Option<&Value>) {
+        let Some(usage) = usage else { return };
+        let tokens = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
+        self.usage = Some(Usage {
+            llm_input_tokens: tokens("promptTokenCount"),
+            llm_cached_tokens: tokens("cachedContentTokenCount"),
+            llm_output_tokens: tokens("candidatesTokenCount") + tokens("thoughtsTokenCount"),
+            ..Usage::default()
+        });
+    }
+}

@@ -1,0 +1,122 @@
+//! Where a server of OpenAI's interfaces is, and what every request to it carries.
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Map, Value};
+use switchhook_core::private::Private;
+
+use super::OPENAI_URL;
+use crate::outbound::ws;
+use crate::providers::connect::{Connect, versioned};
+use crate::providers::extras::Extras;
+use crate::providers::streaming::Target;
+
+/// One connection's server of speech.
+#[derive(Clone)]
+pub(super) struct SpeechServer {
+    http: Client,
+    base: String,
+    key: Option<Private<String>>,
+    key_header: Option<HeaderName>,
+    extras: Extras,
+}
+
+impl SpeechServer {
+    /// Reads `base_url`, `key_header`, `headers` and `query`.
+    pub(super) fn read(connect: &Connect<'_>) -> Result<Self, String> {
+        Ok(Self {
+            http: connect.http.clone(),
+            base: versioned(&connect.base_url(OPENAI_URL)?, "v1"),
+            key: connect.key.clone(),
+            key_header: key_header(connect.settings)?,
+            extras: Extras::read(connect.settings)?,
+        })
+    }
+
+    pub(super) fn key(&self) -> Option<&Private<String>> {
+        self.key.as_ref()
+    }
+
+    /// A request to `path`.
+    pub(super) fn post(&self, path: &str) -> RequestBuilder {
+        let post = self.extras.post(&self.http, &format!("{}{path}", self.base));
+        signed(post, self.key(), self.key_header.as_ref())
+    }
+
+    /// A websocket at `path`.
+    pub(super) fn websocket(&self, path: &str, query: &[(&str, String)]) -> Result<Target, String> {
+        let mut url = ws::below(&self.base, path, query).map_err(|error| format!("settings.base_url {error}."))?;
+        let mut headers = HeaderMap::new();
+        if let Some(key) = self.key() {
+            let (name, value) = match &self.key_header {
+                Some(name) => (name.clone(), key.reveal().clone()),
+                None => (AUTHORIZATION, format!("Bearer {}", key.reveal())),
+            };
+            let value = HeaderValue::try_from(value).map_err(|_| "credentials.api_key is not text of a key.")?;
+            headers.insert(name, value);
+        }
+        self.extras.add(&mut url, &mut headers);
+        Ok(Target { url, headers })
+    }
+}
+
+/// `settings.key_header`: the header of the key where it is no bearer token.
+pub(super) fn key_header(settings: &Map<String, Value>) -> Result<Option<HeaderName>, String> {
+    match settings.get("key_header").and_then(Value::as_str) {
+        None => Ok(None),
+        Some(name) => Ok(Some(name.parse().map_err(|_| "settings.key_header is no name of an HTTP header.")?)),
+    }
+}
+
+/// A request with the key, if there is one.
+pub(super) fn signed(
+    request: RequestBuilder,
+    key: Option<&Private<String>>,
+    header: Option<&HeaderName>,
+) -> RequestBuilder {
+    match (key, header) {
+        (None, _) => request,
+        (Some(key), None) => request.bearer_auth(key.reveal()),
+        (Some(key), Some(header)) => request.header(header, key.reveal()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use switchhook_core::webhook::AddressPolicy;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::outbound::ws::WebSockets;
+
+    #[test]
+    fn speech_is_asked_for_with_all_that_the_connection_adds() {
+        crate::lifecycle::install_tls();
+        let settings = json!({
+            "base_url": "https://speech.example.com", "key_header": "api-key", "headers": { "X-Team": "harbor" },
+            "query": { "api-version": "2026-01-01" },
+        });
+        let addresses = AddressPolicy::default();
+        let connect = Connect {
+            http: &Client::new(),
+            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            addresses: &addresses,
+            settings: settings.as_object().expect("an object"),
+            key: Some(Private::new("s3cret".to_owned())),
+        };
+        let server = SpeechServer::read(&connect).expect("good settings");
+        let post = server.post("/audio/speech").build().expect("a request");
+        assert_eq!(post.url().as_str(), "https://speech.example.com/v1/audio/speech?api-version=2026-01-01");
+        let opened = server.websocket("/realtime", &[("intent", "transcription".to_owned())]).expect("an address");
+        let query = opened.url.query().unwrap_or_default();
+        assert_eq!(query, "intent=transcription&api-version=2026-01-01");
+        for headers in [post.headers(), &opened.headers] {
+            assert_eq!(
+                (&headers["api-key"], &headers["x-team"]),
+                (&"s3cret".parse().unwrap(), &"harbor".parse().unwrap())
+            );
+            assert!(!headers.contains_key(AUTHORIZATION));
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! A request for each segment of speech (`POST {base}/audio/transcriptions`): what OpenAI calls its Whisper API, and every local
+//! server for Whisper offers.
+//!
+//! Segments are cut by our voice activity detection. One that goes on after a short pause is understood anew as a whole.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use serde_json::Value;
+use switchhook_core::call::ErrorCode;
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION, SAMPLE_RATE};
+use switchhook_media::{resample, wav};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::server::SpeechServer;
+use super::stt::PROVIDER;
+use crate::clock;
+use crate::providers::connect::Connect;
+use crate::providers::parameters::Parameters;
+use crate::providers::refusal::Trouble;
+use crate::providers::segment::{Segment, Segmenter};
+use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+
+/// When neither the agent nor the connection names a model.
+pub(super) const USUAL_MODEL: &str = "gpt-transcribe";
+/// Samples per second in the file: some servers take nothing else.
+const DEFAULT_RATE: u32 = 16_000;
+/// Until the words of a segment.
+const DEFAULT_PATIENCE_MS: u32 = 8_000;
+/// Speech shorter than this is a click or a breath, in which models hear words that nobody said.
+const DEFAULT_MIN_SPEECH_MS: u32 = 150;
+/// Voice activity is noticed up to 100 ms after it began and 200 ms after it ended.
+const NOTICED_LATE: Duration = Duration::from_millis(100);
+/// Before the second try; there is no third, since the caller is waiting.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How much of an answer is read.
+const ANSWER_BYTES: usize = 256 * 1024;
+/// Whisper's own limits for a stretch in which nobody speaks.
+const NO_SPEECH: f64 = 0.6;
+const UNSURE: f64 = -1.0;
+
+/// Speech to text by requests.
+pub(super) struct Transcriptions {
+    server: SpeechServer,
+    model: Option<String>,
+    language: Option<String>,
+    rate: u32,
+    patience: Duration,
+    min_speech: Duration,
+    parameters: Parameters,
+}
+
+impl Transcriptions {
+    /// Reads `stt_model`, `stt_language`, `stt_sample_rate`, `stt_finalize_timeout_ms`, `stt_min_speech_ms` and `stt_parameters`, which become fields
+    /// of the form.
+    pub(super) fn new(connect: &Connect<'_>, server: SpeechServer) -> Result<Self, String> {
+        let rate = connect.integer("stt_sample_rate", SAMPLE_RATE..=48_000)?.unwrap_or(DEFAULT_RATE);
+        resample::whole(&[], SAMPLE_RATE, rate).map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
+        let patience = connect.integer("stt_finalize_timeout_ms", 200..=30_000)?.unwrap_or(DEFAULT_PATIENCE_MS);
+        let min_speech = connect.integer("stt_min_speech_ms", 0..=2_000)?.unwrap_or(DEFAULT_MIN_SPEECH_MS);
+        Ok(Self {
+            server,
+            model: connect.text("stt_model")?.map(str::to_owned),
+            language: connect.text("stt_language")?.map(str::to_owned),
+            rate,
+            patience: Duration::from_millis(patience.into()),
+            min_speech: Duration::from_millis(min_speech.into()),
+            parameters: Parameters::of_recogniser(connect)?,
+        })
+    }
+
+    /// The form without the sound.
+    fn fields(&self, options: SttOptions) -> Vec<(String, String)> {
+        let model = options.model.or_else(|| self.model.clone()).unwrap_or_else(|| USUAL_MODEL.to_owned());
+        let language = options.language.split('-').next().unwrap_or_default().to_lowercase();
+        let language = self.language.clone().unwrap_or(language);
+        let fields = [
+            ("model", model),
+            ("response_format", "json".to_owned()),
+            ("language", language),
+            ("prompt", options.keyterms.join(", ")),
+        ];
+        let given = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        let all = self.parameters.in_query(given).into_iter();
+        all.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+#[async_trait]
+impl Stt for Transcriptions {
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError> {
+        let ear = Ear {
+            server: self.server.clone(),
+            fields: self.fields(options),
+            rate: self.rate,
+            patience: self.patience,
+            proven: AtomicBool::new(false),
+            events,
+        };
+        Ok(Box::new(Session {
+            ear: Arc::new(ear),
+            min_speech: self.min_speech,
+            segmenter: Segmenter::default(),
+            spoken: Duration::ZERO,
+            runs: JoinSet::new(),
+            last: None,
+        }))
+    }
+}
+
+/// One call. Dropping it ends its requests.
+struct Session {
+    ear: Arc<Ear>,
+    min_speech: Duration,
+    segmenter: Segmenter,
+    /// How long the voice has been on.
+    spoken: Duration,
+    runs: JoinSet<()>,
+    /// The request for the last stop.
+    last: Option<AbortHandle>,
+}
+
+impl SttSession for Session {
+    fn audio(&mut self, frame: &CallerAudio) {
+        self.segmenter.audio(frame);
+        self.spoken += FRAME_DURATION;
+    }
+
+    fn speech_started(&mut self) {
+        let goes_on = self.segmenter.started();
+        if let Some(run) = self.last.take().filter(|_| goes_on) {
+            run.abort();
+        }
+        self.spoken = Duration::ZERO;
+    }
+
+    fn speech_stopped(&mut self, segment: u32) {
+        while self.runs.try_join_next().is_some() {}
+        let segment = self.segmenter.stopped(segment);
+        let too_short = self.spoken.saturating_sub(NOTICED_LATE) < self.min_speech && segment.replaces.is_empty();
+        let ear = Arc::clone(&self.ear);
+        self.last = Some(self.runs.spawn(async move {
+            if too_short { ear.tell(segment.number, String::new()).await } else { ear.understand(segment).await }
+        }));
+    }
+}
+
+/// What a request needs.
+struct Ear {
+    server: SpeechServer,
+    fields: Vec<(String, String)>,
+    rate: u32,
+    patience: Duration,
+    /// Whether the server ever understood us.
+    proven: AtomicBool,
+    events: mpsc::Sender<SttEvent>,
+}
+
+impl Ear {
+    /// Answers for a segment, and takes back what was answered for the pauses in it.
+    async fn understand(&self, segment: Segment) {
+        match self.transcribe(&segment.samples).await {
+            Ok(text) => {
+                self.proven.store(true, Ordering::Relaxed);
+                for pause in segment.replaces {
+                    self.tell(pause, String::new()).await;
+                }
+                self.tell(segment.number, text).await;
+            }
+            Err(error) => {
+                let code = match error.code() {
+                    ErrorCode::ConfigError if self.proven.load(Ordering::Relaxed) => ErrorCode::PipelineError,
+                    code => code,
+                };
+                let _ = self.events.send(SttEvent::Failed { code, words: error.to_string() }).await;
+            }
+        }
+    }
+
+    async fn tell(&self, segment: u32, text: String) {
+        // When the receiver is gone the call is over, and nobody wants to know.
+        let _ = self.events.send(SttEvent::Final { segment, text }).await;
+    }
+
+    async fn transcribe(&self, samples: &[i16]) -> Result<String, ProviderError> {
+        let samples = resample::whole(samples, SAMPLE_RATE, self.rate)
+            .map_err(|error| Trouble::config(PROVIDER, error.to_string()).error)?;
+        let (boundary, body) = form(&self.fields, &wav::mono(&samples, self.rate));
+        let first = match self.ask(&boundary, body.clone()).await {
+            Ok(text) => return Ok(text),
+            Err(trouble) => trouble,
+        };
+        let Some(pause) = first.again else { return Err(first.error) };
+        tracing::warn!(error = %first.error, "a segment could not be transcribed; trying again");
+        tokio::time::sleep(pause.max(PAUSE)).await;
+        self.ask(&boundary, body).await.map_err(|trouble| trouble.error)
+    }
+
+    async fn ask(&self, boundary: &str, body: Vec<u8>) -> Result<String, Trouble> {
+        let content_type = format!("multipart/form-data; boundary={boundary}");
+        let request = self.server.post("/audio/transcriptions").header("content-type", content_type).body(body);
+        let asking = async {
+            let broken = |error: reqwest::Error| Trouble::failed(PROVIDER, chain(&error.without_url()));
+            let response = request.send().await.map_err(broken)?;
+            let (status, headers) = (response.status(), response.headers().clone());
+            let mut body = Vec::new();
+            let mut pieces = response.bytes_stream();
+            while let Some(piece) = pieces.next().await {
+                body.extend_from_slice(&piece.map_err(broken)?);
+                if body.len() > ANSWER_BYTES {
+                    return Err(Trouble::failed(PROVIDER, "its answer does not end".to_owned()));
+                }
+            }
+            let body = String::from_utf8_lossy(&body);
+            if !status.is_success() {
+                let key = self.server.key();
+                return Err(Trouble::answered(PROVIDER, status.as_u16(), &headers, &body, key, self.patience));
+            }
+            let json = headers.get("content-type").and_then(|value| value.to_str().ok());
+            let json = json.is_some_and(|kind| kind.contains("json"));
+            text(&body, json).map_err(|words| Trouble::failed(PROVIDER, words))
+        };
+        let late = |_| Err(Trouble::timeout(PROVIDER, self.patience));
+        tokio::time::timeout(self.patience, asking).await.unwrap_or_else(late)
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// `multipart/form-data` (RFC 7578): its boundary and its body.
+fn form(fields: &[(String, String)], file: &[u8]) -> (String, Vec<u8>) {
+    let boundary = format!("switchhook-{:032x}", u128::from_ne_bytes(clock::random()));
+    let mut body = Vec::with_capacity(file.len() + 1024);
+    for (name, value) in fields {
+        let name = name.replace(['"', '\r', '\n'], "_");
+        let part = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+        body.extend_from_slice(part.as_bytes());
+    }
+    let head =
+        "Content-Disposition: form-data; name=\"file\"; filename=\"speech.wav\"\r\nContent-Type: audio/wav\r\n\r\n";
+    body.extend_from_slice(format!("--{boundary}\r\n{head}").as_bytes());
+    body.extend_from_slice(file);
+    body.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
+    (boundary, body)
+}
+
+/// The words of an answer: an object with `text`, a string as JSON, or plain text.
+fn text(body: &str, json: bool) -> Result<String, String> {
+    let answer: Value = match serde_json::from_str(body) {
+        Ok(answer) => answer,
+        Err(_) if json => return Err("it answered with something that is not JSON".to_owned()),
+        Err(_) => return Ok(body.trim().to_owned()),
+    };
+    if let Some(text) = answer.as_str() {
+        return Ok(text.trim().to_owned());
+    }
+    if let Some(segments) = answer.get("segments").and_then(Value::as_array) {
+        let spoken = segments.iter().filter(|segment| is_speech(segment));
+        let texts = spoken.filter_map(|segment| segment.get("text").and_then(Value::as_str)).map(str::trim);
+        return Ok(texts.collect::<Vec<_>>().join(" "));
+    }
+    let text = answer.get("text").and_then(Value::as_str).ok_or("its answer holds no text")?;
+    Ok(text.trim().to_owned())
+}
+
+/// Whisper's own rule, where the server tells what it needs.
+fn is_speech(segment: &Value) -> bool {
+    let number = |name: &str, unknown| segment.get(name).and_then(Value::as_f64).unwrap_or(unknown);
+    number("no_speech_prob", 0.0) < NO_SPEECH || number("avg_logprob", 0.0) > UNSURE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_are_found_in_whatever_a_server_answers() {
+        for (body, words) in [
+            (r#"{"text":" Book a table. ","usage":{"type":"duration","seconds":2}}"#, "Book a table."),
+            (r#""Book a table.""#, "Book a table."),
+            ("Book a table.\n", "Book a table."),
+            (
+                r#"{"text":"Book. Thank you.","segments":[{"text":" Book.","no_speech_prob":0.1,"avg_logprob":-0.2},
+                    {"text":" Thank you.","no_speech_prob":0.9,"avg_logprob":-1.4}]}"#,
+                "Book.",
+            ),
+            (r#"{"text":"","segments":[]}"#, ""),
+        ] {
+            assert_eq!(text(body, false), Ok(words.to_owned()), "{body}");
+        }
+        assert!(text("<html>", true).is_err() && text("{}", true).is_err() && text("[1]", true).is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! `settings.stt_parameters` and `settings.tts_parameters`: more for the provider, in its own words.
+
+use serde_json::{Map, Value};
+
+use super::connect::Connect;
+
+/// How sound is coded is not for the parameters of a recogniser to say.
+const OF_RECOGNISERS: [&str; 4] = ["audio_format", "encoding", "file", "sample_rate"];
+/// Nor is it for those of a voice, or which words are spoken.
+const OF_VOICES: [&str; 11] = [
+    "container",
+    "context_id",
+    "continue",
+    "encoding",
+    "input",
+    "output_format",
+    "response_format",
+    "sample_rate",
+    "stream_format",
+    "text",
+    "transcript",
+];
+
+/// The parameters of a connection. `null` takes away what would be sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parameters(Map<String, Value>);
+
+impl Parameters {
+    /// Those of the recogniser.
+    ///
+    /// # Errors
+    /// A sentence when they are no object or say what is not for them to say.
+    pub(crate) fn of_recogniser(connect: &Connect<'_>) -> Result<Self, String> {
+        Self::read(connect, "stt_parameters", &OF_RECOGNISERS)
+    }
+
+    /// Those of the voices.
+    ///
+    /// # Errors
+    /// As [`Parameters::of_recogniser`].
+    pub(crate) fn of_voices(connect: &Connect<'_>) -> Result<Self, String> {
+        Self::read(connect, "tts_parameters", &OF_VOICES)
+    }
+
+    fn read(connect: &Connect<'_>, name: &str, ours: &[&str]) -> Result<Self, String> {
+        let parameters = match connect.settings.get(name) {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(parameters)) => parameters.clone(),
+            Some(_) => return Err(format!("settings.{name} must be an object of the provider's own parameters.")),
+        };
+        match ours.iter().find(|ours| parameters.contains_key(**ours)) {
+            Some(ours) => Err(format!("settings.{name} must not contain {ours}.")),
+            None => Ok(Self(parameters)),
+        }
+    }
+
+    /// The one of this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// A query or a form with all of them: a list gives several, an object is written as JSON.
+    pub(crate) fn in_query<'a>(&'a self, mut query: Vec<(&'a str, String)>) -> Vec<(&'a str, String)> {
+        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        for (name, value) in &self.0 {
+            query.retain(|(other, _)| other != name);
+            match value {
+                Value::Null => {}
+                Value::Array(values) => query.extend(values.iter().map(|value| (name.as_str(), plain(value)))),
+                value => query.push((name, plain(value))),
+            }
+        }
+        query
+    }
+
+    /// `body` with all of them.
+    pub(crate) fn in_body(&self, mut body: Value) -> Value {
+        if let Value::Object(fields) = &mut body {
+            for (name, value) in &self.0 {
+                match value {
+                    Value::Null => drop(fields.remove(name)),
+                    value => drop(fields.insert(name.clone(), value.clone())),
+                }
+            }
+        }
+        body
+    }
+
+    /// Those for a query and those for a body, where a provider takes both: objects and lists go into the body.
+    pub(crate) fn apart(&self) -> (Self, Self) {
+        let (structures, plain) =
+            self.0.clone().into_iter().partition(|(_, value)| value.is_object() || value.is_array());
+        (Self(plain), Self(structures))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parameters_replace_add_and_take_away() {
+        let parameters = json!({ "model": "b", "tag": ["x", 2], "language": null, "extra": { "a": 1 } });
+        let parameters = Parameters(parameters.as_object().cloned().unwrap_or_default());
+        let ours = || vec![("model", "a".to_owned()), ("language", "en".to_owned()), ("punctuate", "true".to_owned())];
+        let mut query = parameters.in_query(ours());
+        query.sort();
+        let sent = [("extra", "{\"a\":1}"), ("model", "b"), ("punctuate", "true"), ("tag", "2"), ("tag", "x")];
+        assert_eq!(query, sent.map(|(name, value)| (name, value.to_owned())));
+        assert_eq!(
+            parameters.in_body(json!({ "model": "a", "language": "en", "n": 1 })),
+            json!({ "model": "b", "n": 1, "tag": ["x", 2], "extra": { "a": 1 } })
+        );
+        let (plain, structures) = parameters.apart();
+        assert_eq!(plain.in_query(Vec::new()), [("model", "b".to_owned())]);
+        assert_eq!(structures.in_body(json!({})), json!({ "tag": ["x", 2], "extra": { "a": 1 } }));
+    }
+}

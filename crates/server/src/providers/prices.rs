@@ -1,0 +1,208 @@
+//! What providers charge, by the table that operators and customers can edit.
+//!
+//! Prices stand in `prices.default.toml`, are replaced by the operator's file (`prices` in the configuration) and then by
+//! `settings.prices` of a connection. A model has the prices of the longest name in the table that it begins with, so that
+//! dated versions need no row of their own; `*` is any other model.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::Usage;
+
+/// The prices that come with the service.
+const DEFAULTS: &str = include_str!("../../prices.default.toml");
+/// Stands for every model that has no row of its own.
+const ANY: &str = "*";
+
+/// What one model charges, in US dollars. What it does not name it does not offer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rates {
+    /// A minute of audio heard.
+    pub stt_minute: Option<f64>,
+    /// A million tokens read.
+    pub llm_input_million: Option<f64>,
+    /// A million tokens read from the provider's cache; like others when absent.
+    pub llm_cached_million: Option<f64>,
+    /// A million tokens written to it; like others when absent.
+    pub llm_cache_write_million: Option<f64>,
+    /// A million tokens written.
+    pub llm_output_million: Option<f64>,
+    /// A million characters spoken.
+    pub tts_characters_million: Option<f64>,
+}
+
+/// The prices of one provider, by model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PriceList(BTreeMap<String, Rates>);
+
+/// The prices of all providers, by their names.
+#[derive(Clone, Debug, Default)]
+pub struct Prices(BTreeMap<String, BTreeMap<String, Rates>>);
+
+impl Rates {
+    /// The same usage with its cost. Where something was used that has no price, it says that it is not all.
+    #[must_use]
+    pub fn price(rates: Option<&Self>, usage: Usage) -> Usage {
+        let rates = rates.copied().unwrap_or_default();
+        let cached = usage.llm_cached_tokens.min(usage.llm_input_tokens);
+        let written_to_cache = usage.llm_cache_write_tokens.min(usage.llm_input_tokens - cached);
+        let fresh = usage.llm_input_tokens - cached - written_to_cache;
+        let input = rates.llm_input_million;
+        // Dollars for a million are millionths of a dollar for one.
+        let items = [
+            (usage.stt_audio_ms, rates.stt_minute.map(|minute| minute * 1_000_000.0 / 60_000.0)),
+            (fresh, input),
+            (cached, rates.llm_cached_million.or(input)),
+            (written_to_cache, rates.llm_cache_write_million.or(input)),
+            (usage.llm_output_tokens, rates.llm_output_million),
+            (usage.tts_characters, rates.tts_characters_million),
+        ];
+        let mut priced = usage;
+        let mut micros = 0.0;
+        for (count, price) in items.into_iter().filter(|(count, _)| *count > 0) {
+            match price {
+                #[expect(clippy::cast_precision_loss, reason = "what a call uses is far below 2^52")]
+                Some(price) => micros += count as f64 * price,
+                None => priced.unpriced = true,
+            }
+        }
+        priced.cost_usd += micros / 1_000_000.0;
+        priced
+    }
+
+    fn is_sound(&self) -> bool {
+        let all = [
+            self.stt_minute,
+            self.llm_input_million,
+            self.llm_cached_million,
+            self.llm_cache_write_million,
+            self.llm_output_million,
+            self.tts_characters_million,
+        ];
+        all.into_iter().flatten().all(|price| price.is_finite() && price >= 0.0)
+    }
+}
+
+impl PriceList {
+    /// What a model charges; nothing when that is not known.
+    #[must_use]
+    pub fn of(&self, model: Option<&str>) -> Option<&Rates> {
+        let model = model.unwrap_or_default();
+        let model = model.rsplit('/').next().unwrap_or(model);
+        let begins = |name: &str| {
+            let rest = model.strip_prefix(name)?;
+            rest.chars().next().is_none_or(|next| !next.is_alphanumeric()).then_some(name.len())
+        };
+        let best =
+            self.0.iter().filter_map(|(name, rates)| Some((begins(name)?, rates))).max_by_key(|(length, _)| *length);
+        best.map(|(_, rates)| rates).or_else(|| self.0.get(ANY))
+    }
+
+    /// With a connection's own prices before them.
+    ///
+    /// # Errors
+    /// What is wrong with `settings.prices`, in a sentence.
+    pub fn with(mut self, settings: &Map<String, Value>) -> Result<Self, String> {
+        let Some(own) = settings.get("prices").filter(|own| !own.is_null()) else { return Ok(self) };
+        let own = own.as_object().ok_or("settings.prices must be an object of prices by model.")?;
+        for (model, rates) in own {
+            let read = Rates::deserialize(rates).map_err(|error| format!("settings.prices.{model}: {error}."))?;
+            if !read.is_sound() {
+                return Err(format!("settings.prices.{model}: prices must not be negative."));
+            }
+            self.0.insert(model.clone(), read);
+        }
+        Ok(self)
+    }
+}
+
+impl Prices {
+    /// The defaults, and the operator's file over them.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not such a table.
+    pub fn load(file: Option<&Path>) -> anyhow::Result<Self> {
+        let mut prices = Self::parse(DEFAULTS).context("the prices that come with the service")?;
+        if let Some(file) = file {
+            let named = || format!("the prices in {}", file.display());
+            let text = std::fs::read_to_string(file).with_context(named)?;
+            for (provider, models) in Self::parse(&text).with_context(named)?.0 {
+                prices.0.entry(provider).or_default().extend(models);
+            }
+        }
+        Ok(prices)
+    }
+
+    fn parse(text: &str) -> anyhow::Result<Self> {
+        let prices: BTreeMap<String, BTreeMap<String, Rates>> = toml::from_str(text)?;
+        for (provider, models) in &prices {
+            if let Some((model, _)) = models.iter().find(|(_, rates)| !rates.is_sound()) {
+                anyhow::bail!("{provider}.{model}: prices must not be negative");
+            }
+        }
+        Ok(Self(prices))
+    }
+
+    /// What one provider charges.
+    #[must_use]
+    pub fn of(&self, provider: &str) -> PriceList {
+        PriceList(self.0.get(provider).cloned().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn settings(prices: Value) -> Map<String, Value> {
+        Map::from_iter([("prices".to_owned(), prices)])
+    }
+
+    #[test]
+    fn a_call_costs_what_the_table_says() {
+        let prices = Prices::load(None).expect("the defaults are a table").of("openai");
+        let used = Usage {
+            llm_input_tokens: 1_000_000,
+            llm_cached_tokens: 400_000,
+            llm_output_tokens: 10_000,
+            ..Usage::default()
+        };
+        let own = json!({ "gpt-4o-mini": { "llm_input_million": 0.15, "llm_cached_million": 0.075, "llm_output_million": 0.6 } });
+        let prices = prices.with(&settings(own)).expect("a table");
+        let cost = |model: &str, usage: Usage| {
+            let priced = Rates::price(prices.of(Some(model)), usage);
+            ((priced.cost_usd * 1_000_000.0).round(), priced.unpriced)
+        };
+        assert_eq!(cost("gpt-4o-mini-2024-07-18", used), (126_000.0, false), "0.6 x 0.15 + 0.4 x 0.075 + 0.01 x 0.6");
+        assert_eq!(cost("openai/gpt-4o-mini", used), (126_000.0, false), "however it is routed to");
+        assert!(cost("gpt-4o-minimal", used).1, "another model");
+        assert_eq!(cost("gpt-4o-mini", Usage { tts_characters: 9, ..Usage::default() }), (0.0, true));
+        let minute = Rates { stt_minute: Some(0.006), ..Rates::default() };
+        let heard = Rates::price(Some(&minute), Usage { stt_audio_ms: 90_000, ..Usage::default() });
+        assert!((heard.cost_usd - 0.009).abs() < 1e-9);
+    }
+
+    #[test]
+    fn tables_are_edited_by_operators_and_customers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("prices.toml");
+        std::fs::write(&file, "[openai]\n\"*\" = { llm_input_million = 9 }\n[openai.house]\nllm_input_million = 1\n")
+            .expect("written");
+        let prices = Prices::load(Some(&file)).expect("a table");
+        let input = |model: &str| prices.of("openai").of(Some(model)).and_then(|rates| rates.llm_input_million);
+        assert_eq!((input("house"), input("unknown")), (Some(1.0), Some(9.0)));
+        assert!(input("gpt-4o-mini").is_some_and(|price| price < 9.0), "the defaults are still there");
+        assert_eq!(prices.of("local").of(None).map(|rates| rates.tts_characters_million), Some(Some(0.0)));
+        std::fs::write(&file, "[openai.house]\nper_call = 1\n").expect("written");
+        assert!(Prices::load(Some(&file)).is_err());
+        let wrong = PriceList::default().with(&settings(json!({ "m": { "llm_input_million": -1 } })));
+        assert!(wrong.expect_err("negative").contains("settings.prices.m"));
+    }
+}

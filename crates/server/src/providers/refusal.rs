@@ -1,0 +1,449 @@
+//! What a provider's refusal means, in its own words: one judge for all kinds of providers. None of this ever holds the key.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use serde_json::{Map, Value};
+use switchhook_core::private::Private;
+
+use super::ProviderError;
+use crate::outbound::SendError;
+use crate::outbound::ws::{CloseFrame, OpenError};
+
+/// The longest words that are passed on, in characters.
+const LONGEST: usize = 300;
+/// The longest pause a provider may ask for; whoever asks for more is given up.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Headers by which a provider finds the request again.
+const REQUEST_IDS: [&str; 3] = ["dg-request-id", "x-request-id", "request-id"];
+
+/// What providers call a conversation that is too long, in their codes and, where these say nothing, in their sentences.
+const TOO_LONG: [&str; 6] = [
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "request_too_large",
+    "maximum context length",
+    "prompt is too long",
+    "exceeds the maximum number of tokens",
+];
+/// Parts of what they call an account without money: it looks like a rate limit, and waiting does not help.
+const NO_MONEY: [&str; 4] = ["insufficient_", "billing", "payment", "quota_exceeded"];
+/// Parts of what will not go away by itself, where no status says so: somebody has to change the connection or the agent.
+const OURS: [&str; 11] = [
+    "api_key",
+    "authentication",
+    "invalid_argument",
+    "invalid_request",
+    "invalid_uid",
+    "_not_found",
+    "not_found_",
+    "output_format",
+    "permission",
+    "unauthorized",
+    "voice_id_does_not_exist",
+];
+/// Parts of what will.
+const BUSY: [&str; 7] =
+    ["rate_limit", "overloaded", "api_error", "server_error", "resource_exhausted", "unavailable", "internal"];
+
+/// Whose doing it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// Credentials or settings, or the account behind them.
+    Ours,
+    /// The provider's.
+    Theirs,
+    /// It says itself that it took too long.
+    Late,
+    /// The conversation is longer than the model can read.
+    TooLong,
+}
+
+/// A refusal, judged.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    pub(crate) verdict: Verdict,
+    pub(crate) words: Words,
+    /// After how long the same may be asked again; nothing when that would not help, or only much later.
+    pub(crate) again: Option<Duration>,
+}
+
+/// What a provider says of a refusal.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Words {
+    reason: String,
+    /// Its code, the status and the request's id, as far as it gave them.
+    details: String,
+}
+
+impl Words {
+    /// Words of ours.
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), details: String::new() }
+    }
+
+    /// All of it without the key, should the provider repeat it.
+    pub(crate) fn without_key(self, key: Option<&Private<String>>) -> String {
+        let reason: String = without_key(self.reason, key).chars().take(LONGEST).collect();
+        let details: String = without_key(self.details, key).chars().take(LONGEST).collect();
+        if details.is_empty() { reason } else { format!("{reason} ({details})") }
+    }
+}
+
+/// An HTTP answer that is a refusal.
+pub(crate) fn answered(status: u16, headers: &HeaderMap, body: &str) -> Judged {
+    let parsed = serde_json::from_str::<Value>(body);
+    let mut described = match &parsed {
+        Ok(body) => Described::read(body),
+        Err(_) if body.trim_start().starts_with('<') => Described::default(),
+        Err(_) => Described::said(body),
+    };
+    if let Some(reason) = header(headers, "dg-error") {
+        described.message = Some(reason.to_owned());
+    }
+    let asked = asked_to_wait(headers).or_else(|| asked_in_body(parsed.as_ref().ok()?)).unwrap_or_default();
+    let hopeless = header(headers, "x-should-retry") == Some("false") || asked > LONGEST_PAUSE;
+    let id = REQUEST_IDS.iter().find_map(|name| header(headers, name));
+    let judged = described.judge(status, id);
+    Judged { again: judged.again.filter(|_| !hopeless).map(|least| least.max(asked)), ..judged }
+}
+
+/// An error that stands in an answer or on a websocket that began well.
+pub(crate) fn said(message: &Value) -> Judged {
+    let described = Described::read(message);
+    let status = described.number.filter(|number| (400..600).contains(number));
+    described.judge(status.unwrap_or(0), None)
+}
+
+/// Whether an event of an answer is an error, in any of the shapes that servers of language models use.
+pub(crate) fn is_error(event: &Value) -> bool {
+    let event = event.as_array().and_then(|list| list.first()).unwrap_or(event);
+    let error = event.get("error").is_some_and(|error| !error.is_null());
+    error
+        || event.get("object").is_some_and(|kind| kind == "error")
+        || event.get("detail").is_some_and(Value::is_string)
+}
+
+/// Words without the key, should the provider repeat it.
+pub(crate) fn without_key(words: String, key: Option<&Private<String>>) -> String {
+    match key.map(|key| key.reveal().as_str()) {
+        Some(key) if !key.is_empty() => words.replace(key, "••••"),
+        _ => words,
+    }
+}
+
+/// An error as a provider describes it.
+#[derive(Debug, Default)]
+struct Described {
+    message: Option<String>,
+    /// Its codes and types, the most telling first.
+    codes: Vec<String>,
+    number: Option<u16>,
+}
+
+impl Described {
+    /// Reads the shapes that providers and the frameworks they are built with use.
+    fn read(body: &Value) -> Self {
+        match body {
+            Value::String(words) => Self::said(words),
+            Value::Array(items) => items.first().map(Self::read).unwrap_or_default(),
+            Value::Object(fields) => {
+                let mut within = ["error", "detail"].iter().filter_map(|name| fields.get(*name));
+                match within.find(|inner| inner.is_object() || inner.is_array()) {
+                    Some(inner) => Self::read(inner),
+                    None => Self::object(fields),
+                }
+            }
+            _ => Self::default(),
+        }
+    }
+
+    fn said(words: &str) -> Self {
+        let words = Some(words.trim()).filter(|words| !words.is_empty());
+        Self { message: words.map(str::to_owned), ..Self::default() }
+    }
+
+    fn object(error: &Map<String, Value>) -> Self {
+        let text = |name: &&str| error.get(*name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let sentences = ["message", "err_msg", "msg", "description", "detail", "reason", "title", "error"];
+        let sentence = sentences.iter().find_map(text);
+        let codes = ["code", "err_code", "error_code", "type", "status", "error"];
+        let codes = codes.iter().filter_map(text).filter(|code| Some(*code) != sentence);
+        Self {
+            codes: codes.filter(|code| !code.eq_ignore_ascii_case("error")).map(str::to_owned).collect(),
+            number: error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
+            ..sentence.map(Self::said).unwrap_or_default()
+        }
+    }
+
+    /// What to make of it. `status` is 0 inside an answer that began well.
+    fn judge(&self, status: u16, request: Option<&str>) -> Judged {
+        let verdict = self.verdict(status);
+        let again = matches!(verdict, Verdict::Theirs | Verdict::Late).then_some(Duration::ZERO);
+        Judged { verdict, words: self.words(status, request), again }
+    }
+
+    fn verdict(&self, status: u16) -> Verdict {
+        let codes = self.codes.join(" ").to_lowercase();
+        let words = format!("{} {codes}", self.message.as_deref().unwrap_or_default().to_lowercase());
+        let is = |signs: &[&str], text: &str| signs.iter().any(|sign| text.contains(sign));
+        if status == 413 || is(&TOO_LONG, &words) {
+            return Verdict::TooLong;
+        }
+        if status == 402 || is(&NO_MONEY, &codes) {
+            return Verdict::Ours;
+        }
+        if matches!(status, 408 | 504) || is(&["timeout_error", "deadline_exceeded"], &codes) {
+            return Verdict::Late;
+        }
+        match status {
+            409 | 425 | 429 | 498 | 499 | 500..=599 => Verdict::Theirs,
+            0 if is(&BUSY, &codes) => Verdict::Theirs,
+            // Whoever closes a websocket has a sentence only.
+            0 if is(&OURS, &words) || is(&NO_MONEY, &words) => Verdict::Ours,
+            0 => Verdict::Theirs,
+            _ => Verdict::Ours,
+        }
+    }
+
+    fn words(&self, status: u16, request: Option<&str>) -> Words {
+        let (reason, code) = match (&self.message, self.codes.first()) {
+            (Some(message), code) => (message.clone(), code.filter(|code| !message.contains(code.as_str())).cloned()),
+            (None, Some(code)) => (format!("it answered with the error {code}"), None),
+            (None, None) if status > 0 => ("it refused".to_owned(), None),
+            (None, None) => ("it failed without saying why".to_owned(), None),
+        };
+        let rate = if status == 429 { "provider rate limit: " } else { "" };
+        let status = (status > 0).then(|| format!("status {status}"));
+        let request = request.map(|id| format!("request {id}"));
+        let details: Vec<String> = [code, status, request].into_iter().flatten().collect();
+        Words { reason: format!("{rate}{reason}"), details: details.join(", ") }
+    }
+}
+
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+/// `retry-after-ms`, or `retry-after` in seconds. A date is as good as none: whoever gives one means minutes.
+fn asked_to_wait(headers: &HeaderMap) -> Option<Duration> {
+    if let Some(ms) = header(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
+        return seconds(ms).map(|ms| ms / 1_000);
+    }
+    let text = header(headers, "retry-after")?;
+    text.parse().ok().map_or(Some(Duration::from_secs(3_600)), seconds)
+}
+
+/// Gemini's `RetryInfo`: `"retryDelay": "12s"`.
+fn asked_in_body(body: &Value) -> Option<Duration> {
+    let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
+    let details = body.pointer("/error/details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    seconds(delay.strip_suffix('s')?.parse().ok()?)
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds.min(86_400_000.0)).ok()
+}
+
+/// Something that did not work, and after how long it may be tried again.
+#[derive(Clone, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) error: ProviderError,
+    /// Nothing when trying again would not help, or only much later.
+    pub(crate) again: Option<Duration>,
+}
+
+impl Trouble {
+    /// The provider cannot be used as it is set up.
+    pub(crate) fn config(provider: &'static str, words: String) -> Self {
+        Self { error: ProviderError::Config { provider, words }, again: None }
+    }
+
+    /// Another try may do better.
+    pub(crate) fn failed(provider: &'static str, words: String) -> Self {
+        Self { error: ProviderError::Failed { provider, words }, again: Some(Duration::ZERO) }
+    }
+
+    /// It sent something that cannot be used, and would do so again.
+    pub(crate) fn nonsense(provider: &'static str, words: impl Into<String>) -> Self {
+        Self { again: None, ..Self::failed(provider, words.into()) }
+    }
+
+    /// Nothing came in time; another try may do better.
+    pub(crate) fn timeout(provider: &'static str, waited: Duration) -> Self {
+        Self { error: ProviderError::timeout(provider, waited), again: Some(Duration::ZERO) }
+    }
+
+    /// A websocket that did not open. `waited` is for a server that says itself that it took too long.
+    pub(crate) fn opening(
+        provider: &'static str,
+        error: OpenError,
+        key: Option<&Private<String>>,
+        waited: Duration,
+    ) -> Self {
+        match error {
+            OpenError::Refused(refused) => {
+                let answer = &refused.answer;
+                Self::answered(provider, answer.status, &refused.headers, &answer.excerpt, key, waited)
+            }
+            OpenError::NoAnswer(SendError::Timeout(waited)) => Self::timeout(provider, waited),
+            OpenError::NoAnswer(error @ (SendError::Url(_) | SendError::Refused(_))) => {
+                Self::config(provider, error.to_string())
+            }
+            error => Self::failed(provider, error.to_string()),
+        }
+    }
+
+    /// The provider closed a websocket (RFC 6455 section 7.4).
+    pub(crate) fn closed(provider: &'static str, frame: Option<&CloseFrame>, key: Option<&Private<String>>) -> Self {
+        let Some(frame) = frame else { return Self::failed(provider, "it closed the connection".to_owned()) };
+        let code = u16::from(frame.code);
+        if frame.reason.is_empty() {
+            return Self::failed(provider, format!("it closed the connection with code {code}"));
+        }
+        let judged = Described::said(frame.reason.as_str()).judge(0, None);
+        let words = Words { details: format!("code {code}"), ..judged.words };
+        let judged = Judged { words, ..judged };
+        let trouble = Self::judged(provider, judged, key, Duration::ZERO);
+        // 1007 and 1008: what was sent is at fault, and would be again.
+        if matches!(code, 1007 | 1008) { Self { again: None, ..trouble } } else { trouble }
+    }
+
+    /// An HTTP answer that is a refusal. `waited` is as for [`Trouble::opening`].
+    pub(crate) fn answered(
+        provider: &'static str,
+        status: u16,
+        headers: &HeaderMap,
+        body: &str,
+        key: Option<&Private<String>>,
+        waited: Duration,
+    ) -> Self {
+        Self::judged(provider, answered(status, headers, body), key, waited)
+    }
+
+    /// An error message inside what began well.
+    pub(crate) fn said(provider: &'static str, message: &Value, key: Option<&Private<String>>) -> Self {
+        Self::judged(provider, said(message), key, Duration::ZERO)
+    }
+
+    fn judged(provider: &'static str, judged: Judged, key: Option<&Private<String>>, waited: Duration) -> Self {
+        let Judged { verdict, words, again } = judged;
+        let words = words.without_key(key);
+        let error = match verdict {
+            Verdict::Ours | Verdict::TooLong => ProviderError::Config { provider, words },
+            Verdict::Theirs => ProviderError::Failed { provider, words },
+            Verdict::Late => ProviderError::timeout(provider, waited),
+        };
+        Self { error, again }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn headers(headers: &[(&'static str, &'static str)]) -> HeaderMap {
+        headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn the_providers_own_words_are_found_in_whatever_shape() {
+        for (given, body, words) in [
+            (vec![], r#"{"error":{"message":"No such model","code":"x"}}"#, "No such model (x, status 400)"),
+            (vec![], r#"{"detail":[{"msg":"field required"}]}"#, "field required (status 400)"),
+            (vec![], r#"{"detail":{"status":"x","message":"Bad key"}}"#, "Bad key (x, status 400)"),
+            (vec![], r#"{"detail":"Invalid API key"}"#, "Invalid API key (status 400)"),
+            (vec![], r#"{"error":"model 'x' not found"}"#, "model 'x' not found (status 400)"),
+            (vec![], r#"{"object":"error","message":"Bad."}"#, "Bad. (status 400)"),
+            (vec![], r#"[{"error":{"code":400,"status":"X","message":"No."}}]"#, "No. (X, status 400)"),
+            (vec![("dg-error", "Bad encoding"), ("dg-request-id", "r1")], "", "Bad encoding (status 400, request r1)"),
+            (vec![("x-request-id", "r2")], "plain", "plain (status 400, request r2)"),
+            (vec![], "<html>", "it refused (status 400)"),
+            (vec![], "{}", "it refused (status 400)"),
+        ] {
+            assert_eq!(answered(400, &headers(&given), body).words.without_key(None), words);
+        }
+    }
+
+    #[test]
+    fn what_may_be_tried_again_and_when_follows_from_the_status() {
+        let ms = Duration::from_millis;
+        for (status, given, verdict, again) in [
+            (401, vec![("retry-after", "1")], Verdict::Ours, None),
+            (402, vec![], Verdict::Ours, None),
+            (404, vec![], Verdict::Ours, None),
+            (413, vec![], Verdict::TooLong, None),
+            (429, vec![("retry-after", "1")], Verdict::Theirs, Some(ms(1_000))),
+            (429, vec![("retry-after-ms", "250")], Verdict::Theirs, Some(ms(250))),
+            (429, vec![("retry-after", "30")], Verdict::Theirs, None),
+            (429, vec![("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], Verdict::Theirs, None),
+            (429, vec![("retry-after", "-1")], Verdict::Theirs, Some(ms(0))),
+            (500, vec![("x-should-retry", "false")], Verdict::Theirs, None),
+            (503, vec![], Verdict::Theirs, Some(ms(0))),
+            (504, vec![], Verdict::Late, Some(ms(0))),
+        ] {
+            let judged = answered(status, &headers(&given), "no");
+            assert_eq!((judged.verdict, judged.again), (verdict, again), "{status} {given:?}");
+        }
+        let asked = |delay: &str| {
+            let body = json!({ "error": { "details": [{ "@type": "x" }, { "retryDelay": delay }] } });
+            answered(429, &HeaderMap::new(), &body.to_string()).again
+        };
+        assert_eq!((asked("1.5s"), asked("40s")), (Some(ms(1_500)), None));
+    }
+
+    #[test]
+    fn codes_say_what_a_status_does_not() {
+        let error = |message: &str, code: &str| json!({ "error": { "message": message, "type": "x", "code": code } });
+        let anthropic = |kind: &str| json!({ "type": "error", "error": { "type": kind, "message": "No." } });
+        let (ours, theirs) = (Verdict::Ours, Verdict::Theirs);
+        for (status, body, verdict) in [
+            (429, error("Slow down.", "rate_limit_exceeded"), theirs),
+            (429, error("Pay.", "insufficient_quota"), ours),
+            (429, json!({ "error": { "status": "RESOURCE_EXHAUSTED", "message": "Check your billing." } }), theirs),
+            (400, error("Long.", "context_length_exceeded"), Verdict::TooLong),
+            (529, anthropic("overloaded_error"), theirs),
+            (504, anthropic("timeout_error"), Verdict::Late),
+            (0, anthropic("timeout_error"), Verdict::Late),
+            (0, anthropic("overloaded_error"), theirs),
+            (0, anthropic("authentication_error"), ours),
+            (0, json!({ "error": { "code": 401, "message": "No auth." } }), ours),
+            (0, error("No voice.", "voice_not_found"), ours),
+            (0, json!({ "error": "invalid_api_key" }), ours),
+            (0, json!({ "error": "busy", "message": "Too many", "code": 1008 }), theirs),
+            (0, json!({ "type": "Error" }), theirs),
+        ] {
+            let body_text = body.to_string();
+            let judged = if status == 0 { said(&body) } else { answered(status, &HeaderMap::new(), &body_text) };
+            assert_eq!(judged.verdict, verdict, "{status} {body}");
+        }
+        let words = |message: Value| said(&message).words.without_key(None);
+        assert_eq!(words(json!({ "error": "busy", "message": "Too many", "code": 1008 })), "Too many (busy)");
+        assert_eq!(words(json!({ "type": "Error" })), "it failed without saying why");
+    }
+
+    #[test]
+    fn only_errors_are_errors() {
+        for (event, error) in [
+            (json!({ "choices": [], "error": null }), false),
+            (json!({ "type": "message_start", "message": { "id": "m" } }), false),
+            (json!({ "error": "gone" }), true),
+            (json!([{ "error": { "message": "No." } }]), true),
+            (json!({ "detail": "No." }), true),
+        ] {
+            assert_eq!(is_error(&event), error, "{event}");
+        }
+    }
+
+    #[test]
+    fn no_trouble_ever_holds_the_key() {
+        let key = Private::new("s3cret".to_owned());
+        let judged = said(&json!({ "type": "Error", "description": "Hm s3cret", "code": "NET-0000" }));
+        let trouble = Trouble::judged("double", judged, Some(&key), Duration::ZERO);
+        assert_eq!(trouble.error.to_string(), "double: Hm •••• (NET-0000)");
+        assert_eq!((trouble.error.code().as_str(), trouble.again), ("pipeline_error", Some(Duration::ZERO)));
+    }
+}

@@ -1,0 +1,91 @@
+//! Recognisers that listen to a websocket.
+//!
+//! A provider is a [`Dialect`]: an address, and a [`Protocol`] without a socket. What they share is here: the task that owns the
+//! socket, the caller's last seconds for a new connection after a lost one, and the answers for segments
+//! ([`words::Words`]).
+
+mod line;
+mod protocol;
+mod ring;
+mod settings;
+mod sound;
+mod task;
+#[cfg(test)]
+pub(crate) mod testing;
+mod words;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use switchhook_core::private::Private;
+use switchhook_media::frame::CallerAudio;
+use tokio::sync::mpsc;
+
+pub(crate) use self::protocol::{Broken, Dialect, Heard, KeepAlive, Protocol, Style, Target, close_words, field, json};
+pub(crate) use self::settings::{Defaults, Terms, Tuning};
+pub(crate) use self::sound::Encoding;
+
+use self::line::Dial;
+use self::task::{Task, Told};
+use super::connect::Connect;
+use super::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+use crate::outbound::ws::WebSockets;
+
+/// Frames and marks that may wait for the socket: some 20 s. It is given up long before.
+const WAITING: usize = 1024;
+
+/// Speech to text over websockets.
+pub(crate) struct StreamingStt {
+    websockets: WebSockets,
+    key: Option<Private<String>>,
+    dialect: Arc<dyn Dialect>,
+}
+
+impl StreamingStt {
+    pub(crate) fn new(connect: &Connect<'_>, dialect: impl Dialect + 'static) -> Self {
+        Self { websockets: connect.websockets.clone(), key: connect.key.clone(), dialect: Arc::new(dialect) }
+    }
+}
+
+#[async_trait]
+impl Stt for StreamingStt {
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError> {
+        let (websockets, dialect) = (self.websockets.clone(), Arc::clone(&self.dialect));
+        let dial = Dial { websockets, dialect, options, key: self.key.clone() };
+        let line = dial.open().await?;
+        let (told, waiting) = mpsc::channel(WAITING);
+        tokio::spawn(Task::new(dial, events, waiting).run(line));
+        Ok(Box::new(Session { told }))
+    }
+}
+
+/// One call's end of the task. Dropping it ends the stream.
+struct Session {
+    told: mpsc::Sender<Told>,
+}
+
+impl Session {
+    /// A full channel means that the socket takes nothing, which the task is about to notice; a closed one that it has failed,
+    /// which it has said.
+    fn tell(&self, told: Told) {
+        let _ = self.told.try_send(told);
+    }
+}
+
+impl SttSession for Session {
+    fn audio(&mut self, frame: &CallerAudio) {
+        self.tell(Told::Sound(frame.0));
+    }
+
+    fn speech_started(&mut self) {
+        self.tell(Told::Started);
+    }
+
+    fn speech_stopped(&mut self, segment: u32) {
+        self.tell(Told::Stopped(segment));
+    }
+}

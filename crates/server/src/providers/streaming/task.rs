@@ -1,0 +1,224 @@
+//! The task of one call's recogniser: it owns the connection, and makes it again when it is lost.
+
+use std::time::Duration;
+
+use switchhook_core::call::ErrorCode;
+use switchhook_media::frame::Frame;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::line::{Dial, Line};
+use super::protocol::Heard;
+use super::ring::{Item, Ring};
+use super::words::Words;
+use crate::providers::SttEvent;
+use crate::providers::refusal::Trouble;
+
+/// Before a lost connection is made again: at once, then after longer pauses.
+const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1)];
+/// A connection that lasted so long was a good one.
+const GOOD: Duration = Duration::from_secs(5);
+
+/// What the call tells.
+#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
+pub(super) enum Told {
+    Sound(Frame),
+    Started,
+    Stopped(u32),
+}
+
+/// Why listening ended.
+enum Over {
+    /// Nobody wants to know more.
+    Done,
+    /// The connection.
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for Over {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
+
+pub(super) struct Task {
+    dial: Dial,
+    events: mpsc::Sender<SttEvent>,
+    waiting: mpsc::Receiver<Told>,
+    words: Words,
+    ring: Ring,
+    /// Whether the provider ever took what we said, so that our settings are right.
+    proven: bool,
+    /// Connections in a row that came to nothing.
+    bad: usize,
+}
+
+impl Task {
+    pub(super) fn new(dial: Dial, events: mpsc::Sender<SttEvent>, waiting: mpsc::Receiver<Told>) -> Self {
+        let words = Words::new(dial.style());
+        Self { dial, events, waiting, words, ring: Ring::default(), proven: false, bad: 0 }
+    }
+
+    /// Listens until the session is dropped or the provider is lost for good.
+    pub(super) async fn run(mut self, mut line: Line) {
+        loop {
+            let trouble = match self.listen(&mut line).await {
+                Over::Done => return line.close().await,
+                Over::Trouble(trouble) => trouble,
+            };
+            if line.made.elapsed() >= GOOD {
+                self.bad = 0;
+            }
+            match self.again(trouble).await {
+                Ok(new) => line = new,
+                Err(Over::Done) => return,
+                Err(Over::Trouble(trouble)) => return self.fail(trouble).await,
+            }
+        }
+    }
+
+    async fn listen(&mut self, line: &mut Line) -> Over {
+        loop {
+            if let Err(over) = self.step(line).await {
+                return over;
+            }
+        }
+    }
+
+    async fn step(&mut self, line: &mut Line) -> Result<(), Over> {
+        let deadline = self.words.deadline();
+        let due = deadline.unwrap_or(line.made);
+        let upkeep = line.upkeep_due();
+        tokio::select! {
+            told = self.waiting.recv() => self.told(line, told.ok_or(Over::Done)?).await?,
+            heard = line.next() => self.hear(line, heard?).await?,
+            () = sleep_until(due), if deadline.is_some() => {
+                line.check_alive()?;
+                let events = self.words.expire(Instant::now());
+                self.tell(events).await?;
+            }
+            () = sleep_until(upkeep) => line.upkeep(Instant::now()).await?,
+        }
+        Ok(())
+    }
+
+    /// Keeps first and sends then: what is lost on the way will be sent again.
+    async fn told(&mut self, line: &mut Line, told: Told) -> Result<(), Trouble> {
+        let only_speech = self.dial.style().only_speech;
+        let speaking = self.words.is_speaking();
+        keep(&mut self.words, &mut self.ring, &told);
+        match told {
+            Told::Sound(frame) if !only_speech || speaking => line.sound(&frame).await,
+            Told::Started if only_speech && !speaking => {
+                for frame in self.ring.pre_roll() {
+                    line.sound(&frame).await?;
+                }
+                Ok(())
+            }
+            Told::Stopped(_) => line.finalize().await,
+            Told::Sound(_) | Told::Started => Ok(()),
+        }
+    }
+
+    async fn hear(&mut self, line: &mut Line, heard: Vec<Heard>) -> Result<(), Over> {
+        for heard in heard {
+            match heard {
+                Heard::Answer(message) => line.send(message).await?,
+                heard => {
+                    if matches!(heard, Heard::Partial(_) | Heard::Words(_)) {
+                        self.proven = true;
+                        self.ring.words();
+                    }
+                    let events = self.words.heard(heard, Instant::now());
+                    self.tell(events).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell(&mut self, events: Vec<SttEvent>) -> Result<(), Over> {
+        for event in events {
+            if let SttEvent::Final { segment, .. } = &event {
+                self.ring.settled(*segment);
+            }
+            self.events.send(event).await.map_err(|_| Over::Done)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a new connection and says again what has no words yet.
+    async fn again(&mut self, mut trouble: Trouble) -> Result<Line, Over> {
+        loop {
+            let pause = trouble.again.zip(PAUSES.get(self.bad)).map(|(asked, least)| asked.max(*least));
+            let Some(pause) = pause else { return Err(Over::Trouble(trouble)) };
+            self.bad += 1;
+            self.proven = true;
+            tracing::warn!(error = %trouble.error, "a recogniser was lost in mid-call; connecting again");
+            trouble = match self.reconnect(pause).await? {
+                Ok(line) => return Ok(line),
+                Err(trouble) => trouble,
+            };
+        }
+    }
+
+    async fn reconnect(&mut self, pause: Duration) -> Result<Result<Line, Trouble>, Over> {
+        let mut line = match self.connect_after(pause).await? {
+            Ok(line) => line,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        self.words.again(self.ring.is_whole(), Instant::now());
+        // Without speech there is nothing to understand, and whoever wants speech only wants nothing.
+        if self.dial.style().only_speech && !self.words.is_open() {
+            return Ok(Ok(line));
+        }
+        Ok(self.replay(&mut line).await.map(|()| line))
+    }
+
+    /// Connects; what the call tells in the meantime is kept.
+    async fn connect_after(&mut self, pause: Duration) -> Result<Result<Line, Trouble>, Over> {
+        let Self { dial, events, waiting, words, ring, .. } = self;
+        let connecting = async {
+            sleep(pause).await;
+            dial.connect().await
+        };
+        let mut connecting = std::pin::pin!(connecting);
+        loop {
+            tokio::select! {
+                connected = &mut connecting => return Ok(connected),
+                told = waiting.recv() => keep(words, ring, &told.ok_or(Over::Done)?),
+                () = events.closed() => return Err(Over::Done),
+            }
+        }
+    }
+
+    async fn replay(&self, line: &mut Line) -> Result<(), Trouble> {
+        for item in self.ring.replay() {
+            match item {
+                Item::Sound(frame) => line.sound(&frame).await?,
+                Item::Stop(_) => line.finalize().await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What is refused at the beginning is set up wrongly; later it is a failure.
+    async fn fail(&self, trouble: Trouble) {
+        let code = match trouble.error.code() {
+            ErrorCode::ConfigError if self.proven => ErrorCode::PipelineError,
+            code => code,
+        };
+        let _ = self.events.send(SttEvent::Failed { code, words: trouble.error.to_string() }).await;
+    }
+}
+
+fn keep(words: &mut Words, ring: &mut Ring, told: &Told) {
+    match told {
+        Told::Sound(frame) => ring.push(*frame, words.is_open()),
+        Told::Started => words.started(),
+        Told::Stopped(segment) => {
+            ring.stop(*segment);
+            words.stopped(*segment, Instant::now());
+        }
+    }
+}

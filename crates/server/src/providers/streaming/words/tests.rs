@@ -1,0 +1,202 @@
+//! Scripts of what a caller and a provider do, and what is told of it.
+
+use super::*;
+use crate::providers::streaming::sound::Encoding;
+
+const STYLE: Style = Style {
+    name: "test",
+    encoding: Encoding::Mulaw,
+    sample_rate: 8_000,
+    chunk: 2,
+    only_whole_chunks: false,
+    only_speech: false,
+    joiner: " ",
+    patience: Duration::from_millis(1_500),
+    patience_without_words: Duration::from_millis(700),
+};
+
+/// One thing that happens.
+enum Happens {
+    Starts,
+    Stops(u32),
+    Partial(&'static str),
+    Words(&'static str),
+    Flushed,
+    TurnOver,
+    /// So many milliseconds go by.
+    Passes(u64),
+    Reconnected {
+        everything: bool,
+    },
+}
+
+use Happens::{Flushed, Partial, Passes, Reconnected, Starts, Stops, TurnOver};
+
+/// What is told: `~` for a partial, the number for a final, `.` for a turn.
+fn told(script: Vec<Happens>) -> Vec<String> {
+    let mut words = Words::new(STYLE);
+    let mut now = Instant::now();
+    let mut told = Vec::new();
+    for happens in script {
+        told.extend(match happens {
+            Starts => {
+                words.started();
+                Vec::new()
+            }
+            Stops(segment) => {
+                words.stopped(segment, now);
+                Vec::new()
+            }
+            Partial(text) => words.heard(Heard::Partial(text.to_owned()), now),
+            Happens::Words(text) => words.heard(Heard::Words(text.to_owned()), now),
+            Flushed => words.heard(Heard::Flushed, now),
+            TurnOver => words.heard(Heard::TurnOver, now),
+            Passes(ms) => {
+                now += Duration::from_millis(ms);
+                words.expire(now)
+            }
+            Reconnected { everything } => {
+                words.again(everything, now);
+                Vec::new()
+            }
+        });
+    }
+    told.into_iter()
+        .map(|event| match event {
+            SttEvent::Partial { text } => format!("~ {text}"),
+            SttEvent::Final { segment, text } => format!("{segment} {text}"),
+            SttEvent::TurnJudged => ".".to_owned(),
+            SttEvent::Failed { .. } => unreachable!("words do not fail"),
+        })
+        .collect()
+}
+
+/// Without partials.
+fn finals(script: Vec<Happens>) -> Vec<String> {
+    told(script).into_iter().filter(|told| !told.starts_with('~')).collect()
+}
+
+#[test]
+fn several_final_texts_of_a_segment_are_joined_once() {
+    let script = vec![
+        Starts,
+        Partial("book a"),
+        Happens::Words("Book a table"),
+        Partial("for"),
+        Stops(0),
+        Happens::Words("for two."),
+        Happens::Words(""),
+        Flushed,
+    ];
+    let expected = [
+        "~ book a",
+        "~ Book a table",
+        "~ Book a table for",
+        "~ Book a table for two.",
+        "~ Book a table for two.",
+        "0 Book a table for two.",
+    ];
+    assert_eq!(told(script), expected);
+}
+
+#[test]
+fn a_segment_is_answered_in_time_also_without_an_answer_of_the_provider() {
+    let slow = vec![Starts, Partial("yes"), Stops(0), Passes(1_499), Passes(1), Passes(5_000)];
+    assert_eq!(finals(slow), ["0 yes"]);
+    let cough = vec![Starts, Stops(0), Passes(699), Passes(1)];
+    assert_eq!(finals(cough), ["0 "], "there is nothing to wait for");
+}
+
+#[test]
+fn words_that_were_told_when_time_was_up_are_not_told_again() {
+    let cumulative = vec![
+        Starts,
+        Partial("my number is"),
+        Stops(0),
+        Passes(1_500),
+        Starts,
+        Partial("my number is four one"),
+        Stops(1),
+        Happens::Words("My number is four one five."),
+        TurnOver,
+    ];
+    assert_eq!(finals(cumulative), ["0 my number is", "1 four one five.", "."]);
+}
+
+#[test]
+fn late_words_belong_to_the_segment_that_was_answered_without_them() {
+    let late = vec![Starts, Happens::Words("Yes,"), Stops(0), Passes(700), Happens::Words("please."), Flushed];
+    assert_eq!(finals(late), ["0 Yes,", "0 Yes, please."]);
+    let much_later = vec![Starts, Stops(0), Passes(700), Passes(3_000), Happens::Words("Hello?")];
+    assert_eq!(finals(much_later), ["0 ", "1 Hello?"], "a speaker whom we do not hear");
+}
+
+#[test]
+fn a_turn_of_several_segments_is_told_with_the_last() {
+    let script = vec![
+        Starts,
+        Partial("four"),
+        Stops(0),
+        Starts,
+        Partial("four one"),
+        Stops(1),
+        Happens::Words("four one"),
+        TurnOver,
+    ];
+    assert_eq!(finals(script), ["0 ", "1 four one", "."]);
+}
+
+#[test]
+fn a_turn_that_is_over_before_our_ears_say_so_is_told_under_the_number_to_come() {
+    let early = vec![Starts, Happens::Words("Yes."), TurnOver, Stops(0), Passes(5_000)];
+    assert_eq!(finals(early), ["0 Yes.", "."], "and is not answered a second time");
+    let goes_on = vec![
+        Starts,
+        Happens::Words("Yes."),
+        TurnOver,
+        Partial("wait"),
+        Stops(0),
+        Happens::Words("Wait."),
+        TurnOver,
+        Starts,
+        Stops(1),
+        Passes(700),
+    ];
+    assert_eq!(finals(goes_on), ["0 Yes.", ".", "1 Wait.", "."]);
+}
+
+#[test]
+fn a_turn_is_not_judged_while_the_caller_speaks_again() {
+    let script = vec![Starts, Stops(0), Starts, Happens::Words("Yes."), TurnOver, Stops(1), Flushed];
+    assert_eq!(finals(script), ["0 Yes.", "1 "]);
+}
+
+#[test]
+fn a_turn_without_words_is_no_turn() {
+    assert!(finals(vec![TurnOver, Happens::Words(""), TurnOver]).is_empty());
+}
+
+#[test]
+fn after_a_reconnect_words_are_neither_lost_nor_doubled() {
+    let replayed = vec![
+        Starts,
+        Happens::Words("Book a"),
+        Partial("tab"),
+        Stops(0),
+        Passes(1_000),
+        Reconnected { everything: true },
+        Passes(1_000),
+        Happens::Words("Book a table."),
+        Flushed,
+    ];
+    assert_eq!(finals(replayed), ["0 Book a table."]);
+    let too_long = vec![
+        Starts,
+        Partial("a long story"),
+        Reconnected { everything: false },
+        Happens::Words("that ends."),
+        Stops(0),
+        Flushed,
+    ];
+    assert_eq!(finals(too_long), ["0 a long story that ends."]);
+}

@@ -1,0 +1,169 @@
+//! What the voices of the cloud have in common: deadlines, second attempts, the way of sound to the caller, and sockets that
+//! are kept open and shared.
+//!
+//! [`pool`] speaks for every provider with a websocket; such a provider says in a [`wire::Wire`] how its messages look. Its cast:
+//! a *socket* is one connection with one task of its own, a *context* is one utterance on it, a *lane* is all sockets that can
+//! speak the same utterances (the same address, voice and model where those belong to the address).
+
+pub(crate) mod pool;
+mod socket;
+pub(crate) mod sound;
+pub(crate) mod wire;
+pub(crate) mod words;
+
+use std::time::Duration;
+
+use switchhook_core::conversation::SpokenWord;
+use switchhook_media::frame::SAMPLE_RATE;
+use tokio::sync::mpsc;
+
+use super::connect::Connect;
+use super::refusal::Trouble;
+use super::{ProviderError, TtsAudio, TtsRequest, Usage};
+
+/// Requests for one utterance, the first included.
+const TRIES: usize = 3;
+/// Before the second and the third: a kept connection that has died in the meantime is replaced at once.
+const PAUSES: [Duration; TRIES - 1] = [Duration::ZERO, Duration::from_millis(500)];
+/// Speech that is longer does not end: no text that is spoken at once takes ten minutes.
+const MOST_SAMPLES: u64 = 600 * SAMPLE_RATE as u64;
+/// Samples in a millisecond.
+const PER_MS: u64 = SAMPLE_RATE as u64 / 1_000;
+
+/// How long a voice may take, and for how long what it needs is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadlines {
+    /// Until a connection is open.
+    pub connect: Duration,
+    /// From the request to its first sound.
+    pub first_sound: Duration,
+    /// Between two pieces of sound.
+    pub gap: Duration,
+    /// Until a provider that confirms that it stopped speaking has done so; then the socket is given up.
+    pub stop: Duration,
+    /// A socket on which nothing was spoken for so long is closed.
+    pub idle: Duration,
+    /// How often an open socket is asked whether it is alive; one that did not answer by the next time is given up.
+    pub ping: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            first_sound: Duration::from_secs(5),
+            gap: Duration::from_secs(5),
+            stop: Duration::from_secs(1),
+            // ElevenLabs closes a silent socket after the 180 s that are asked for, Cartesia after some minutes.
+            idle: Duration::from_secs(170),
+            ping: Duration::from_secs(20),
+        }
+    }
+}
+
+/// The voice and the model of a connection, for agents that name none. Both are the provider's own words.
+#[derive(Clone, Debug)]
+pub(crate) struct Defaults {
+    voice: String,
+    model: String,
+}
+
+impl Defaults {
+    /// What `settings.tts_voice` and `settings.tts_model` say, else these.
+    pub(crate) fn read(connect: &Connect<'_>, voice: &str, model: &str) -> Result<Self, String> {
+        Ok(Self {
+            voice: connect.text("tts_voice")?.unwrap_or(voice).to_owned(),
+            model: connect.text("tts_model")?.unwrap_or(model).to_owned(),
+        })
+    }
+
+    pub(crate) fn voice<'a>(&'a self, request: &'a TtsRequest) -> &'a str {
+        request.voice.as_deref().unwrap_or(&self.voice)
+    }
+
+    pub(crate) fn model<'a>(&'a self, request: &'a TtsRequest) -> &'a str {
+        request.model.as_deref().unwrap_or(&self.model)
+    }
+}
+
+/// Whether there is anything to say: for bare punctuation providers send nothing at all, not even an end.
+pub(crate) fn is_speakable(text: &str) -> bool {
+    text.contains(char::is_alphanumeric)
+}
+
+/// What `text` costs. Providers charge what they are sent, heard or not.
+pub(crate) fn cost(text: &str) -> Usage {
+    Usage { tts_characters: text.chars().count() as u64, ..Usage::default() }
+}
+
+/// `en` of `en-US`.
+pub(crate) fn primary_language(tag: &str) -> &str {
+    tag.split('-').next().unwrap_or(tag)
+}
+
+/// Counts the attempts at one utterance.
+#[derive(Default)]
+pub(crate) struct Attempts {
+    failed: usize,
+}
+
+impl Attempts {
+    /// Waits until the next attempt may be made.
+    ///
+    /// # Errors
+    /// When none may: another would end the same or come too late, or sound was given already, which would be heard twice.
+    pub(crate) async fn again(&mut self, trouble: Trouble, line: &Line) -> Result<(), ProviderError> {
+        let least = PAUSES.get(self.failed).copied();
+        self.failed += 1;
+        let late = matches!(trouble.error, ProviderError::Timeout { .. });
+        let asked = trouble.again.filter(|_| !late && !line.has_sound());
+        let (Some(least), Some(asked)) = (least, asked) else { return Err(trouble.error) };
+        // Its words may quote what was to be spoken.
+        tracing::warn!(
+            code = trouble.error.code().as_str(),
+            attempt = self.failed,
+            "the voice did not speak; trying again"
+        );
+        tokio::time::sleep(least.max(asked)).await;
+        Ok(())
+    }
+}
+
+/// Where the sound of one utterance goes.
+pub(crate) struct Line {
+    audio: mpsc::Sender<TtsAudio>,
+    /// Samples so far.
+    given: u64,
+}
+
+/// Nobody listens any more.
+pub(crate) struct Gone;
+
+impl Line {
+    pub(crate) fn new(audio: mpsc::Sender<TtsAudio>) -> Self {
+        Self { audio, given: 0 }
+    }
+
+    /// How much was given, in milliseconds.
+    pub(crate) fn given_ms(&self) -> u64 {
+        self.given / PER_MS
+    }
+
+    /// Whether there was any sound.
+    pub(crate) fn has_sound(&self) -> bool {
+        self.given > 0
+    }
+
+    /// Whether this is more than anybody says at once.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.given > MOST_SAMPLES
+    }
+
+    pub(crate) async fn give(&mut self, samples: Vec<i16>, words: Vec<SpokenWord>) -> Result<(), Gone> {
+        if samples.is_empty() && words.is_empty() {
+            return Ok(());
+        }
+        self.given += samples.len() as u64;
+        self.audio.send(TtsAudio { samples, words }).await.map_err(|_| Gone)
+    }
+}

@@ -1,0 +1,81 @@
+//! When words are spoken: from what providers say about words or single characters.
+
+use switchhook_core::conversation::SpokenWord;
+
+/// What came with a piece of sound.
+#[derive(Default)]
+pub(crate) enum Times {
+    /// Nothing.
+    #[default]
+    None,
+    /// Words, counted from the start of the utterance.
+    Words(Vec<SpokenWord>),
+    /// Characters, counted from the start of this piece of sound.
+    Characters(Vec<Character>),
+}
+
+/// A character with its place in a piece of sound.
+pub(crate) struct Character {
+    pub(crate) text: String,
+    pub(crate) start_ms: u64,
+    pub(crate) end_ms: u64,
+}
+
+/// Puts characters together to words; a word may be cut by the end of a piece.
+#[derive(Default)]
+pub(crate) struct Words {
+    open: Option<SpokenWord>,
+}
+
+impl Words {
+    /// The words that `times` completes; `before_ms` of sound came before its piece.
+    pub(crate) fn push(&mut self, times: Times, before_ms: u64) -> Vec<SpokenWord> {
+        match times {
+            Times::None => Vec::new(),
+            Times::Words(words) => words,
+            Times::Characters(characters) => {
+                characters.into_iter().filter_map(|character| self.character(&character, before_ms)).collect()
+            }
+        }
+    }
+
+    /// The last word.
+    pub(crate) fn finish(&mut self) -> Option<SpokenWord> {
+        self.open.take()
+    }
+
+    fn character(&mut self, character: &Character, before_ms: u64) -> Option<SpokenWord> {
+        if character.text.trim().is_empty() {
+            return self.open.take();
+        }
+        let (start_ms, end_ms) = (before_ms + character.start_ms, before_ms + character.end_ms);
+        let word = self.open.get_or_insert_with(|| SpokenWord { text: String::new(), start_ms, end_ms });
+        word.text.push_str(&character.text);
+        word.end_ms = end_ms;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn characters(text: &str, each_ms: u64) -> Times {
+        let one = |(at, character): (usize, char)| {
+            let start_ms = at as u64 * each_ms;
+            Character { text: character.to_string(), start_ms, end_ms: start_ms + each_ms }
+        };
+        Times::Characters(text.chars().enumerate().map(one).collect())
+    }
+
+    #[test]
+    fn a_word_that_is_cut_by_the_end_of_a_piece_stays_one() {
+        let mut words = Words::default();
+        let mut all = words.push(characters("Yes, fr", 10), 0);
+        all.extend(words.push(Times::None, 70));
+        all.extend(words.push(characters("om ten.", 10), 100));
+        all.extend(words.finish());
+        let all: Vec<_> = all.iter().map(|word| (word.text.as_str(), word.start_ms, word.end_ms)).collect();
+        assert_eq!(all, [("Yes,", 0, 40), ("from", 50, 120), ("ten.", 130, 170)]);
+    }
+}

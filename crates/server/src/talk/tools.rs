@@ -1,0 +1,314 @@
+//! What the model may call. Tools never hold up sound: those that take time run in tasks of their own, and those that are
+//! the carrier's are wishes to whoever runs the call.
+//!
+//! Arguments are held against the tool's JSON Schema before anything is done; what is wrong with them is told to the model,
+//! which may try again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
+use switchhook_core::agent::{AgentConfig, HttpMethod, Tool, ToolKind, fill_in};
+use switchhook_core::conversation::ToolCall;
+use switchhook_core::id::CallId;
+
+use super::Wish;
+use super::plain::plain_value;
+use crate::json_schema::Schema;
+use crate::outbound::{Client, Page, Request};
+use crate::providers::ToolSpec;
+
+/// How much of an answer that is not JSON, or of an error, the model is told, in characters.
+const TOLD: usize = 2_000;
+/// Names the call to the services that tools are.
+const CALL_HEADER: &str = "x-voice-call";
+
+/// The tools of one call.
+#[derive(Debug)]
+pub struct Toolbox {
+    client: Client,
+    tools: Vec<Ready>,
+    call: CallId,
+}
+
+/// A tool, its texts filled in.
+#[derive(Debug)]
+struct Ready {
+    tool: Tool,
+    spec: ToolSpec,
+    /// What its arguments follow, where that can be told.
+    parameters: Option<Schema>,
+}
+
+/// What calling a tool comes to.
+pub(super) enum Deed {
+    /// The model is to be told this.
+    Tell(Value),
+    /// A service is to be asked, which takes a while.
+    Ask(Asking),
+    /// The carrier is to do something, and the model to be told this.
+    Wish(Wish, Value),
+    /// The caller is to be passed on, once they have heard what is being said.
+    PassOn(String),
+}
+
+/// A question to a service.
+pub(super) struct Asking {
+    client: Client,
+    request: Request,
+    deadline: Duration,
+}
+
+impl Toolbox {
+    /// The agent's tools for one call, with its variables.
+    #[must_use]
+    pub fn new(client: Client, agent: &AgentConfig, variables: &BTreeMap<String, String>, call: CallId) -> Self {
+        let mut tools: Vec<Ready> = agent.tools.iter().map(|tool| Ready::new(tool, variables)).collect();
+        if !agent.tools.iter().any(|tool| tool.kind == ToolKind::EndCall) {
+            tools.insert(0, Ready::new(&Tool::new(ToolKind::EndCall), variables));
+        }
+        Self { client, tools, call }
+    }
+
+    /// The tools as the model sees them.
+    #[must_use]
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|ready| ready.spec.clone()).collect()
+    }
+
+    /// What the model's call comes to.
+    pub(super) fn run(&self, call: &ToolCall) -> Deed {
+        let Some(ready) = self.tools.iter().find(|ready| ready.tool.name() == call.name) else {
+            return Deed::Tell(error("There is no such tool."));
+        };
+        let problems = ready.parameters.as_ref().map(|schema| schema.problems(&call.arguments)).unwrap_or_default();
+        if !problems.is_empty() {
+            return Deed::Tell(error(&format!("The arguments are wrong: {}.", problems.join("; "))));
+        }
+        let text = |name: &str| call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+        match ready.tool.kind {
+            ToolKind::EndCall => Deed::Tell(json!({ "ok": true })),
+            ToolKind::SendDtmf => Deed::Wish(Wish::Press(text("digits").to_owned()), json!({ "ok": true })),
+            ToolKind::Transfer => {
+                let named = |name: &str| ready.tool.destinations.iter().find(|to| to.name == name);
+                match named(text("destination")) {
+                    Some(destination) => Deed::PassOn(destination.number.clone()),
+                    None => Deed::Tell(error("There is no such destination.")),
+                }
+            }
+            ToolKind::Http => match ready.request(&call.arguments, self.call) {
+                Ok(request) => {
+                    let deadline = Duration::from_secs(ready.tool.timeout_seconds().into());
+                    Deed::Ask(Asking { client: self.client.clone(), request, deadline })
+                }
+                Err(words) => Deed::Tell(error(&words)),
+            },
+        }
+    }
+}
+
+impl Ready {
+    fn new(tool: &Tool, variables: &BTreeMap<String, String>) -> Self {
+        let encoded = variables.iter().map(|(name, value)| (name.clone(), percent_encoded(value))).collect();
+        let mut tool = tool.clone();
+        tool.url = tool.url.map(|url| fill_in(&url, &encoded));
+        for value in tool.headers.values_mut() {
+            *value = fill_in(value, variables);
+        }
+        let spec = ToolSpec {
+            name: tool.name().to_owned(),
+            description: tool.description.clone().unwrap_or_else(|| usual_description(&tool).to_owned()),
+            parameters: parameters(&tool),
+        };
+        let parameters = Schema::new(&spec.parameters).ok();
+        Self { tool, spec, parameters }
+    }
+
+    fn request(&self, arguments: &Value, call: CallId) -> Result<Request, String> {
+        let unusable = |what: &str| format!("The tool cannot be used: its {what} of no use.");
+        let method = self.tool.method.unwrap_or_default();
+        let mut url =
+            self.tool.url.as_deref().and_then(|url| url::Url::parse(url).ok()).ok_or_else(|| unusable("address is"))?;
+        let mut headers = HeaderMap::new();
+        headers.insert(CALL_HEADER, HeaderValue::from_str(&call.to_string()).map_err(|_| unusable("call is"))?);
+        for (name, value) in &self.tool.headers {
+            let parsed = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
+            let (name, value) = parsed.ok_or_else(|| unusable("headers are"))?;
+            headers.insert(name, value);
+        }
+        let body = match method {
+            HttpMethod::Get => {
+                let pairs = arguments.as_object().into_iter().flatten().map(|(name, value)| (name, in_query(value)));
+                let pairs: Vec<(&String, String)> = pairs.collect();
+                if !pairs.is_empty() {
+                    url.query_pairs_mut().extend_pairs(pairs);
+                }
+                None
+            }
+            HttpMethod::Post => {
+                headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+                Some(arguments.to_string().into_bytes())
+            }
+        };
+        let method = if method == HttpMethod::Get { Method::GET } else { Method::POST };
+        Ok(Request { method, url: url.into(), headers, body })
+    }
+}
+
+impl Asking {
+    /// What the model is told.
+    pub(super) async fn answer(self) -> Value {
+        match self.client.ask(self.request, self.deadline).await {
+            Ok(page) => plain_value(told(&page)),
+            // The words may name the address, which the caller is not to hear.
+            Err(failure) => {
+                tracing::warn!(error = %failure, "a tool's service could not be asked");
+                error("The service could not be reached.")
+            }
+        }
+    }
+}
+
+/// JSON as it is, anything else as text.
+fn told(page: &Page) -> Value {
+    let text = || String::from_utf8_lossy(&page.body).chars().take(TOLD).collect::<String>();
+    let read = || serde_json::from_slice::<Value>(&page.body).ok().filter(|_| page.whole);
+    match page.status {
+        204 => json!({ "ok": true }),
+        200..=299 if page.body.is_empty() => json!({ "ok": true }),
+        200..=299 => {
+            read().unwrap_or_else(|| json!({ "text": text(), "whole": page.whole && page.body.len() <= TOLD }))
+        }
+        status => json!({ "error": format!("The service answered with status {status}."), "text": text() }),
+    }
+}
+
+fn error(words: &str) -> Value {
+    json!({ "error": words })
+}
+
+fn usual_description(tool: &Tool) -> &'static str {
+    match tool.kind {
+        ToolKind::EndCall => {
+            "Ends the phone call. Say goodbye in the same answer, and use this only when the caller is done."
+        }
+        ToolKind::Transfer => {
+            "Passes the caller on to somebody else and ends your part of the call. Say in the same answer that you are \
+             putting them through."
+        }
+        ToolKind::SendDtmf => "Presses keys on the phone, for example in the menu of a machine that answered.",
+        ToolKind::Http => "",
+    }
+}
+
+fn parameters(tool: &Tool) -> Value {
+    let object = |properties: Value| {
+        let required: Vec<String> =
+            properties.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+    };
+    match tool.kind {
+        ToolKind::EndCall => object(json!({})),
+        ToolKind::Transfer => {
+            let names: Vec<&str> = tool.destinations.iter().map(|to| to.name.as_str()).collect();
+            object(json!({ "destination": { "type": "string", "enum": names } }))
+        }
+        ToolKind::SendDtmf => {
+            let words = "0 to 9, *, #, A to D; w is a pause of half a second.";
+            object(json!({ "digits": { "type": "string", "pattern": "^[0-9*#A-Dw]{1,64}$", "description": words } }))
+        }
+        ToolKind::Http => tool.parameters.clone().unwrap_or_else(|| object(Value::Object(Map::new()))),
+    }
+}
+
+/// Texts as they are, everything else as JSON.
+fn in_query(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Everything but unreserved characters (RFC 3986 section 2.3), so that a value cannot lead elsewhere.
+fn percent_encoded(text: &str) -> String {
+    if matches!(text, "." | "..") {
+        return String::new();
+    }
+    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let encode = |byte: u8| if unreserved(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(encode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use switchhook_core::agent::Destination;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::config::Config;
+
+    fn toolbox(tools: Vec<Tool>, variables: &[(&str, &str)]) -> Toolbox {
+        let config = Config::for_tests("/nonexistent");
+        let client = Client::new(&config, &"127.0.0.0/8,http".parse().expect("valid"), Duration::from_secs(5));
+        let agent = AgentConfig { tools, ..AgentConfig::new("x") };
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Toolbox::new(client.expect("a client"), &agent, &variables, CallId::from_uuid(Uuid::nil()))
+    }
+
+    fn called(toolbox: &Toolbox, name: &str, arguments: Value) -> Deed {
+        let (id, signature) = ("c".to_owned(), None);
+        toolbox.run(&ToolCall { id, name: name.to_owned(), arguments, signature })
+    }
+
+    fn wrong(deed: Deed) -> String {
+        match deed {
+            Deed::Tell(value) => value["error"].as_str().expect("an error").to_owned(),
+            _ => panic!("nothing is to be done"),
+        }
+    }
+
+    #[test]
+    fn arguments_are_checked_before_anything_is_done() {
+        let reception = Destination { name: "reception".to_owned(), number: "+12025550142".to_owned() };
+        let transfer = Tool { destinations: vec![reception], ..Tool::new(ToolKind::Transfer) };
+        let schema = json!({ "type": "object", "required": ["day"], "properties": { "day": { "type": "string" } } });
+        let url = Some("https://example.com/{{branch}}".to_owned());
+        let tables =
+            Tool { name: Some("tables".to_owned()), url, parameters: Some(schema), ..Tool::new(ToolKind::Http) };
+        let get =
+            Tool { name: Some("get".to_owned()), method: Some(HttpMethod::Get), parameters: None, ..tables.clone() };
+        let get = Tool { parameters: Some(json!({ "type": "object" })), ..get };
+        let tools = vec![transfer, Tool::new(ToolKind::SendDtmf), tables, get];
+        let toolbox = toolbox(tools, &[("branch", "../a b?c=d")]);
+        let names: Vec<String> = toolbox.specs().into_iter().map(|spec| spec.name).collect();
+        assert_eq!(names, ["end_call", "transfer", "send_dtmf", "tables", "get"], "every agent can end the call");
+
+        assert!(
+            matches!(called(&toolbox, "transfer", json!({ "destination": "reception" })), Deed::PassOn(to) if to == "+12025550142")
+        );
+        assert!(wrong(called(&toolbox, "transfer", json!({ "destination": "+12025550199" }))).contains("/destination"));
+        let keys = called(&toolbox, "send_dtmf", json!({ "digits": "1w2#" }));
+        assert!(matches!(keys, Deed::Wish(Wish::Press(keys), _) if keys == "1w2#"));
+        assert!(wrong(called(&toolbox, "send_dtmf", json!({ "digits": "one" }))).contains("/digits"));
+        assert!(wrong(called(&toolbox, "tables", json!({ "day": 1 }))).contains("/day"));
+        assert!(wrong(called(&toolbox, "made_up", json!({}))).contains("no such tool"));
+
+        let Deed::Ask(asking) = called(&toolbox, "tables", json!({ "day": "Friday" })) else { panic!("it is asked") };
+        assert_eq!(asking.request.url, "https://example.com/..%2Fa%20b%3Fc%3Dd", "a variable leads nowhere else");
+        assert_eq!(asking.request.body.as_deref(), Some(&br#"{"day":"Friday"}"#[..]));
+        let Deed::Ask(asking) = called(&toolbox, "get", json!({ "day": "Fri & Sat", "n": [1] })) else {
+            panic!("asked")
+        };
+        assert!(asking.request.url.ends_with("?day=Fri+%26+Sat&n=%5B1%5D") && asking.request.body.is_none());
+    }
+
+    #[test]
+    fn answers_are_told_as_json_or_text_and_no_more_than_fits() {
+        let page = |status, body: &str, whole| told(&Page { status, body: body.as_bytes().to_vec(), whole });
+        assert_eq!(page(200, "{\"free\":7}", true), json!({ "free": 7 }));
+        assert_eq!(page(200, "seven", true), json!({ "text": "seven", "whole": true }));
+        assert_eq!(page(204, "", true), json!({ "ok": true }));
+        assert_eq!(page(500, "Oh.", true), json!({ "error": "The service answered with status 500.", "text": "Oh." }));
+        let long = page(200, &"x".repeat(5_000), false);
+        assert_eq!((long["whole"].as_bool(), long["text"].as_str().map(str::len)), (Some(false), Some(TOLD)));
+    }
+}

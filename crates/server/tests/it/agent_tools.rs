@@ -1,0 +1,155 @@
+//! What models do besides talking: ask services, pass callers on, press keys.
+
+use std::sync::{Arc, Mutex};
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+
+use crate::doubles::model::{Double, KEY, Piece, Protocol as _, Reply, says};
+use crate::doubles::openai_llm::OpenAi;
+use crate::harness::{Agent, TestService, text};
+
+/// A service that is a tool, and what it was asked.
+#[derive(Clone, Default)]
+struct Tables {
+    asked: Arc<Mutex<Vec<(String, String, String)>>>,
+}
+
+impl Tables {
+    async fn start() -> (Self, String) {
+        let tables = Self::default();
+        let router = axum::Router::new().fallback(Self::answer).with_state(tables.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        (tables, format!("http://{address}"))
+    }
+
+    async fn answer(State(tables): State<Self>, uri: Uri, headers: HeaderMap, body: String) -> Response {
+        let header =
+            |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        let known = format!("{} {}", header("x-voice-call"), header("authorization"));
+        tables.asked.lock().expect("whole").push((uri.to_string(), known, body));
+        match uri.path() {
+            "/slow" => std::future::pending().await,
+            "/broken" => (axum::http::StatusCode::INTERNAL_SERVER_ERROR, "Oh.").into_response(),
+            "/long" => "x".repeat(100_000).into_response(),
+            _ => axum::Json(json!({ "free": ["19:00"] })).into_response(),
+        }
+    }
+}
+
+/// A service, an agent that begins by asking the double, and the double.
+async fn ready(replies: Vec<Reply>, tools: Value) -> (TestService, Agent, Double<OpenAi>) {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let double = Double::start(OpenAi, replies).await;
+    let connection = json!({
+        "name": "model", "provider": "openai", "settings": { "base_url": double.base_url() }, "credentials": { "api_key": KEY },
+    });
+    let connection = service.client.create("/v1/connections", connection).await;
+    let changes = json!({
+        "greeting": { "mode": "generate" }, "llm": { "connection_id": connection["id"] }, "tools": tools,
+        "variables": { "branch": { "default": "a b" } }, "analysis": { "summary": false },
+    });
+    let agent = service.client.scripted_agent(changes).await;
+    (service, agent, double)
+}
+
+fn calls(name: &'static str, arguments: Value) -> Reply {
+    Reply::Answer(vec![Piece::Tool { id: "call_1", name, arguments }])
+}
+
+fn goodbye() -> Reply {
+    Reply::Answer(vec![Piece::Text("Goodbye."), Piece::Tool { id: "call_2", name: "end_call", arguments: json!({}) }])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_is_asked_and_the_model_told_what_it_says() {
+    let (tables, base) = Tables::start().await;
+    let parameters = json!({ "type": "object", "required": ["day"], "properties": { "day": { "type": "string" } } });
+    let tool = |name: &str, path: &str| json!({ "type": "http", "name": name, "url": format!("{base}/{path}"), "timeout_seconds": 1 });
+    let mut free = tool("tables", "{{branch}}/tables");
+    free["parameters"] = parameters;
+    free["headers"] = json!({ "authorization": "Token {{branch}}" });
+    free["filler"] = json!("Let me check the book.");
+    let tools = json!([free, tool("slow", "slow"), tool("broken", "broken"), tool("long", "long")]);
+    let replies = vec![
+        calls("tables", json!({ "day": 5 })),
+        calls("tables", json!({ "day": "Friday" })),
+        calls("slow", json!({})),
+        calls("broken", json!({})),
+        calls("long", json!({})),
+        goodbye(),
+    ];
+    let (service, agent, double) = ready(replies, tools).await;
+    let call = service.client.place(&agent, "+12025550109").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!(ended["end_reason"], "agent_hangup", "{ended}");
+
+    let asked = tables.asked.lock().expect("whole").clone();
+    let paths: Vec<&str> = asked.iter().map(|(path, ..)| path.as_str()).collect();
+    assert_eq!(paths, ["/a%20b/tables", "/slow", "/broken", "/long"], "wrong arguments go nowhere");
+    assert_eq!(asked[0].1, format!("{call} Token a b"));
+    assert_eq!(asked[0].2, "{\"day\":\"Friday\"}");
+
+    let told = OpenAi.conversation(&double.asked()[5]);
+    let results: Vec<String> =
+        told.into_iter().map(|(_, text)| text).filter(|text| text.starts_with("result")).collect();
+    for (result, words) in
+        results.iter().zip(["/day", "19:00", "could not be reached", "status 500", "\"whole\":false"])
+    {
+        assert!(result.contains(words) && result.len() < 3_000, "{words}: {result}");
+    }
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let said: Vec<String> =
+        transcript["data"].as_array().expect("a list").iter().map(|line| text(&line["text"])).collect();
+    assert!(
+        said.iter().any(|text| text == "Let me check the book.") && said.last().is_some_and(|text| text == "Goodbye."),
+        "{said:?}"
+    );
+    // Six answers, each of 8 new tokens, 4 from the cache and 7 written, at the prices of gpt-4o-mini.
+    let usage = &ended["usage"];
+    assert_eq!((&usage["llm_input_tokens"], &usage["unpriced"]), (&json!(72), &json!(false)), "{usage}");
+    let cost = usage["cost_usd"].as_f64().expect("a number") * 1_000_000.0;
+    assert!((cost - 6.0 * (8.0 * 0.15 + 4.0 * 0.075 + 7.0 * 0.6)).abs() < 1e-6, "{usage}");
+    double.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_caller_is_passed_on_once_they_have_heard_that_they_will_be() {
+    let words = "I am putting you through to the reception now. Please hold the line.";
+    let reception = json!([{ "name": "reception", "number": "+12025550142" }]);
+    let to_reception = Piece::Tool { id: "call_1", name: "transfer", arguments: json!({ "destination": "reception" }) };
+    let replies = vec![
+        calls("transfer", json!({ "destination": "+12025550199" })),
+        Reply::Answer(vec![Piece::Text(words), to_reception]),
+    ];
+    let (service, agent, double) = ready(replies, json!([{ "type": "transfer", "destinations": reception }])).await;
+    let call = service.client.place(&agent, "+12025550109").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("transferred"), &json!("agent")), "{ended}");
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let lines = transcript["data"].as_array().expect("a list").clone();
+    assert_eq!((text(&lines[0]["text"]).as_str(), &lines[0]["interrupted"]), (words, &json!(false)), "{transcript}");
+    assert!(double.asked()[1].to_string().contains("/destination"), "only who is on the list");
+    double.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_pressed_and_the_conversation_goes_on() {
+    let replies = vec![calls("send_dtmf", json!({ "digits": "1w2#" })), says("I have pressed one and two.")];
+    let (service, agent, double) = ready(replies, json!([{ "type": "send_dtmf" }])).await;
+    let call = service.client.place(&agent, "+12025550109").await;
+    let path = format!("/v1/calls/{call}/transcript");
+    let said = |said: &Value| said.to_string().contains("pressed one and two");
+    service.client.look_until(&path, said).await;
+    assert!(OpenAi.conversation(&double.asked()[1]).iter().any(|(_, text)| text == "result {\"ok\":true}"));
+    let (status, _) = service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    assert!(status.is_success());
+    service.client.wait_for_end(&call).await;
+    service.stop().await;
+}

@@ -1,0 +1,115 @@
+//! Cartesia Ink: `/stt/websocket` and `/stt/turns/websocket`.
+
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::listening::{Asked, Ear, Peer, Said, halves, json as parse};
+
+fn text(message: &Value) -> Message {
+    Message::text(message.to_string())
+}
+
+fn admitted(asked: &Asked, path: &str, known: &[&str]) -> Result<(), (u16, String)> {
+    if asked.header("x-api-key") != "ca-key" {
+        return Err((401, json!({ "title": "Unauthorized", "message": "Invalid API key." }).to_string()));
+    }
+    if asked.header("cartesia-version").len() != 10 {
+        return Err((400, "the version must be a date".to_owned()));
+    }
+    if asked.path != path {
+        return Err((404, format!("there is no {}", asked.path)));
+    }
+    if let Some(words) = asked.unknown(known) {
+        return Err((400, words));
+    }
+    let encoding = asked.one("encoding");
+    if !encoding.starts_with("pcm_") || asked.one("sample_rate") != "8000" || !asked.one("model").starts_with("ink-") {
+        return Err((400, format!("these parameters cannot be: {:?}", asked.query)));
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+pub(crate) struct Manual {
+    encoding: String,
+}
+
+impl Peer for Manual {
+    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+        admitted(asked, "/stt/websocket", &["model", "encoding", "sample_rate", "language"])?;
+        self.encoding = asked.one("encoding").to_owned();
+        Ok(())
+    }
+
+    fn greeting(&mut self) -> Vec<Message> {
+        Vec::new()
+    }
+
+    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+        let command = match message {
+            Said::Binary(sound) => {
+                ear.hear(&self.encoding, &sound);
+                return Ok(Vec::new());
+            }
+            Said::Text(command) => command,
+        };
+        let transcript =
+            |text: &str, is_final: bool| json!({ "type": "transcript", "text": text, "is_final": is_final });
+        match command.as_str() {
+            "finalize" => {
+                let words = ear.words();
+                let (first, rest) = halves(&words);
+                Ok(vec![
+                    text(&transcript(&first, false)),
+                    // The space belongs to the text.
+                    text(&transcript(&format!("{first} "), true)),
+                    text(&transcript(&rest, true)),
+                    text(&json!({ "type": "flush_done", "request_id": "r" })),
+                ])
+            }
+            "close" => Ok(vec![text(&json!({ "type": "done", "request_id": "r" })), Message::Close(None)]),
+            other => Err(format!("there is no command {other}")),
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Turns {
+    encoding: String,
+}
+
+impl Peer for Turns {
+    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+        admitted(asked, "/stt/turns/websocket", &["model", "encoding", "sample_rate", "keyterm"])?;
+        self.encoding = asked.one("encoding").to_owned();
+        Ok(())
+    }
+
+    fn greeting(&mut self) -> Vec<Message> {
+        vec![text(&json!({ "type": "connected", "request_id": "r" }))]
+    }
+
+    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+        match message {
+            Said::Binary(sound) => ear.hear(&self.encoding, &sound),
+            Said::Text(message) if parse(&message)?["type"] == "close" => return Ok(vec![Message::Close(None)]),
+            Said::Text(message) => return Err(format!("there is no message {message}")),
+        }
+        if !ear.has_stopped() {
+            return Ok(Vec::new());
+        }
+        let words = ear.words();
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let turn = |event: &str, transcript: &str| {
+            text(&json!({ "type": format!("turn.{event}"), "transcript": transcript, "request_id": "r" }))
+        };
+        Ok(vec![
+            text(&json!({ "type": "turn.start", "request_id": "r" })),
+            turn("update", &halves(&words).0),
+            turn("eager_end", &words),
+            turn("end", &words),
+        ])
+    }
+}

@@ -1,0 +1,129 @@
+//! Cartesia's websocket with contexts, version 2026-03-01.
+
+use std::collections::{HashMap, HashSet};
+
+use axum::Router;
+use axum::extract::State;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::get;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::voice::{Connected, Fate, KEY, Stage, Utterance, sound};
+
+pub(crate) fn router(stage: Stage) -> Router {
+    Router::new().route("/tts/websocket", get(open)).with_state(stage)
+}
+
+async fn open(State(stage): State<Stage>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    if let Some(no) = stage.no() {
+        return no;
+    }
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    stage.expect("x-api-key", header("x-api-key"), KEY);
+    stage.expect("cartesia-version", header("cartesia-version"), "2026-03-01");
+    upgrade.on_upgrade(move |socket| async move {
+        let connected = Connected::new(&stage);
+        talk(socket, &stage).await;
+        drop(connected);
+    })
+}
+
+/// Ends with the connection.
+async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
+    let mut known = HashSet::new();
+    let mut stalled: HashMap<String, Vec<Vec<char>>> = HashMap::new();
+    loop {
+        let Message::Text(text) = socket.recv().await?.ok()? else { continue };
+        let request: Value = serde_json::from_str(&text).unwrap_or_default();
+        let context = request["context_id"].as_str().unwrap_or_default().to_owned();
+        if request["cancel"] == true {
+            let Some(late) = stalled.remove(&context) else {
+                stage.complain("a context was cancelled that is not being spoken");
+                continue;
+            };
+            stage.note_stopped();
+            for piece in &late {
+                say(&mut socket, &chunk(&context, piece)).await?;
+            }
+            continue;
+        }
+        check(stage, &request);
+        if context.is_empty() || !known.insert(context.clone()) {
+            stage.complain(format!("the context {context:?} is not a new one"));
+        }
+        let text = request["transcript"].as_str().unwrap_or_default().to_owned();
+        let Utterance { pieces, late, fate } = Utterance::new(stage, &text, request);
+        if fate == Fate::End {
+            say(&mut socket, &timestamps(&context, &text)).await?;
+        }
+        for piece in &pieces {
+            say(&mut socket, &chunk(&context, piece)).await?;
+        }
+        match fate {
+            Fate::End => {
+                let done = json!({ "type": "done", "done": true, "status_code": 206, "context_id": context });
+                say(&mut socket, &done).await?;
+            }
+            Fate::Stay { .. } => drop(stalled.insert(context, late)),
+            Fate::Die => return None,
+            Fate::Freeze => std::future::pending().await,
+            Fate::Nonsense => socket.send(Message::text("<html>")).await.ok()?,
+            Fate::Say(mut message) => {
+                message["context_id"] = json!(context);
+                say(&mut socket, &message).await?;
+            }
+            Fate::Close(code, reason) => {
+                socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await.ok()?;
+            }
+        }
+    }
+}
+
+fn check(stage: &Stage, request: &Value) {
+    let format = json!({ "container": "raw", "encoding": "pcm_mulaw", "sample_rate": 8000 });
+    if request["output_format"] != format {
+        stage.complain(format!("telephones do not play {}", request["output_format"]));
+    }
+    if request["voice"]["mode"] != "id" || request["voice"]["id"].as_str().is_none_or(str::is_empty) {
+        stage.complain("there is no voice");
+    }
+    if request["model_id"].as_str().is_none_or(str::is_empty) {
+        stage.complain("there is no model");
+    }
+    if request["add_timestamps"] != true || request["continue"] != false {
+        stage.complain("a whole utterance with its times was not asked for");
+    }
+    stage.expect("language", request["language"].as_str(), "en");
+}
+
+fn chunk(context: &str, piece: &[char]) -> Value {
+    json!({
+        "type": "chunk", "data": STANDARD.encode(sound(piece)), "done": false, "status_code": 206, "step_time": 12.3,
+        "context_id": context,
+    })
+}
+
+/// In seconds from the start of the context.
+fn timestamps(context: &str, text: &str) -> Value {
+    let (mut words, mut start, mut end) = (Vec::new(), Vec::new(), Vec::new());
+    let mut at = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        words.push(word);
+        start.push(f64::from(u32::try_from(at).expect("short")) / 100.0);
+        end.push(f64::from(u32::try_from(at + length).expect("short")) / 100.0);
+        at += length + 1;
+    }
+    json!({
+        "type": "timestamps", "done": false, "status_code": 206, "context_id": context,
+        "word_timestamps": { "words": words, "start": start, "end": end },
+    })
+}
+
+async fn say(socket: &mut WebSocket, message: &Value) -> Option<()> {
+    socket.send(Message::text(message.to_string())).await.ok()
+}

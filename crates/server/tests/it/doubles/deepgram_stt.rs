@@ -1,0 +1,182 @@
+//! Deepgram: Nova on `/v1/listen`, Flux on `/v2/listen`.
+
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::listening::{Asked, Ear, Peer, Said, halves, json as parse};
+
+const V1: &[&str] = &[
+    "model",
+    "encoding",
+    "sample_rate",
+    "channels",
+    "language",
+    "interim_results",
+    "endpointing",
+    "smart_format",
+    "no_delay",
+    "keyterm",
+    "keywords",
+    "numerals",
+    "punctuate",
+];
+const V2: &[&str] = &[
+    "model",
+    "encoding",
+    "sample_rate",
+    "keyterm",
+    "language_hint",
+    "eot_threshold",
+    "eager_eot_threshold",
+    "eot_timeout_ms",
+];
+
+fn admitted(asked: &Asked, path: &str, known: &[&str]) -> Result<(), (u16, String)> {
+    if asked.header("authorization") != "Token dg-key" {
+        return Err((401, json!({ "err_code": "INVALID_AUTH", "err_msg": "Invalid credentials." }).to_string()));
+    }
+    if asked.path != path {
+        return Err((404, format!("there is no {}", asked.path)));
+    }
+    if let Some(words) = asked.unknown(known) {
+        return Err((400, words));
+    }
+    let rate = asked.one("sample_rate");
+    match asked.one("encoding") {
+        "mulaw" | "alaw" if rate == "8000" => Ok(()),
+        "linear16" if rate.parse::<u32>().is_ok() => Ok(()),
+        encoding => Err((400, format!("{encoding} at {rate} cannot be"))),
+    }
+}
+
+fn text(message: &Value) -> Message {
+    Message::text(message.to_string())
+}
+
+#[derive(Default)]
+pub(crate) struct Nova {
+    encoding: String,
+}
+
+impl Peer for Nova {
+    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+        admitted(asked, "/v1/listen", V1)?;
+        self.encoding = asked.one("encoding").to_owned();
+        if asked.one("model").starts_with("flux") {
+            return Err((400, "flux does not work here".to_owned()));
+        }
+        if asked.one("model").starts_with("nova-3") && !asked.one("keywords").is_empty() {
+            return Err((400, "nova-3 takes keyterm".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn greeting(&mut self) -> Vec<Message> {
+        Vec::new()
+    }
+
+    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+        let message = match message {
+            Said::Binary(sound) if sound.is_empty() => return Err("an empty message ends the stream".to_owned()),
+            Said::Binary(sound) if sound.starts_with(b"{\"") => return Err("JSON was sent as sound".to_owned()),
+            Said::Binary(sound) => {
+                ear.hear(&self.encoding, &sound);
+                return Ok(Vec::new());
+            }
+            Said::Text(text) => parse(&text)?,
+        };
+        match message["type"].as_str() {
+            Some("KeepAlive") => Ok(Vec::new()),
+            Some("CloseStream") => Ok(vec![
+                text(&json!({ "type": "Metadata", "request_id": "r", "duration": 1.0, "channels": 1 })),
+                Message::Close(None),
+            ]),
+            Some("Finalize") => {
+                let words = ear.words();
+                // With nothing buffered it is not always answered.
+                if words.is_empty() {
+                    return Ok(Vec::new());
+                }
+                let (first, rest) = halves(&words);
+                Ok(vec![
+                    results(&first.to_lowercase(), &json!({ "is_final": false })),
+                    results(&first, &json!({ "is_final": true })),
+                    results(&rest, &json!({ "is_final": true, "speech_final": true })),
+                    results("", &json!({ "is_final": true, "from_finalize": true })),
+                ])
+            }
+            other => Err(format!("there is no message {other:?}")),
+        }
+    }
+}
+
+fn results(transcript: &str, flags: &Value) -> Message {
+    let mut message = json!({
+        "type": "Results", "channel_index": [0, 1], "start": 0.0, "duration": 1.0,
+        "channel": { "alternatives": [{ "transcript": transcript, "confidence": 0.9, "words": [] }] },
+    });
+    for (name, value) in flags.as_object().expect("flags") {
+        message[name] = value.clone();
+    }
+    text(&message)
+}
+
+#[derive(Default)]
+pub(crate) struct Flux {
+    encoding: String,
+    said: u64,
+    turn: u64,
+}
+
+impl Flux {
+    fn message(&mut self, mut message: Value) -> Message {
+        message["sequence_id"] = json!(self.said);
+        self.said += 1;
+        text(&message)
+    }
+
+    fn turn(&mut self, event: &str, transcript: &str) -> Message {
+        let turn = self.turn;
+        self.message(json!({ "type": "TurnInfo", "event": event, "turn_index": turn, "transcript": transcript }))
+    }
+}
+
+impl Peer for Flux {
+    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
+        admitted(asked, "/v2/listen", V2)?;
+        self.encoding = asked.one("encoding").to_owned();
+        if asked.one("model").starts_with("flux-general-") { Ok(()) } else { Err((400, "no such model".to_owned())) }
+    }
+
+    fn greeting(&mut self) -> Vec<Message> {
+        vec![self.message(json!({ "type": "Connected", "request_id": "r" }))]
+    }
+
+    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+        match message {
+            Said::Binary(sound) if sound.is_empty() => return Err("an empty message".to_owned()),
+            Said::Binary(sound) => ear.hear(&self.encoding, &sound),
+            Said::Text(text) => match parse(&text)?["type"].as_str() {
+                Some("CloseStream") => return Ok(vec![Message::Close(None)]),
+                other => return Err(format!("there is no message {other:?} on v2")),
+            },
+        }
+        if !ear.has_stopped() {
+            return Ok(Vec::new());
+        }
+        let words = ear.words();
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (first, _) = halves(&words);
+        let said = vec![
+            self.turn("StartOfTurn", &first),
+            self.turn("Update", &words),
+            self.turn("EagerEndOfTurn", &words),
+            self.turn("TurnResumed", &words),
+            self.turn("EndOfTurn", &words),
+        ];
+        self.turn += 1;
+        Ok(said)
+    }
+}

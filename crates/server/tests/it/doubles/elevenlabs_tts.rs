@@ -1,0 +1,179 @@
+//! ElevenLabs' multi-context websocket.
+
+use std::collections::HashMap;
+
+use axum::Router;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::get;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::voice::{Connected, Fate, KEY, Stage, Utterance, sound};
+
+/// One more is refused, and the socket closed.
+const MOST_CONTEXTS: usize = 5;
+
+pub(crate) fn router(stage: Stage) -> Router {
+    Router::new().route("/v1/text-to-speech/{voice}/multi-stream-input", get(open)).with_state(stage)
+}
+
+async fn open(
+    State(stage): State<Stage>,
+    Path(voice): Path<String>,
+    Query(query): Query<HashMap<String, String>>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if let Some(no) = stage.no() {
+        return no;
+    }
+    stage.expect("xi-api-key", headers.get("xi-api-key").and_then(|value| value.to_str().ok()), KEY);
+    for (name, value) in [("output_format", "ulaw_8000"), ("auto_mode", "true"), ("inactivity_timeout", "180")] {
+        stage.expect(name, query.get(name).map(String::as_str), value);
+    }
+    let model = query.get("model_id").cloned().unwrap_or_default();
+    if model.contains("v3") || model.is_empty() {
+        stage.complain(format!("the model {model:?} is not offered on this websocket"));
+    }
+    if query.contains_key("language_code") != model.ends_with("_v2_5") {
+        stage.complain(format!("the language is not for {model}"));
+    }
+    upgrade.on_upgrade(move |socket| async move {
+        let connected = Connected::new(&stage);
+        let mut address = json!(query);
+        (address["voice"], address["model"]) = (json!(voice), json!(model));
+        talk(socket, &stage, &address).await;
+        drop(connected);
+    })
+}
+
+/// A context that is open.
+#[derive(Default)]
+struct Context {
+    settings: Value,
+    text: String,
+    flushed: bool,
+}
+
+/// Ends with the connection.
+async fn talk(mut socket: WebSocket, stage: &Stage, address: &Value) -> Option<()> {
+    let mut open: HashMap<String, Context> = HashMap::new();
+    // Contexts that were closed and go on until their sound is sent; the deaf ones for ever.
+    let mut stalled: Vec<(String, Vec<Vec<char>>, bool)> = Vec::new();
+    loop {
+        let Message::Text(text) = socket.recv().await?.ok()? else { continue };
+        let message: Value = serde_json::from_str(&text).unwrap_or_default();
+        if message["close_socket"] == true {
+            return socket.send(Message::Close(None)).await.ok();
+        }
+        let Some(name) = message["context_id"].as_str().map(str::to_owned) else {
+            stage.complain(format!("{message} names no context"));
+            continue;
+        };
+        if message["close_context"] == true {
+            let Some(context) = open.remove(&name) else {
+                stage.complain("a context was closed that is not open");
+                continue;
+            };
+            if !context.flushed {
+                stage.complain("what was not flushed is lost when its context is closed");
+            }
+            let mut asked = address.clone();
+            asked["voice_settings"] = context.settings;
+            let utterance = Utterance::new(stage, context.text.trim(), asked);
+            if let Some((late, deaf)) = speak(&mut socket, &name, utterance).await? {
+                stage.note_stopped();
+                stalled.push((name, late, deaf));
+            }
+            continue;
+        }
+        let Some(text) = message["text"].as_str() else {
+            stage.complain(format!("{message} is no message"));
+            continue;
+        };
+        match open.get_mut(&name) {
+            None => {
+                if text != " " {
+                    stage.complain("a context is opened with one space");
+                }
+                // Those that stall have been closed and are not over.
+                if open.len() + stalled.len() == MOST_CONTEXTS {
+                    stage.complain("too many contexts");
+                    let frame = CloseFrame { code: 1008, reason: "Maximum simultaneous contexts exceeded".into() };
+                    return socket.send(Message::Close(Some(frame))).await.ok();
+                }
+                let settings = message["voice_settings"].clone();
+                open.insert(name, Context { settings, ..Context::default() });
+            }
+            Some(context) => {
+                if !message["voice_settings"].is_null() {
+                    stage.complain("settings come with the first message only");
+                }
+                if !text.is_empty() && !text.ends_with(' ') {
+                    stage.complain("text does not end with a space");
+                }
+                context.text.push_str(text);
+                context.flushed |= message["flush"] == true;
+                // What stalls comes to its end at last.
+                for (name, late, _) in stalled.extract_if(.., |(_, _, deaf)| !*deaf) {
+                    for (at, piece) in late.iter().enumerate() {
+                        say(&mut socket, &chunk(&name, piece, at)).await?;
+                    }
+                    say(&mut socket, &json!({ "isFinal": true, "contextId": name })).await?;
+                }
+            }
+        }
+    }
+}
+
+/// What is still to come of an utterance, and whether it ever will not.
+type Late = (Vec<Vec<char>>, bool);
+
+/// Speaks, and gives what is still to come of an utterance that stalls.
+async fn speak(socket: &mut WebSocket, name: &str, utterance: Utterance) -> Option<Option<Late>> {
+    let Utterance { pieces, late, fate } = utterance;
+    for (at, piece) in pieces.iter().enumerate() {
+        say(socket, &chunk(name, piece, at)).await?;
+    }
+    match fate {
+        Fate::End => {
+            say(socket, &json!({ "audio": null, "alignment": null, "contextId": name })).await?;
+            say(socket, &json!({ "isFinal": true, "contextId": name })).await?;
+        }
+        Fate::Stay { deaf } => return Some(Some((late, deaf))),
+        Fate::Die => return None,
+        Fate::Freeze => std::future::pending().await,
+        Fate::Nonsense => socket.send(Message::text("<html>")).await.ok()?,
+        Fate::Say(mut message) => {
+            message["contextId"] = json!(name);
+            say(socket, &message).await?;
+        }
+        Fate::Close(code, reason) => {
+            socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await.ok()?;
+        }
+    }
+    Some(None)
+}
+
+/// Times are counted from the start of the chunk. Field names are those of different versions of the service.
+fn chunk(name: &str, piece: &[char], at: usize) -> Value {
+    let count = piece.len();
+    let starts: Vec<usize> = (0..count).map(|at| at * 10).collect();
+    let lengths = vec![10; count];
+    let spelled = json!({ "chars": ["?"], "charStartTimesMs": [0], "charDurationsMs": [1] });
+    let audio = STANDARD.encode(sound(piece));
+    if at.is_multiple_of(2) {
+        let alignment = json!({ "chars": piece, "charStartTimesMs": starts, "charDurationsMs": lengths });
+        return json!({ "audio": audio, "contextId": name, "alignment": alignment, "normalizedAlignment": spelled });
+    }
+    let alignment = json!({ "chars": piece, "charsStartTimesMs": starts, "charsDurationsMs": lengths });
+    json!({ "audio": audio, "context_id": name, "alignment": alignment, "normalizedAlignment": null, "isFinal": null })
+}
+
+async fn say(socket: &mut WebSocket, message: &Value) -> Option<()> {
+    socket.send(Message::text(message.to_string())).await.ok()
+}

@@ -1,0 +1,371 @@
+//! What the doubles of recognisers have in common: a websocket server that behaves as a test wants, and an ear.
+//!
+//! The ear understands for real: it knows the simulated caller's recordings by their sound. What does not arrive whole, in order and
+//! in the agreed encoding has no words.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::Value;
+use switchhook::providers::scripted::ScriptedStt;
+use switchhook::providers::{Stt as _, SttEvent, SttOptions, SttSession};
+use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
+use switchhook_media::g711::Law;
+use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use url::form_urlencoded;
+
+/// What happens to one connection.
+#[derive(Clone, Debug)]
+pub(crate) enum Behaviour {
+    /// It is served.
+    Well,
+    /// The handshake is refused: status, headers, body.
+    Refuses(u16, Vec<(&'static str, &'static str)>, &'static str),
+    /// The handshake is never answered.
+    Silent,
+    /// It opens, and nothing is ever said.
+    Mute,
+    /// It is served until so many messages came, then the connection breaks.
+    Dies(usize),
+    /// The same, but the connection stays open and nobody reads it.
+    Freezes(usize),
+    /// It is served until so many messages came, then the server closes it.
+    Closes(usize, u16, &'static str),
+    /// After so many messages, this is said.
+    Says(usize, String),
+}
+
+/// One provider's side of a connection.
+pub(crate) trait Peer: Send {
+    /// Looks at the handshake.
+    ///
+    /// # Errors
+    /// The status and body with which the real one refuses it.
+    fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)>;
+    /// What it says first.
+    fn greeting(&mut self) -> Vec<Message>;
+    /// What it says to a message.
+    ///
+    /// # Errors
+    /// What the real one would refuse.
+    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String>;
+}
+
+/// A handshake.
+pub(crate) struct Asked {
+    pub(crate) path: String,
+    pub(crate) query: Vec<(String, String)>,
+    pub(crate) headers: HashMap<String, String>,
+}
+
+impl Asked {
+    /// The only value of this name; empty when there is none.
+    pub(crate) fn one(&self, name: &str) -> &str {
+        let mut values = self.query.iter().filter(|(other, _)| other == name);
+        let value = values.next().map_or("", |(_, value)| value);
+        assert!(values.next().is_none(), "{name} is given twice");
+        value
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+
+    /// The words for parameters that are not among `known`.
+    pub(crate) fn unknown(&self, known: &[&str]) -> Option<String> {
+        let unknown = self.query.iter().find(|(name, _)| !known.contains(&name.as_str()))?;
+        Some(format!("there is no parameter {}", unknown.0))
+    }
+}
+
+/// A message of ours.
+pub(crate) enum Said {
+    Text(String),
+    Binary(Vec<u8>),
+}
+
+/// A recogniser's server.
+pub(crate) struct Listening {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    make: Box<dyn Fn() -> Box<dyn Peer> + Send + Sync>,
+    /// What happens to the connections to come; the last one also to all after it.
+    behaviours: Mutex<VecDeque<Behaviour>>,
+    complaints: Mutex<Vec<String>>,
+    connections: watch::Sender<usize>,
+    /// Connections that are over.
+    over: watch::Sender<usize>,
+    /// Messages that came.
+    messages: watch::Sender<usize>,
+}
+
+impl Listening {
+    pub(crate) async fn start<P: Peer + 'static>(
+        behaviours: impl IntoIterator<Item = Behaviour>,
+        make: impl Fn() -> P + Send + Sync + 'static,
+    ) -> Self {
+        let shared = Arc::new(Shared {
+            make: Box::new(move || Box::new(make())),
+            behaviours: Mutex::new(behaviours.into_iter().collect()),
+            complaints: Mutex::default(),
+            connections: watch::Sender::new(0),
+            over: watch::Sender::new(0),
+            messages: watch::Sender::new(0),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let server = Arc::clone(&shared);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let server = Arc::clone(&server);
+                server.connections.send_modify(|count| *count += 1);
+                tokio::spawn(async move {
+                    serve(&server, stream).await;
+                    server.over.send_modify(|count| *count += 1);
+                });
+            }
+        });
+        Self { address, shared }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("ws://{}", self.address)
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        *self.shared.connections.borrow()
+    }
+
+    /// Waits until so many messages came.
+    pub(crate) async fn messages(&self, count: usize) {
+        self.shared.messages.subscribe().wait_for(|now| *now >= count).await.expect("the server lives");
+    }
+
+    /// Waits until so many connections are over.
+    pub(crate) async fn over(&self, count: usize) {
+        self.shared.over.subscribe().wait_for(|now| *now >= count).await.expect("the server lives");
+    }
+
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        locked(&self.shared.complaints).clone()
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panics with it")
+}
+
+#[expect(clippy::result_large_err, reason = "the websocket server's own type")]
+async fn serve(shared: &Shared, stream: TcpStream) {
+    let behaviour = {
+        let mut behaviours = locked(&shared.behaviours);
+        if behaviours.len() > 1 { behaviours.pop_front() } else { behaviours.front().cloned() }
+    };
+    let behaviour = behaviour.unwrap_or(Behaviour::Well);
+    if matches!(behaviour, Behaviour::Silent) {
+        // Held until the other side gives up.
+        let _ = stream.peek(&mut [0; 1]).await;
+        return std::future::pending().await;
+    }
+    let mut peer = (shared.make)();
+    let opened = tokio_tungstenite::accept_hdr_async(stream, |request: &Request, response| {
+        opening(shared, &behaviour, &mut *peer, request, response)
+    });
+    let Ok(socket) = opened.await else { return };
+    Serving { shared, behaviour, socket, ear: Ear::new().await }.run(peer).await;
+}
+
+#[expect(clippy::result_large_err, reason = "the websocket server's own type")]
+fn opening(
+    shared: &Shared,
+    behaviour: &Behaviour,
+    peer: &mut dyn Peer,
+    request: &Request,
+    response: Response,
+) -> Result<Response, ErrorResponse> {
+    let refusal = |status: u16, body: String| {
+        let mut response = ErrorResponse::new(Some(body));
+        *response.status_mut() = status.try_into().expect("a status");
+        response
+    };
+    if let Behaviour::Refuses(status, headers, body) = behaviour {
+        let mut response = refusal(*status, (*body).to_owned());
+        for (name, value) in headers {
+            response.headers_mut().insert(*name, value.parse().expect("a header"));
+        }
+        return Err(response);
+    }
+    let query = request.uri().query().unwrap_or_default();
+    if query.contains('+') {
+        locked(&shared.complaints).push(format!("a space is written + in {query}"));
+    }
+    let headers = request.headers().iter();
+    let asked = Asked {
+        path: request.uri().path().to_owned(),
+        query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
+        headers: headers
+            .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()))
+            .collect(),
+    };
+    peer.opens(&asked).map(|()| response).map_err(|(status, body)| {
+        if status != 401 {
+            locked(&shared.complaints).push(format!("{status}: {body}"));
+        }
+        refusal(status, body)
+    })
+}
+
+struct Serving<'a> {
+    shared: &'a Shared,
+    behaviour: Behaviour,
+    socket: WebSocketStream<TcpStream>,
+    ear: Ear,
+}
+
+impl Serving<'_> {
+    async fn run(mut self, mut peer: Box<dyn Peer>) {
+        if matches!(self.behaviour, Behaviour::Mute) {
+            return std::future::pending().await;
+        }
+        for message in peer.greeting() {
+            let _ = self.socket.send(message).await;
+        }
+        let mut count = 0;
+        while let Some(message) = self.socket.next().await {
+            let Ok(message) = message else {
+                if matches!(self.behaviour, Behaviour::Well) {
+                    locked(&self.shared.complaints).push("the connection was dropped without a goodbye".to_owned());
+                }
+                return;
+            };
+            let said = match message {
+                Message::Text(text) => Said::Text(text.to_string()),
+                Message::Binary(bytes) => Said::Binary(bytes.to_vec()),
+                _ => continue,
+            };
+            count += 1;
+            self.shared.messages.send_modify(|count| *count += 1);
+            match peer.answer(said, &mut self.ear) {
+                Ok(answers) => {
+                    for answer in answers {
+                        let _ = self.socket.send(answer).await;
+                    }
+                }
+                Err(complaint) => {
+                    locked(&self.shared.complaints).push(complaint);
+                    return;
+                }
+            }
+            if self.misbehaved(count).await {
+                return;
+            }
+        }
+    }
+
+    /// Does what the test wants at this message, and says whether that was the end.
+    async fn misbehaved(&mut self, count: usize) -> bool {
+        match &self.behaviour {
+            Behaviour::Dies(after) if count == *after => true,
+            Behaviour::Freezes(after) if count == *after => std::future::pending().await,
+            Behaviour::Closes(after, code, reason) if count == *after => {
+                let frame = CloseFrame { code: (*code).into(), reason: (*reason).into() };
+                let _ = self.socket.close(Some(frame)).await;
+                while let Some(Ok(_)) = self.socket.next().await {}
+                true
+            }
+            Behaviour::Says(after, words) if count == *after => {
+                let _ = self.socket.send(Message::text(words.clone())).await;
+                false
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Understands the simulated caller's recordings.
+pub(crate) struct Ear {
+    session: Box<dyn SttSession>,
+    heard: mpsc::Receiver<SttEvent>,
+    vad: Vad,
+    /// Whether speech has stopped since this was last asked.
+    stopped: bool,
+    rest: Vec<u8>,
+    /// Samples since [`Ear::words`] was last asked.
+    samples: usize,
+}
+
+impl Ear {
+    pub(crate) async fn new() -> Self {
+        let (events, heard) = mpsc::channel(8);
+        let session = ScriptedStt.open(SttOptions::default(), events).await.expect("opens");
+        Self { session, heard, vad: Vad::new(VadSettings::default()), stopped: false, rest: Vec::new(), samples: 0 }
+    }
+
+    /// Sound as the providers call it: `mulaw`, `pcm_mulaw`, `linear16` or `pcm_s16le`, 8 kHz.
+    pub(crate) fn hear(&mut self, encoding: &str, sound: &[u8]) {
+        self.rest.extend_from_slice(sound);
+        let mulaw = encoding.contains("mulaw") || encoding.contains("pcmu") || encoding.contains("ulaw");
+        let length = if mulaw { FRAME_SAMPLES } else { 2 * FRAME_SAMPLES };
+        let whole = self.rest.len() / length * length;
+        for bytes in self.rest.drain(..whole).collect::<Vec<_>>().chunks_exact(length) {
+            let frame = if mulaw {
+                Law::Mu.decode_frame(bytes).expect("a whole frame")
+            } else {
+                Frame::from_slice(
+                    &bytes.chunks_exact(2).map(|two| i16::from_le_bytes([two[0], two[1]])).collect::<Vec<_>>(),
+                )
+            };
+            self.frame(CallerAudio(frame));
+        }
+    }
+
+    pub(crate) fn frame(&mut self, frame: CallerAudio) {
+        self.samples += FRAME_SAMPLES;
+        self.session.audio(&frame);
+        self.stopped |= self.vad.push(&frame) == Some(VadEvent::SpeechStopped);
+    }
+
+    /// Whether speech has stopped since this was last asked.
+    pub(crate) fn has_stopped(&mut self) -> bool {
+        std::mem::take(&mut self.stopped)
+    }
+
+    /// How much sound came since the words were last asked for, in milliseconds.
+    pub(crate) fn heard_ms(&self) -> usize {
+        self.samples / 8
+    }
+
+    /// The words of everything since the last ones; empty when there are none.
+    pub(crate) fn words(&mut self) -> String {
+        self.samples = 0;
+        self.session.speech_stopped(0);
+        match self.heard.try_recv() {
+            Ok(SttEvent::Final { text, .. }) => text,
+            _ => unreachable!("it answers at once"),
+        }
+    }
+}
+
+/// A message as JSON.
+pub(crate) fn json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|_| format!("this is not JSON: {text}"))
+}
+
+/// The first words and the rest.
+pub(crate) fn halves(words: &str) -> (String, String) {
+    let middle = words.split_whitespace().count().div_ceil(2);
+    let part = |words: Vec<&str>| words.join(" ");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    (part(words[..middle].to_vec()), part(words[middle..].to_vec()))
+}

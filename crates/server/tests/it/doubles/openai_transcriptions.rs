@@ -1,0 +1,170 @@
+//! A server for Whisper as OpenAI and its copies offer it: `POST /v1/audio/transcriptions`.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use serde_json::json;
+use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
+use switchhook_media::wav;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use super::listening::Ear;
+
+/// What happens to one request.
+#[derive(Clone, Debug)]
+pub(crate) enum Answers {
+    Well,
+    With(u16, Vec<(&'static str, &'static str)>, &'static str),
+    Never,
+}
+
+/// The server.
+#[derive(Clone)]
+pub(crate) struct Whisper {
+    pub(crate) address: SocketAddr,
+    /// What happens to the requests to come; the last one also to all after it.
+    answers: Arc<Mutex<VecDeque<Answers>>>,
+    complaints: Arc<Mutex<Vec<String>>>,
+    requests: watch::Sender<usize>,
+    /// Requests that were given up by whoever sent them.
+    given_up: watch::Sender<usize>,
+}
+
+impl Whisper {
+    pub(crate) async fn start(answers: impl IntoIterator<Item = Answers>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let double = Self {
+            address,
+            answers: Arc::new(Mutex::new(answers.into_iter().collect())),
+            complaints: Arc::default(),
+            requests: watch::Sender::new(0),
+            given_up: watch::Sender::new(0),
+        };
+        let router = Router::new().route("/v1/audio/transcriptions", post(transcribe)).with_state(double.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        double
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        self.complaints.lock().expect("whole").clone()
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        *self.requests.borrow()
+    }
+
+    pub(crate) async fn asked(&self, count: usize) {
+        self.requests.subscribe().wait_for(|now| *now >= count).await.expect("the server lives");
+    }
+
+    pub(crate) async fn given_up(&self) {
+        self.given_up.subscribe().wait_for(|now| *now >= 1).await.expect("the server lives");
+    }
+
+    fn next(&self) -> Answers {
+        let mut answers = self.answers.lock().expect("whole");
+        let next = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
+        next.unwrap_or(Answers::Well)
+    }
+}
+
+/// Counts when it is dropped before its time.
+struct GivenUp(Option<watch::Sender<usize>>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        if let Some(count) = &self.0 {
+            count.send_modify(|count| *count += 1);
+        }
+    }
+}
+
+async fn transcribe(State(double): State<Whisper>, headers: HeaderMap, body: Bytes) -> Response {
+    double.requests.send_modify(|count| *count += 1);
+    if headers.get("authorization").and_then(|value| value.to_str().ok()) != Some("Bearer sk-key") {
+        let error = json!({ "error": { "message": "Incorrect API key provided.", "code": "invalid_api_key" } });
+        return (StatusCode::UNAUTHORIZED, error.to_string()).into_response();
+    }
+    match double.next() {
+        Answers::Well => {}
+        Answers::Never => {
+            let _given_up = GivenUp(Some(double.given_up.clone()));
+            return std::future::pending().await;
+        }
+        Answers::With(status, headers, body) => {
+            let mut response = body.into_response();
+            *response.status_mut() = StatusCode::from_u16(status).expect("a status");
+            for (name, value) in headers {
+                response.headers_mut().insert(name, value.parse().expect("a header"));
+            }
+            return response;
+        }
+    }
+    match understand(&headers, &body).await {
+        Ok(text) => (
+            [("content-type", "application/json")],
+            json!({ "text": format!(" {text}"), "usage": { "type": "duration", "seconds": 1 } }).to_string(),
+        )
+            .into_response(),
+        Err(complaint) => {
+            double.complaints.lock().expect("whole").push(complaint.clone());
+            (StatusCode::BAD_REQUEST, json!({ "detail": complaint }).to_string()).into_response()
+        }
+    }
+}
+
+async fn understand(headers: &HeaderMap, body: &[u8]) -> Result<String, String> {
+    let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=").ok_or(format!("{kind} is no form"))?;
+    let parts = parts(body, boundary)?;
+    let value = |name: &str| {
+        let part = parts.iter().find(|(head, _)| head.contains(&format!("name=\"{name}\"")));
+        part.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+    };
+    if value("model").is_none_or(|model| model.is_empty())
+        || value("language").is_some_and(|language| language.len() != 2)
+    {
+        return Err(format!("model {:?} and language {:?} cannot be", value("model"), value("language")));
+    }
+    let (head, file) = parts.iter().find(|(head, _)| head.contains("name=\"file\"")).ok_or("there is no file")?;
+    if !head.contains("filename=\"speech.wav\"") || !head.contains("Content-Type: audio/wav") {
+        return Err(format!("the file is described as {head}"));
+    }
+    let wav = wav::read(file).map_err(|error| error.to_string())?;
+    if wav.sample_rate != 8_000 || wav.channels.len() != 1 {
+        return Err(format!("{} Hz, {} channels", wav.sample_rate, wav.channels.len()));
+    }
+    let mut ear = Ear::new().await;
+    for samples in wav.channels[0].chunks_exact(FRAME_SAMPLES) {
+        ear.frame(CallerAudio(Frame::from_slice(samples)));
+    }
+    Ok(ear.words())
+}
+
+/// Heads and bodies of a form (RFC 7578).
+fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<(String, &'a [u8])>, String> {
+    let find = |within: &[u8], what: &[u8]| within.windows(what.len()).position(|window| window == what);
+    let delimiter = format!("\r\n--{boundary}");
+    let mut rest = body.strip_prefix(format!("--{boundary}").as_bytes()).ok_or("the form does not begin")?;
+    let mut parts = Vec::new();
+    while let Some(part) = rest.strip_prefix(b"\r\n") {
+        let end = find(part, delimiter.as_bytes()).ok_or("a part does not end")?;
+        let head = find(part, b"\r\n\r\n").ok_or("a part has no head")?;
+        parts.push((String::from_utf8_lossy(&part[..head]).into_owned(), &part[head + 4..end]));
+        rest = &part[end + delimiter.len()..];
+    }
+    if rest == b"--\r\n" { Ok(parts) } else { Err("the form does not end".to_owned()) }
+}

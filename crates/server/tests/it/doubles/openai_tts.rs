@@ -1,0 +1,135 @@
+//! OpenAI's speech interface: `POST /v1/audio/speech`, sound as the body.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use serde_json::{Value, json};
+use switchhook_media::tone::sine;
+
+use super::voice::{Fate, KEY, PER_CHARACTER, Stage, Utterance};
+
+/// Its PCM.
+const RATE: u32 = 24_000;
+/// Bytes of a piece; samples are cut in two by it.
+const PIECE: usize = 2_401;
+
+pub(crate) fn router(stage: Stage) -> Router {
+    Router::new().route("/v1/audio/speech", post(speak)).with_state(stage)
+}
+
+/// As long as `text` takes.
+pub(crate) fn tone(text: &str, rate: u32) -> Vec<i16> {
+    let rate_of_telephones = 8_000;
+    let samples = text.chars().count() * PER_CHARACTER * usize::try_from(rate).expect("small") / rate_of_telephones;
+    sine(440.0, rate, 0.5, samples)
+}
+
+async fn speak(State(stage): State<Stage>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
+    if let Some(no) = stage.no() {
+        return no;
+    }
+    let bearer = format!("Bearer {KEY}");
+    stage.expect("authorization", headers.get("authorization").and_then(|value| value.to_str().ok()), &bearer);
+    for field in ["model", "voice"] {
+        if request[field].as_str().is_none_or(str::is_empty) {
+            stage.complain(format!("there is no {field}"));
+        }
+    }
+    let format = request["response_format"].as_str().unwrap_or_default().to_owned();
+    if !["pcm", "wav"].contains(&format.as_str()) {
+        stage.complain(format!("{format:?} cannot be played while it comes"));
+    }
+    let text = request["input"].as_str().unwrap_or_default().to_owned();
+    let Utterance { pieces, fate, .. } = Utterance::new(&stage, &text, request);
+    let mut sound: Vec<u8> = tone(&text, RATE).iter().flat_map(|sample| sample.to_le_bytes()).collect();
+    if format == "wav" {
+        sound.splice(0..0, wav_header());
+    }
+    let mut sent: Vec<Vec<u8>> = sound.chunks(PIECE).map(<[u8]>::to_vec).collect();
+    let whole = fate == Fate::End;
+    if !whole {
+        sent.truncate(pieces.len());
+    }
+    let stopped = Stopped { stage, armed: matches!(fate, Fate::Stay { .. } | Fate::Freeze) };
+    let sent = stream::iter(sent).map(Ok);
+    let body = match fate {
+        Fate::End => Body::from_stream(sent),
+        // No headers come either.
+        Fate::Stay { .. } if pieces.is_empty() => {
+            let _stopped = stopped;
+            std::future::pending().await
+        }
+        Fate::Stay { .. } | Fate::Freeze => Body::from_stream(sent.chain(stream::once(async move {
+            let _stopped = stopped;
+            std::future::pending::<Result<Vec<u8>, std::io::Error>>().await
+        }))),
+        Fate::Die | Fate::Close(..) => {
+            let broken = async {
+                // What was given is sent while nothing more is there.
+                tokio::task::yield_now().await;
+                Err(std::io::Error::other("the connection breaks"))
+            };
+            Body::from_stream(sent.chain(stream::once(broken)))
+        }
+        Fate::Nonsense => Body::from("ID3\u{4}\0 a compressed file"),
+        Fate::Say(message) => return Json(message).into_response(),
+    };
+    ([("content-type", "audio/pcm")], body).into_response()
+}
+
+/// Notes that nobody reads any more.
+struct Stopped {
+    stage: Stage,
+    armed: bool,
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        if self.armed {
+            self.stage.note_stopped();
+        }
+    }
+}
+
+/// Of a stream: how long it will be is not known.
+fn wav_header() -> Vec<u8> {
+    let mut header = b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
+    header.extend(RATE.to_le_bytes());
+    header.extend((2 * RATE).to_le_bytes());
+    header.extend(b"\x02\0\x10\0data\xff\xff\xff\xff");
+    header
+}
+
+/// Serves it, and counts who connects.
+pub(crate) async fn serve(stage: Stage) -> SocketAddr {
+    let peers: Arc<Mutex<HashSet<SocketAddr>>> = Arc::default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let counting = {
+        let stage = stage.clone();
+        axum::middleware::from_fn(move |request: axum::extract::Request, next: axum::middleware::Next| {
+            let peer = request.extensions().get::<axum::extract::ConnectInfo<SocketAddr>>().expect("known").0;
+            if peers.lock().unwrap_or_else(PoisonError::into_inner).insert(peer) {
+                stage.note(|seen| seen.connections += 1);
+            }
+            next.run(request)
+        })
+    };
+    let service = router(stage).layer(counting).into_make_service_with_connect_info::<SocketAddr>();
+    tokio::spawn(async move { axum::serve(listener, service).await });
+    address
+}
+
+/// An error in the shape of OpenAI's.
+pub(crate) fn error(message: &str, code: &str) -> Value {
+    json!({ "error": { "message": message, "type": "invalid_request_error", "param": null, "code": code } })
+}

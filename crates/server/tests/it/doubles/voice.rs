@@ -1,0 +1,243 @@
+//! What the doubles of all voices share: how they are told to behave, what they have seen, and how they sound.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::response::{IntoResponse as _, Response};
+use reqwest::StatusCode;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::harness::PATIENCE;
+
+/// The only key that doubles accept.
+pub(crate) const KEY: &str = "a-key-of-the-tests";
+/// A character is spoken in 10 ms: 80 bytes of µ-law.
+pub(crate) const PER_CHARACTER: usize = 80;
+/// Characters in a piece of sound; words are cut in two by it.
+const PIECE: usize = 5;
+/// Pieces of what is stopped that come all the same.
+pub(crate) const LATE: usize = 2;
+
+/// How an utterance is spoken. Those that were not told are spoken well.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Manner {
+    /// To the end.
+    Well,
+    /// This many pieces come and then no more, until it is stopped.
+    Stall(usize),
+    /// As [`Manner::Stall`], and being stopped is not confirmed.
+    Deaf,
+    /// This many pieces come, then the connection breaks.
+    Die(usize),
+    /// The other side no longer reads or writes, though the connection is open.
+    Freeze,
+    /// Something comes that is not of the protocol.
+    Nonsense,
+    /// This comes instead of sound; the context's name is filled in.
+    Say(Value),
+    /// The other side closes the websocket in order.
+    Close(u16, &'static str),
+}
+
+/// An answer to a request that is refused.
+#[derive(Clone, Debug)]
+pub(crate) struct No {
+    pub(crate) status: u16,
+    pub(crate) retry_after: Option<&'static str>,
+    pub(crate) body: Value,
+}
+
+/// What a double has seen.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Connections that were accepted.
+    pub(crate) connections: usize,
+    /// Connections that have ended.
+    pub(crate) ended: usize,
+    /// Requests that were refused.
+    pub(crate) refused: usize,
+    /// Texts, in the order in which they came.
+    pub(crate) spoken: Vec<String>,
+    /// What was asked with them.
+    pub(crate) asked: Vec<Value>,
+    /// Utterances that were stopped before their end.
+    pub(crate) stopped: usize,
+    /// How many of those the other side knows to be over, as far as its protocol tells.
+    pub(crate) settled: usize,
+    complaints: Vec<String>,
+}
+
+#[derive(Default)]
+struct Inner {
+    seen: Mutex<Seen>,
+    manners: Mutex<VecDeque<Manner>>,
+    noes: Mutex<VecDeque<No>>,
+    changed: Notify,
+}
+
+/// What a test and its double share.
+#[derive(Clone, Default)]
+pub(crate) struct Stage(Arc<Inner>);
+
+impl Stage {
+    /// How the next utterances are spoken.
+    pub(crate) fn next(&self, manners: impl IntoIterator<Item = Manner>) {
+        lock(&self.0.manners).extend(manners);
+    }
+
+    /// How the next requests are refused.
+    pub(crate) fn refuse(&self, noes: impl IntoIterator<Item = No>) {
+        lock(&self.0.noes).extend(noes);
+    }
+
+    pub(crate) fn manner(&self) -> Manner {
+        lock(&self.0.manners).pop_front().unwrap_or(Manner::Well)
+    }
+
+    /// The refusal that is due, if one is.
+    pub(crate) fn no(&self) -> Option<Response> {
+        let No { status, retry_after, body } = lock(&self.0.noes).pop_front()?;
+        self.note(|seen| seen.refused += 1);
+        let status = StatusCode::from_u16(status).expect("a status");
+        let mut response = (status, axum::Json(body)).into_response();
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert("retry-after", seconds.parse().expect("a value"));
+        }
+        Some(response)
+    }
+
+    pub(crate) fn note<T>(&self, change: impl FnOnce(&mut Seen) -> T) -> T {
+        let result = change(&mut lock(&self.0.seen));
+        self.0.changed.notify_waiters();
+        result
+    }
+
+    /// An utterance is stopped, which needs no answer.
+    pub(crate) fn note_stopped(&self) {
+        self.note(|seen| {
+            seen.stopped += 1;
+            seen.settled += 1;
+        });
+    }
+
+    pub(crate) fn complain(&self, words: impl Into<String>) {
+        lock(&self.0.seen).complaints.push(words.into());
+    }
+
+    /// Complains unless it is `expected`.
+    pub(crate) fn expect(&self, what: &str, found: Option<&str>, expected: &str) {
+        if found != Some(expected) {
+            self.complain(format!("{what} is {found:?} and not {expected:?}"));
+        }
+    }
+
+    pub(crate) fn seen<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
+        look(&lock(&self.0.seen))
+    }
+
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        self.seen(|seen| seen.complaints.clone())
+    }
+
+    /// Waits until what was seen is as `done` says.
+    pub(crate) async fn until(&self, what: &str, done: impl Fn(&Seen) -> bool) {
+        let waiting = async {
+            loop {
+                let mut changed = std::pin::pin!(self.0.changed.notified());
+                changed.as_mut().enable();
+                if self.seen(&done) {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+            self.seen(|seen| panic!("{what} did not happen: {seen:?}"));
+        }
+    }
+}
+
+/// Counts a connection for as long as it is held.
+pub(crate) struct Connected(Stage);
+
+impl Connected {
+    pub(crate) fn new(stage: &Stage) -> Self {
+        stage.note(|seen| seen.connections += 1);
+        Self(stage.clone())
+    }
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.note(|seen| seen.ended += 1);
+    }
+}
+
+/// What becomes of an utterance after its pieces.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Fate {
+    End,
+    Stay { deaf: bool },
+    Die,
+    Freeze,
+    Nonsense,
+    Say(Value),
+    Close(u16, &'static str),
+}
+
+/// A text in pieces, and what follows those that come. The rest of a stalled one comes late.
+pub(crate) struct Utterance {
+    pub(crate) pieces: Vec<Vec<char>>,
+    pub(crate) late: Vec<Vec<char>>,
+    pub(crate) fate: Fate,
+}
+
+impl Utterance {
+    /// Speaks `text` as the stage says.
+    pub(crate) fn new(stage: &Stage, text: &str, asked: Value) -> Self {
+        stage.note(|seen| {
+            seen.spoken.push(text.to_owned());
+            seen.asked.push(asked);
+        });
+        if !text.contains(char::is_alphanumeric) {
+            stage.complain(format!("there is nothing to speak in {text:?}"));
+        }
+        let characters: Vec<char> = text.chars().collect();
+        let mut pieces: Vec<Vec<char>> = characters.chunks(PIECE).map(<[char]>::to_vec).collect();
+        let (count, fate) = match stage.manner() {
+            Manner::Well => (pieces.len(), Fate::End),
+            Manner::Stall(count) => (count, Fate::Stay { deaf: false }),
+            Manner::Deaf => (1, Fate::Stay { deaf: true }),
+            Manner::Die(count) => (count, Fate::Die),
+            Manner::Freeze => (0, Fate::Freeze),
+            Manner::Nonsense => (0, Fate::Nonsense),
+            Manner::Say(message) => (0, Fate::Say(message)),
+            Manner::Close(code, reason) => (0, Fate::Close(code, reason)),
+        };
+        let late = pieces.split_off(count.min(pieces.len())).into_iter().take(LATE).collect();
+        Self { pieces, late, fate }
+    }
+}
+
+/// The µ-law of a piece.
+pub(crate) fn sound(piece: &[char]) -> Vec<u8> {
+    piece
+        .iter()
+        .flat_map(|character| [u8::try_from(u32::from(*character) % 256).expect("a byte"); PER_CHARACTER])
+        .collect()
+}
+
+/// Serves a double.
+pub(crate) async fn serve(router: Router) -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

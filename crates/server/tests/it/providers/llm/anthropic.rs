@@ -1,0 +1,50 @@
+//! What only Anthropic does.
+
+use serde_json::json;
+use switchhook::providers::ProviderError;
+use switchhook_core::conversation::{Message, Role};
+
+use super::{request, text};
+use crate::doubles::anthropic_llm::{Anthropic, event};
+use crate::doubles::model::{Double, Reply, ask, says};
+
+#[tokio::test]
+async fn what_the_next_turn_repeats_is_marked_for_the_cache() {
+    let double = Double::start(Anthropic, vec![says("Yes."), says("Yes.")]).await;
+    let mut request = request();
+    request.temperature = Some(1.5);
+    ask(&*double.llm(), request.clone()).await.1.expect("answered");
+    ask(&*double.llm_with(json!({ "prompt_caching": false })), request).await.1.expect("answered");
+    let asked = double.asked();
+    let marked = json!({ "type": "ephemeral" });
+    for place in ["/tools/0", "/system/0", "/messages/0/content/0"] {
+        let mark = |body: &serde_json::Value| body.pointer(place).expect("it is there")["cache_control"].clone();
+        assert_eq!((mark(&asked[0]), mark(&asked[1])), (marked.clone(), json!(null)), "{place}");
+    }
+    assert_eq!(asked[0]["temperature"], 1.0, "the hottest there is");
+    double.finish();
+}
+
+#[tokio::test]
+async fn a_greeting_can_be_asked_for_before_anybody_has_spoken() {
+    let double = Double::start(Anthropic, vec![says("Hello.")]).await;
+    let mut request = request();
+    request.messages = vec![Message::new(Role::System, "Greet.")];
+    assert_eq!(text(&ask(&*double.llm(), request).await.0), "Hello.");
+    double.finish();
+}
+
+#[tokio::test]
+async fn a_model_that_refuses_says_so() {
+    let events = vec![
+        event(&json!({ "type": "message_start", "message": { "usage": { "input_tokens": 3 } } })),
+        event(
+            &json!({ "type": "message_delta", "delta": { "stop_reason": "refusal" }, "usage": { "output_tokens": 0 } }),
+        ),
+        event(&json!({ "type": "message_stop" })),
+    ];
+    let double = Double::start(Anthropic, vec![Reply::Events(events)]).await;
+    let (_, result) = ask(&*double.llm(), request()).await;
+    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("refus")), "{result:?}");
+    double.finish();
+}

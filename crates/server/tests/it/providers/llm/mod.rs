@@ -1,0 +1,312 @@
+//! Language models: every adapter goes through the same stories, and then through those that only its provider tells.
+
+mod anthropic;
+mod conversation;
+mod gemini;
+mod openai;
+mod rehearsal;
+mod service;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use switchhook::providers::{AnalysisRequest, LlmEvent, LlmRequest, ProviderError, ToolSpec};
+use switchhook_core::conversation::{Message, Role, ToolCall};
+use tokio::sync::mpsc;
+
+use crate::doubles::anthropic_llm::Anthropic;
+use crate::doubles::gemini_llm::Gemini;
+use crate::doubles::model::{Double, KEY, Piece, Protocol, Reply, ask, says};
+use crate::doubles::openai_llm::OpenAi;
+
+/// Each story as a test of each adapter.
+macro_rules! every_adapter {
+    ($($story:ident),* $(,)?) => {
+        every_adapter!(@of openai_chat, OpenAi, $($story),*);
+        every_adapter!(@of anthropic_messages, Anthropic, $($story),*);
+        every_adapter!(@of gemini_contents, Gemini, $($story),*);
+    };
+    (@of $module:ident, $protocol:expr, $($story:ident),*) => {
+        mod $module {
+            use super::*;
+            $(
+                #[tokio::test]
+                async fn $story() {
+                    super::$story($protocol).await;
+                }
+            )*
+        }
+    };
+}
+
+every_adapter!(
+    an_answer_is_streamed_with_its_tools_and_what_it_cost,
+    the_whole_conversation_is_sent_in_the_order_it_was_held,
+    taking_a_question_back_lets_go_of_the_connection,
+    a_server_that_never_answers_is_a_timeout,
+    a_socket_that_dies_in_an_answer_is_found_out,
+    a_refused_key_is_told_in_the_providers_words_and_not_tried_again,
+    a_rate_limit_is_waited_out_when_it_is_short,
+    a_busy_server_is_asked_again_and_then_given_up,
+    what_cannot_be_read_is_a_failure_and_not_an_answer,
+    an_answer_without_its_end_is_a_failure,
+    a_conversation_that_is_too_long_is_shortened_once,
+    a_call_is_looked_back_upon_by_its_schema,
+);
+
+pub(super) fn request() -> LlmRequest {
+    LlmRequest {
+        model: Some("a-model".to_owned()),
+        messages: vec![Message::new(Role::System, "Be brief."), Message::new(Role::User, "A table, please.")],
+        tools: vec![ToolSpec {
+            name: "tables".to_owned(),
+            description: "Free tables.".to_owned(),
+            parameters: json!({ "type": "object", "properties": { "day": { "type": "string" } } }),
+        }],
+        temperature: Some(0.5),
+        max_tokens: None,
+    }
+}
+
+pub(super) fn text(events: &[LlmEvent]) -> String {
+    events
+        .iter()
+        .filter_map(|event| if let LlmEvent::Delta(text) = event { Some(text.as_str()) } else { None })
+        .collect()
+}
+
+/// The events of an answer, without those of its end.
+fn beginning<P: Protocol>(protocol: P) -> Vec<String> {
+    let mut events = protocol.answer(&[Piece::Text("I would say that")]);
+    events.truncate(events.len() - 3);
+    events
+}
+
+fn table(day: &str) -> Piece {
+    Piece::Tool { id: "call_abc", name: "tables", arguments: json!({ "day": day }) }
+}
+
+async fn an_answer_is_streamed_with_its_tools_and_what_it_cost<P: Protocol>(protocol: P) {
+    let pieces = vec![
+        Piece::Text("Let me look, \u{e9}milie. "),
+        table("Friday"),
+        Piece::Tool { id: "call_def", name: "hours", arguments: json!({}) },
+    ];
+    let double = Double::start(protocol, vec![Reply::Answer(pieces)]).await;
+    let (events, usage) = ask(&*double.llm(), request()).await;
+    assert_eq!(text(&events), "Let me look, \u{e9}milie. ", "and nothing of what it thought");
+    let calls = events.iter().filter_map(|event| if let LlmEvent::ToolCall(call) = event { Some(call) } else { None });
+    let calls: Vec<_> = calls.map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.to_string())).collect();
+    let friday = "{\"day\":\"Friday\"}".to_owned();
+    assert_eq!(calls, [("call_abc", "tables", friday), ("call_def", "hours", "{}".to_owned())]);
+    let usage = usage.expect("answered");
+    assert_eq!((usage.llm_input_tokens, usage.llm_cached_tokens, usage.llm_output_tokens), (12, 4, 7));
+    assert!(!usage.llm_estimated);
+    double.finish();
+}
+
+async fn the_whole_conversation_is_sent_in_the_order_it_was_held<P: Protocol>(protocol: P) {
+    let double = Double::start(protocol, vec![Reply::Answer(vec![table("Friday")]), says("Seven.")]).await;
+    let llm = double.llm();
+    let (events, _) = ask(&*llm, request()).await;
+    let Some(LlmEvent::ToolCall(call)) = events.into_iter().next() else { panic!("it calls a tool") };
+    let lost = ToolCall { id: "call_lost".to_owned(), ..call.clone() };
+    // What a model signs is signed for this call; another one's is made up here as the double makes it up.
+    let lost = ToolCall { signature: lost.signature.map(|_| "signature of call_lost".to_owned()), ..lost };
+    let mut again = request();
+    again.messages.insert(1, Message::new(Role::Assistant, "Hello?"));
+    again.messages.push(Message { tool_calls: vec![call.clone(), lost], ..Message::new(Role::Assistant, "") });
+    again.messages.push(Message { tool_call_id: Some(call.id), ..Message::new(Role::Tool, "{\"free\":7}") });
+    again.messages.push(Message::new(Role::Assistant, "Let me\u{2026}"));
+    again.messages.push(Message::new(Role::User, "Hurry."));
+    let (events, _) = ask(&*llm, again).await;
+    assert_eq!(text(&events), "Seven.");
+    let asked = double.asked();
+    let said: Vec<_> =
+        protocol.conversation(&asked[1]).into_iter().filter(|(_, text)| !text.starts_with('(')).collect();
+    let texts: Vec<&str> = said.iter().map(|(_, text)| text.as_str()).collect();
+    let call = "call tables {\"day\":\"Friday\"}";
+    assert_eq!(texts[..4], ["Hello?", "A table, please.", call, call]);
+    let results = texts[4..6].concat();
+    assert!(results.contains("free") && results.contains("cancelled"), "every call has its result: {texts:?}");
+    assert_eq!(texts[6..], ["Let me\u{2026}", "Hurry."]);
+    assert!(asked[1].to_string().contains("Be brief."));
+    assert!(asked[1].to_string().contains("Free tables."));
+    double.finish();
+}
+
+async fn taking_a_question_back_lets_go_of_the_connection<P: Protocol>(protocol: P) {
+    let double = Double::start(protocol, vec![Reply::Stalls(beginning(protocol)), Reply::Silence]).await;
+    let llm = double.llm();
+    for has_begun in [true, false] {
+        let (events, mut given) = mpsc::channel(8);
+        let asking = tokio::spawn({
+            let llm = llm.clone();
+            async move { llm.answer(request(), events).await }
+        });
+        if has_begun {
+            assert!(given.recv().await.is_some(), "it had begun");
+        } else {
+            while double.asked().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+        }
+        asking.abort();
+        double.freed().await;
+    }
+    double.finish();
+}
+
+async fn a_server_that_never_answers_is_a_timeout<P: Protocol>(protocol: P) {
+    let double = Double::start(protocol, vec![Reply::Silence, Reply::Stalls(Vec::new())]).await;
+    let llm = double.llm_with(json!({ "timeouts_ms": { "first_byte": 200, "first_word": 300 } }));
+    for waited in [200, 300] {
+        let (events, result) = ask(&*llm, request()).await;
+        assert!(events.is_empty());
+        assert!(matches!(result, Err(ProviderError::Timeout { waited_ms, .. }) if waited_ms == waited), "{result:?}");
+        double.freed().await;
+    }
+    double.finish();
+}
+
+async fn a_socket_that_dies_in_an_answer_is_found_out<P: Protocol>(protocol: P) {
+    let replies = vec![
+        Reply::Stalls(beginning(protocol)),
+        Reply::Breaks(beginning(protocol)),
+        Reply::Breaks(Vec::new()),
+        says("Yes."),
+    ];
+    let double = Double::start(protocol, replies).await;
+    let llm = double.llm_with(json!({ "timeouts_ms": { "gap": 200 } }));
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events).starts_with("I would"), "what was said was said");
+    assert!(matches!(result, Err(ProviderError::Timeout { waited_ms: 200, .. })), "{result:?}");
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events).starts_with("I would") && matches!(result, Err(ProviderError::Failed { .. })), "{result:?}");
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events) == "Yes." && result.is_ok(), "nothing had been said: it is asked again");
+    double.finish();
+}
+
+async fn a_refused_key_is_told_in_the_providers_words_and_not_tried_again<P: Protocol>(protocol: P) {
+    let body = protocol.error(401, &format!("Incorrect API key provided: {KEY}."));
+    let status = if protocol.error(401, "")["error"]["code"] == 400 { 400 } else { 401 };
+    let double = Double::start(protocol, vec![Reply::Refuses(status, Vec::new(), body)]).await;
+    let (_, result) = ask(&*double.llm(), request()).await;
+    let Err(ProviderError::Config { words, .. }) = result else { panic!("{result:?}") };
+    assert!(words.contains("Incorrect API key provided") && !words.contains(KEY), "{words}");
+    double.finish();
+}
+
+async fn a_rate_limit_is_waited_out_when_it_is_short<P: Protocol>(protocol: P) {
+    let busy = |after| Reply::Refuses(429, vec![("retry-after", after)], protocol.error(429, "Slow down."));
+    let double = Double::start(protocol, vec![busy("0.9"), says("Yes."), busy("30")]).await;
+    let llm = double.llm();
+    let began = Instant::now();
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events) == "Yes." && result.is_ok(), "{result:?}");
+    assert!(began.elapsed() >= Duration::from_millis(900), "as long as it was asked to");
+    let (_, result) = ask(&*llm, request()).await;
+    assert!(
+        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.starts_with("Slow down.")),
+        "{result:?}"
+    );
+    double.finish();
+}
+
+async fn a_busy_server_is_asked_again_and_then_given_up<P: Protocol>(protocol: P) {
+    let busy = |status| Reply::Refuses(status, Vec::new(), protocol.error(status, "Overloaded."));
+    let stubborn = Reply::Refuses(503, vec![("x-should-retry", "false")], protocol.error(503, "Never."));
+    let inside = Reply::Events(vec![protocol.error_event("Overloaded.")]);
+    let replies = vec![busy(503), inside, says("Yes."), busy(500), busy(502), busy(529), stubborn];
+    let double = Double::start(protocol, replies).await;
+    let llm = double.llm();
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events) == "Yes." && result.is_ok(), "{result:?}");
+    for words in ["Overloaded.", "Never."] {
+        let (_, result) = ask(&*llm, request()).await;
+        assert!(
+            matches!(&result, Err(ProviderError::Failed { words: told, .. }) if told.starts_with(words)),
+            "{result:?}"
+        );
+    }
+    double.finish();
+}
+
+async fn what_cannot_be_read_is_a_failure_and_not_an_answer<P: Protocol>(protocol: P) {
+    let junk = || vec!["data: {\"choices\": [{]}\n\n".to_owned()];
+    let unknown = "event: news\ndata: {\"type\":\"news\",\"choices\":[{\"delta\":[]}],\"candidates\":7}\n\n".to_owned();
+    let with_news = [vec![": ping\n\n".to_owned(), unknown], protocol.answer(&[Piece::Text("Yes.")])].concat();
+    let broken = [beginning(protocol), junk()].concat();
+    let failing = [beginning(protocol), vec![protocol.error_event("Gone.")]].concat();
+    let replies = [junk(), with_news, broken, failing].map(Reply::Events);
+    let double = Double::start(protocol, replies.into()).await;
+    let llm = double.llm();
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events) == "Yes." && result.is_ok(), "asked again, and what is new is not in the way: {result:?}");
+    for told in ["not JSON", "Gone."] {
+        let (events, result) = ask(&*llm, request()).await;
+        assert!(text(&events).starts_with("I would"));
+        assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains(told)), "{result:?}");
+    }
+    double.finish();
+}
+
+async fn an_answer_without_its_end_is_a_failure<P: Protocol>(protocol: P) {
+    let empty = || Reply::Events(Vec::new());
+    let double = Double::start(protocol, vec![Reply::Events(beginning(protocol)), empty(), empty()]).await;
+    let llm = double.llm();
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events).starts_with("I would"), "what was said was said");
+    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("cut off")), "{result:?}");
+    let (_, result) = ask(&*llm, request()).await;
+    assert!(
+        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty answer")),
+        "{result:?}"
+    );
+    double.finish();
+}
+
+async fn a_conversation_that_is_too_long_is_shortened_once<P: Protocol>(protocol: P) {
+    let long = || Reply::Refuses(400, Vec::new(), protocol.error(400, "5000 tokens"));
+    let double = Double::start(protocol, vec![long(), says("Yes."), long(), long()]).await;
+    let llm = double.llm();
+    let mut request = request();
+    for number in 0..20 {
+        request.messages.push(Message::new(Role::Assistant, format!("Answer {number}.")));
+        request.messages.push(Message::new(Role::User, format!("Question {number}.")));
+    }
+    let (events, result) = ask(&*llm, request.clone()).await;
+    assert!(text(&events) == "Yes." && result.is_ok(), "{result:?}");
+    let asked = double.asked();
+    let said = protocol.conversation(&asked[1]);
+    assert!(said.len() < 30 && said[0].0 == "caller", "{said:?}");
+    assert!(asked[1].to_string().contains("Question 19.") && asked[1].to_string().contains("Be brief."));
+    let (_, result) = ask(&*llm, request).await;
+    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("5000 tokens")), "{result:?}");
+    double.finish();
+}
+
+async fn a_call_is_looked_back_upon_by_its_schema<P: Protocol>(protocol: P) {
+    let replies = vec![
+        says("Sure! {\"summary\": \"A table was booked.\", \"outcome\": {\"people\": \"four\"}}"),
+        says("```json\n{\"summary\": \"A table was booked.\", \"outcome\": {\"people\": 4}}\n```"),
+        says("{\"summary\": \"A table.\", \"outcome\": {\"people\": \"four\"}}"),
+        says("{\"summary\": \"A table.\", \"outcome\": {\"people\": \"4\"}}"),
+        says("I would rather not."),
+        says("No."),
+    ];
+    let double = Double::start(protocol, replies).await;
+    let llm = double.llm();
+    let schema = json!({ "type": "object", "properties": { "people": { "type": "integer" } } });
+    let messages = vec![Message::new(Role::System, "Book."), Message::new(Role::User, "For four.")];
+    let look = || AnalysisRequest { model: None, messages: messages.clone(), schema: Some(schema.clone()) };
+    let found = llm.analyse(look()).await.expect("analysed");
+    assert_eq!((found.summary.as_str(), &found.outcome), ("A table was booked.", &json!({ "people": 4 })));
+    assert_eq!(found.usage.llm_output_tokens, 14, "both answers cost");
+    assert!(double.asked()[1].to_string().contains("/people"), "it is told what is wrong");
+    let found = llm.analyse(look()).await.expect("analysed");
+    assert_eq!((found.summary.as_str(), &found.outcome), ("A table.", &Value::Null), "a wrong outcome is none");
+    assert!(matches!(llm.analyse(look()).await, Err(ProviderError::Failed { .. })));
+    double.finish();
+}

@@ -1,0 +1,146 @@
+//! What only servers of OpenAI's interface do: each of them a little differently.
+
+use serde_json::{Value, json};
+use switchhook::providers::LlmEvent;
+
+use super::{request, text};
+use crate::doubles::model::{Double, KEY, Protocol as _, Reply, ask, data, says};
+use crate::doubles::openai_llm::{OpenAi, chunk, done};
+
+/// The tools of an answer made of these chunks, and the text.
+async fn read(chunks: Vec<String>) -> (String, Vec<(String, String, Value)>, u64) {
+    let double = Double::start(OpenAi, vec![Reply::Events(chunks)]).await;
+    let (events, usage) = ask(&*double.llm(), request()).await;
+    let usage = usage.expect("a good answer");
+    double.finish();
+    let calls = events.iter().filter_map(|event| match event {
+        LlmEvent::ToolCall(call) => Some((call.id.clone(), call.name.clone(), call.arguments.clone())),
+        LlmEvent::Delta(_) => None,
+    });
+    (text(&events), calls.collect(), usage.llm_input_tokens)
+}
+
+fn call(call: Value) -> String {
+    chunk(&json!({ "tool_calls": [call] }), None)
+}
+
+#[tokio::test]
+async fn azure_begins_without_a_choice_and_wants_its_key_elsewhere() {
+    let filter = data(&json!({ "choices": [], "prompt_filter_results": [{ "content_filter_results": {} }] }));
+    let answer = [vec![filter], OpenAi.answer(&[])].concat();
+    let answer = [answer, vec![]].concat();
+    let double = Double::start(OpenAi, vec![says("Yes."), Reply::Events(answer), says("Yes.")]).await;
+    let base = format!("{}/openai/deployments/d1", double.base_url());
+    let settings = json!({ "key_header": "api-key", "query": { "api-version": "2026-01-01" }, "max_tokens_field": "max_completion_tokens" });
+    let llm = OpenAi.connect(&base, settings.as_object().expect("an object")).expect("good settings");
+    let (events, _) = ask(&*llm, request()).await;
+    assert_eq!(text(&events), "Yes.");
+    assert_eq!(double.asked()[0]["max_completion_tokens"], 300);
+    assert!(double.asked()[0].get("max_tokens").is_none());
+    let (events, _) = ask(&*llm, request()).await;
+    assert_eq!(text(&events), "Yes.", "an answer of nothing is no answer, and is asked for again");
+    double.finish();
+}
+
+#[tokio::test]
+async fn llama_cpp_python_repeats_names_and_says_everything_as_null() {
+    let piece = |arguments: &str| {
+        let function = json!({ "name": "tables", "arguments": arguments });
+        chunk(
+            &json!({ "role": null, "content": null, "function_call": function,
+            "tool_calls": [{ "index": 0, "id": "call_1", "type": "function", "function": function }] }),
+            None,
+        )
+    };
+    let chunks =
+        vec![piece(""), piece("{\"day\":"), piece("\"Friday\"}"), chunk(&json!({}), Some("tool_calls")), done()];
+    let (_, calls, _) = read(chunks).await;
+    assert_eq!(calls, [("call_1".to_owned(), "tables".to_owned(), json!({ "day": "Friday" }))]);
+}
+
+#[tokio::test]
+async fn tools_are_told_apart_by_index_or_id_or_come_whole_and_unnamed() {
+    // Two calls interleaved; ended by `stop`, as vLLM does.
+    let function = |name: &str, arguments: &str| json!({ "name": name, "arguments": arguments });
+    let interleaved = vec![
+        chunk(&json!({ "content": "Let me look." }), None),
+        call(json!({ "index": 0, "id": "a", "function": function("tables", "") })),
+        call(json!({ "index": 1, "id": "b", "function": function("hours", "") })),
+        call(json!({ "index": 0, "function": { "arguments": "{\"day\":1}" } })),
+        call(json!({ "index": 1, "function": { "arguments": "{}" } })),
+        chunk(&json!({}), Some("stop")),
+        done(),
+    ];
+    let (said, calls, _) = read(interleaved).await;
+    let named: Vec<(&str, &str)> = calls.iter().map(|(id, name, _)| (id.as_str(), name.as_str())).collect();
+    assert_eq!((said.as_str(), named), ("Let me look.", vec![("a", "tables"), ("b", "hours")]));
+    assert_eq!(calls[0].2, json!({ "day": 1 }));
+
+    // Ollama: whole, without an index or all with the same one; no id in some versions; arguments as an object in others.
+    let whole = vec![
+        call(json!({ "index": 0, "id": "a", "function": function("tables", "{\"day\":1}") })),
+        call(json!({ "index": 0, "id": "b", "function": function("hours", "") })),
+        chunk(&json!({}), Some("stop")),
+    ];
+    let (_, calls, _) = read(whole).await;
+    assert_eq!(calls.iter().map(|(id, ..)| id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    let nameless = vec![
+        call(json!({ "function": { "name": "tables", "arguments": { "day": 1 } } })),
+        chunk(&json!({}), Some("tool_calls")),
+    ];
+    let (_, calls, _) = read(nameless).await;
+    assert_eq!(calls, [("call_0".to_owned(), "tables".to_owned(), json!({ "day": 1 }))]);
+}
+
+#[tokio::test]
+async fn reasoning_is_not_spoken_in_whatever_field_it_comes() {
+    let chunks = vec![
+        chunk(&json!({ "reasoning_content": "hm", "reasoning": "hm" }), None),
+        chunk(&json!({ "content": "<thi" }), None),
+        chunk(&json!({ "content": "nk>They want" }), None),
+        chunk(&json!({ "content": " a table</think>" }), None),
+        chunk(&json!({ "content": "For how many?" }), None),
+        chunk(&json!({ "content": null }), Some("eos")),
+        data(&json!({ "choices": [], "x_groq": { "usage": { "prompt_tokens": 33, "completion_tokens": 4 } } })),
+    ];
+    let (said, _, tokens) = read(chunks).await;
+    assert_eq!((said.as_str(), tokens), ("For how many?", 33), "and Groq's usage is found");
+}
+
+#[tokio::test]
+async fn an_end_needs_no_reason_where_it_is_marked_and_usage_is_estimated_where_it_is_missing() {
+    let chunks = vec![data(&json!({ "choices": [{ "delta": { "content": "Yes." } }] })), done()];
+    let double = Double::start(OpenAi, vec![Reply::Events(chunks)]).await;
+    let (events, usage) = ask(&*double.llm(), request()).await;
+    let usage = usage.expect("a good answer");
+    assert_eq!((text(&events).as_str(), usage.llm_estimated, usage.llm_output_tokens), ("Yes.", true, 1));
+    assert!(usage.llm_input_tokens > 3);
+    double.finish();
+}
+
+#[tokio::test]
+async fn an_account_without_money_is_not_asked_again() {
+    let body = json!({ "error": { "message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota" } });
+    let double = Double::start(OpenAi, vec![Reply::Refuses(429, Vec::new(), body)]).await;
+    let (_, result) = ask(&*double.llm(), request()).await;
+    assert!(matches!(result, Err(switchhook::providers::ProviderError::Config { .. })));
+    double.finish();
+}
+
+#[tokio::test]
+async fn settings_change_what_is_asked() {
+    let double = Double::start(OpenAi, vec![says("Yes.")]).await;
+    let settings =
+        json!({ "model": "m1", "request": { "temperature": null, "reasoning_effort": "low", "stream_options": null } });
+    let llm = double.llm_with(settings);
+    let (_, result) = ask(&*llm, switchhook::providers::LlmRequest { model: None, ..request() }).await;
+    result.expect("answered");
+    let asked = double.asked().remove(0);
+    assert_eq!(
+        (&asked["model"], &asked["reasoning_effort"], &asked["max_tokens"]),
+        (&json!("m1"), &json!("low"), &json!(300))
+    );
+    assert!(asked.get("temperature").is_none() && asked.get("stream_options").is_none());
+    assert!(!asked.to_string().contains(KEY));
+    double.finish();
+}

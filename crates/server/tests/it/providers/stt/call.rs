@@ -1,0 +1,61 @@
+//! Whole calls, over the API.
+
+use serde_json::{Value, json};
+
+use super::caller::text;
+use crate::doubles::deepgram_stt::Nova;
+use crate::doubles::listening::Listening;
+use crate::harness::{Agent, Client, TestService};
+
+const LOOPBACK: &str = "127.0.0.0/8,http";
+
+/// An agent that hears by Deepgram and is scripted otherwise.
+async fn agent(client: &Client, double: &Listening, key: &str) -> (Agent, Value) {
+    let connection = json!({
+        "name": "ears", "provider": "deepgram", "settings": { "base_url": double.url() }, "credentials": { "api_key": key },
+    });
+    let connection = client.create("/v1/connections", connection).await;
+    let agent = client.scripted_agent(json!({ "stt": { "connection_id": connection["id"] } })).await;
+    (agent, connection)
+}
+
+#[tokio::test]
+async fn a_conversation_is_held_over_a_provider_in_the_cloud() {
+    let service = TestService::start_allowing(LOOPBACK).await;
+    let double = Listening::start([], Nova::default).await;
+    let (agent, connection) = agent(&service.client, &double, "dg-key").await;
+    let (_, tried) =
+        service.client.post(&format!("/v1/connections/{}/test", connection["id"].as_str().unwrap()), json!({})).await;
+    // What the same connection could speak with is not there.
+    let mut checks = tried["checks"].as_array().expect("a list").iter();
+    assert!(checks.any(|check| check["name"] == "speech_to_text" && check["ok"] == true), "{tried}");
+
+    let call = service.client.place(&agent, "+12025550100").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let said: Vec<&str> =
+        transcript["data"].as_array().unwrap().iter().filter_map(|line| line["text"].as_str()).collect();
+    for line in ["name", "day"] {
+        assert!(said.contains(&text(line)), "{line}: {said:?}");
+    }
+    assert_eq!(
+        double.complaints(),
+        ["404: there is no /v1/speak"],
+        "only the test of the connection wants it to speak"
+    );
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_is_rung_on_for_a_provider_that_refuses_the_key() {
+    let service = TestService::start_allowing(LOOPBACK).await;
+    let double = Listening::start([], Nova::default).await;
+    let (agent, _) = agent(&service.client, &double, "wrong-key").await;
+    let call = service.client.place(&agent, "+12025550100").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("config_error")), "{ended}");
+    let words = ended["error"].as_str().unwrap_or_default();
+    assert!(words.contains("Invalid credentials.") && !words.contains("wrong-key"), "{ended}");
+    service.stop().await;
+}

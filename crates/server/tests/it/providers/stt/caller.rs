@@ -1,0 +1,176 @@
+//! A caller whose voice goes to a recogniser as the driver of a call would give it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use switchhook::carrier::simulator::recordings;
+use switchhook::config::Config;
+use switchhook::outbound::ws::WebSockets;
+use switchhook::providers::connect::Connect;
+use switchhook::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+use switchhook_core::call::ErrorCode;
+use switchhook_core::private::Private;
+use switchhook_core::webhook::AddressPolicy;
+use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_media::g711::Law;
+use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use tokio::sync::mpsc;
+
+/// Longer than anything here takes when it works.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+/// Between two frames: ten times as fast as people speak.
+const PACE: Duration = Duration::from_millis(2);
+/// Silence around a line, in frames: 500 ms.
+const PAUSE: usize = 25;
+
+/// How a provider's recogniser is made.
+pub(super) type Make = fn(&Connect<'_>) -> Result<Arc<dyn Stt>, String>;
+
+/// A recogniser of a connection with these settings.
+pub(super) fn recogniser(make: Make, settings: &Value, key: &str) -> Result<Arc<dyn Stt>, String> {
+    switchhook::lifecycle::install_tls();
+    let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
+    let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+    make(&Connect {
+        http: &http,
+        websockets: &websockets,
+        addresses: &addresses,
+        settings: settings.as_object().expect("an object"),
+        key: Some(Private::new(key.to_owned())),
+    })
+}
+
+/// One call.
+pub(super) struct Caller {
+    session: Box<dyn SttSession>,
+    events: mpsc::Receiver<SttEvent>,
+    vad: Vad,
+    /// Segments so far.
+    segments: u32,
+    answers: BTreeMap<u32, String>,
+    said: Vec<&'static str>,
+    pub(super) partials: Vec<String>,
+    turns: usize,
+    pub(super) failed: Option<(ErrorCode, String)>,
+}
+
+impl Caller {
+    pub(super) async fn call(stt: &dyn Stt) -> Result<Self, ProviderError> {
+        let (sender, events) = mpsc::channel(64);
+        let keyterms = vec!["Harbor Table".to_owned(), "a term of more than twenty characters".to_owned()];
+        let options = SttOptions { language: "en-US".to_owned(), model: None, keyterms };
+        let session = stt.open(options, sender).await?;
+        Ok(Self {
+            session,
+            events,
+            vad: Vad::new(VadSettings::default()),
+            segments: 0,
+            answers: BTreeMap::new(),
+            said: Vec::new(),
+            partials: Vec::new(),
+            turns: 0,
+            failed: None,
+        })
+    }
+
+    /// Speaks a recorded line, with silence before and after it.
+    pub(super) async fn say(&mut self, line: &str) {
+        let line = recordings::line(line).expect("a shipped recording");
+        self.said.push(line.text);
+        self.silence(PAUSE).await;
+        for bytes in line.bytes().chunks_exact(160) {
+            self.frame(Law::Mu.decode_frame(bytes).expect("a whole frame")).await;
+        }
+        self.silence(PAUSE).await;
+    }
+
+    /// Speaks the first `frames` of a line, and is still speaking.
+    pub(super) async fn begin(&mut self, line: &str, frames: usize) {
+        let line = recordings::line(line).expect("a shipped recording");
+        self.silence(PAUSE).await;
+        for bytes in line.bytes().chunks_exact(160).take(frames) {
+            self.frame(Law::Mu.decode_frame(bytes).expect("a whole frame")).await;
+        }
+    }
+
+    async fn silence(&mut self, frames: usize) {
+        for _ in 0..frames {
+            self.frame(Frame::silence()).await;
+        }
+    }
+
+    async fn frame(&mut self, frame: Frame) {
+        // A caller has a pace: a recogniser that is lost meanwhile must not lose what is said.
+        tokio::time::sleep(PACE).await;
+        let frame = CallerAudio(frame);
+        self.session.audio(&frame);
+        match self.vad.push(&frame) {
+            Some(VadEvent::SpeechStarted) => self.session.speech_started(),
+            Some(VadEvent::SpeechStopped) => {
+                self.session.speech_stopped(self.segments);
+                self.segments += 1;
+            }
+            None => {}
+        }
+        while let Ok(event) = self.events.try_recv() {
+            self.take(event);
+        }
+    }
+
+    fn take(&mut self, event: SttEvent) {
+        match event {
+            SttEvent::Partial { text } => self.partials.push(text),
+            SttEvent::Final { segment, text } => drop(self.answers.insert(segment, text)),
+            SttEvent::TurnJudged => self.turns += 1,
+            SttEvent::Failed { code, words } => self.failed = Some((code, words)),
+        }
+    }
+
+    /// All words that were understood, as soon as they are those that were said, or the recogniser has failed.
+    pub(super) async fn words(&mut self) -> String {
+        let said = self.said.join(" ");
+        self.until(|caller| caller.failed.is_some() || (caller.is_answered() && caller.understood() == said)).await;
+        self.understood()
+    }
+
+    fn understood(&self) -> String {
+        let words: Vec<&str> = self.answers.values().map(String::as_str).filter(|text| !text.is_empty()).collect();
+        words.join(" ")
+    }
+
+    fn is_answered(&self) -> bool {
+        (0..self.segments).all(|segment| self.answers.contains_key(&segment))
+    }
+
+    /// The turns that were judged to be over, as soon as there are so many.
+    pub(super) async fn turns(&mut self, count: usize) -> usize {
+        self.until(|caller| caller.turns >= count).await;
+        self.turns
+    }
+
+    /// Waits until the recogniser has failed.
+    pub(super) async fn failure(&mut self) -> (ErrorCode, String) {
+        self.until(|caller| caller.failed.is_some()).await;
+        self.failed.clone().expect("the recogniser fails")
+    }
+
+    /// Takes what the recogniser says until it is as `done` says, or patience is over, or nothing more comes.
+    async fn until(&mut self, done: impl Fn(&Self) -> bool) {
+        let taking = async {
+            while !done(self) {
+                let Some(event) = self.events.recv().await else { return };
+                self.take(event);
+            }
+        };
+        // What has come by then is compared, and shown, by the test.
+        let _late = tokio::time::timeout(PATIENCE, taking).await;
+    }
+}
+
+/// What is said in a line.
+pub(super) fn text(line: &str) -> &'static str {
+    recordings::line(line).expect("a shipped recording").text
+}

@@ -1,0 +1,7 @@
+//! Speech to text: each recogniser hears a simulated caller, while its provider does what providers do.
+
+mod call;
+mod caller;
+mod requests;
+mod streams;
+mod trouble;

@@ -1,0 +1,201 @@
+//! What every voice does, whoever speaks.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use switchhook::providers::ProviderError;
+use switchhook::providers::voice::Deadlines;
+
+use super::{Cast, Kind, short};
+use crate::doubles::voice::{KEY, Manner, No};
+
+macro_rules! every_voice {
+    ($($story:ident)*) => {
+        every_voice! { @of cartesia Cartesia $($story)* }
+        every_voice! { @of deepgram Deepgram $($story)* }
+        every_voice! { @of elevenlabs ElevenLabs $($story)* }
+        every_voice! { @of openai OpenAi $($story)* }
+    };
+    (@of $module:ident $kind:ident $($story:ident)*) => {
+        mod $module {
+            $(#[tokio::test]
+            async fn $story() {
+                super::$story(super::Kind::$kind).await;
+            })*
+        }
+    };
+}
+
+every_voice! {
+    sentences_are_spoken_whole_on_one_connection
+    what_is_dropped_is_stopped_and_not_heard_in_what_follows
+    several_sentences_at_a_time_do_not_mix
+    a_voice_that_never_begins_is_a_provider_timeout
+    a_voice_that_stops_in_the_middle_is_a_provider_timeout
+    a_connection_that_breaks_before_the_first_sound_is_replaced
+    a_connection_that_breaks_in_the_middle_is_not_heard_twice
+    a_wrong_key_is_told_in_the_providers_words_and_not_tried_again
+    a_busy_provider_is_asked_again_when_it_says
+    a_provider_that_is_down_is_asked_three_times
+    what_is_no_sound_is_a_failure
+    where_there_are_no_words_nothing_is_asked
+    an_address_that_does_not_answer_is_a_failure
+}
+
+const TEXT: &str = "Good evening, this is Ava.";
+
+fn no(status: u16, retry_after: Option<&'static str>) -> No {
+    No { status, retry_after, body: json!({ "message": "So I am told." }) }
+}
+
+fn code(error: &ProviderError) -> &'static str {
+    error.code().as_str()
+}
+
+async fn sentences_are_spoken_whole_on_one_connection(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    for text in [TEXT, "We close at nine."] {
+        let spoken = cast.speak(text).await.expect("spoken");
+        kind.assert_speaks(&spoken.samples, text);
+        assert_eq!(spoken.usage.tts_characters, text.len() as u64);
+        let mut at = 0;
+        let timed = text.split(' ').map(|word| {
+            let start = at;
+            at += word.len() as u64 * 10 + 10;
+            (word.to_owned(), start, at - 10)
+        });
+        let expected: Vec<_> = if kind.tells_words() { timed.collect() } else { Vec::new() };
+        assert_eq!(spoken.words, expected);
+    }
+    assert_eq!((cast.spoken().len(), cast.connections()), (2, 1));
+}
+
+async fn what_is_dropped_is_stopped_and_not_heard_in_what_follows(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    cast.stage.next([Manner::Stall(2)]);
+    let speaking = cast.begin("What nobody wants to hear to its end.").await;
+    speaking.abort();
+    cast.stage.until("stopping", |seen| seen.settled == 1).await;
+    // Late sound of the first comes before the sound of this one.
+    let spoken = cast.speak(TEXT).await.expect("spoken");
+    kind.assert_speaks(&spoken.samples, TEXT);
+    // Only a new connection stops a plain request.
+    let connections = if kind == Kind::OpenAi { 2 } else { 1 };
+    assert_eq!(cast.connections(), connections);
+}
+
+async fn several_sentences_at_a_time_do_not_mix(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    let texts = ["One is spoken.", "Two is spoken as well.", "Three comes last."];
+    let (one, two, three) = tokio::join!(cast.speak(texts[0]), cast.speak(texts[1]), cast.speak(texts[2]));
+    for (spoken, text) in [one, two, three].into_iter().zip(texts) {
+        kind.assert_speaks(&spoken.expect("spoken").samples, text);
+    }
+}
+
+async fn a_voice_that_never_begins_is_a_provider_timeout(kind: Kind) {
+    let cast = Cast::with(kind, json!({}), short()).await;
+    cast.stage.next([Manner::Stall(0)]);
+    let began = Instant::now();
+    let error = cast.fail(TEXT).await;
+    assert!(matches!(error, ProviderError::Timeout { waited_ms: 300, .. }), "{error}");
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    cast.stage.until("stopping", |seen| seen.stopped == 1).await;
+    kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
+    assert_eq!(cast.connections(), 2, "whoever was silent is not asked again");
+}
+
+async fn a_voice_that_stops_in_the_middle_is_a_provider_timeout(kind: Kind) {
+    let cast = Cast::with(kind, json!({}), short()).await;
+    cast.stage.next([Manner::Stall(2)]);
+    let error = cast.fail(TEXT).await;
+    assert!(matches!(error, ProviderError::Timeout { waited_ms: 300, .. }), "{error}");
+    assert_eq!((code(&error), cast.spoken().len()), ("provider_timeout", 1), "half of it was heard");
+    cast.stage.until("stopping", |seen| seen.stopped == 1).await;
+}
+
+async fn a_connection_that_breaks_before_the_first_sound_is_replaced(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    cast.speak("A connection is open.").await.expect("spoken");
+    cast.stage.next([Manner::Die(0)]);
+    let spoken = cast.speak(TEXT).await.expect("spoken");
+    kind.assert_speaks(&spoken.samples, TEXT);
+    assert_eq!(cast.connections(), 2);
+}
+
+async fn a_connection_that_breaks_in_the_middle_is_not_heard_twice(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    cast.stage.next([Manner::Die(2)]);
+    let error = cast.fail(TEXT).await;
+    assert_eq!(code(&error), "pipeline_error", "{error}");
+    assert_eq!(cast.spoken(), [TEXT]);
+    kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
+}
+
+async fn a_wrong_key_is_told_in_the_providers_words_and_not_tried_again(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    let words = format!("The key {KEY} is unknown.");
+    let body = match kind {
+        Kind::Cartesia => json!({ "title": "Unauthorized", "message": words, "error_code": "unauthorized" }),
+        Kind::Deepgram => json!({ "err_code": "unauthorized", "err_msg": words, "request_id": "r" }),
+        Kind::ElevenLabs => json!({ "detail": { "status": "unauthorized", "message": words } }),
+        Kind::OpenAi => json!({ "error": { "message": words, "code": "unauthorized" } }),
+    };
+    cast.stage.refuse([No { status: 401, retry_after: None, body }]);
+    let error = cast.fail(TEXT).await;
+    let name = format!("{kind:?}").to_lowercase();
+    assert_eq!(error.to_string(), format!("{name}: The key •••• is unknown. (status 401)"));
+    assert_eq!((code(&error), cast.stage.seen(|seen| seen.refused)), ("config_error", 1));
+}
+
+async fn a_busy_provider_is_asked_again_when_it_says(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    cast.stage.refuse([no(429, Some("1"))]);
+    let began = Instant::now();
+    kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
+    assert!(began.elapsed() >= Duration::from_secs(1));
+
+    let cast = Cast::start(kind).await;
+    cast.stage.refuse([no(429, Some("60"))]);
+    let error = cast.fail(TEXT).await;
+    assert!(matches!(&error, ProviderError::Failed { words, .. } if words.contains("So I am told.")), "{error}");
+    assert_eq!(cast.stage.seen(|seen| seen.refused), 1, "no caller waits for a minute");
+}
+
+async fn a_provider_that_is_down_is_asked_three_times(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    cast.stage.refuse([no(503, None), no(500, None)]);
+    kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
+
+    let cast = Cast::start(kind).await;
+    cast.stage.refuse([no(503, None), no(502, None), no(500, None), no(500, None)]);
+    let error = cast.fail(TEXT).await;
+    assert_eq!((code(&error), cast.stage.seen(|seen| seen.refused)), ("pipeline_error", 3), "{error}");
+}
+
+async fn what_is_no_sound_is_a_failure(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    cast.stage.next([Manner::Nonsense]);
+    let error = cast.fail(TEXT).await;
+    // A compressed file can be helped by a setting.
+    let expected = if kind == Kind::OpenAi { "config_error" } else { "pipeline_error" };
+    assert_eq!(code(&error), expected, "{error}");
+    kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
+}
+
+async fn where_there_are_no_words_nothing_is_asked(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    let spoken = cast.speak("… - !").await.expect("nothing to speak");
+    assert_eq!((spoken.samples.len(), spoken.usage.tts_characters), (0, 0));
+    assert_eq!(cast.spoken(), Vec::<String>::new());
+}
+
+async fn an_address_that_does_not_answer_is_a_failure(kind: Kind) {
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base_url = format!("http://{}", nobody.local_addr().expect("bound"));
+    drop(nobody);
+    let mut cast = Cast::start(kind).await;
+    cast.voice = super::voice(kind, &base_url, json!({}), Deadlines::default());
+    let error = cast.fail(TEXT).await;
+    assert_eq!(code(&error), "pipeline_error", "{error}");
+}

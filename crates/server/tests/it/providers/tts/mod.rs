@@ -1,0 +1,182 @@
+//! Voices in the cloud. What any of them must do is told once in [`every_voice`], and each is asked; [`own`] is what only one
+//! of them does; in [`service`] they are part of it.
+
+mod every_voice;
+mod own;
+mod service;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchhook::config::Config;
+use switchhook::outbound::ws::WebSockets;
+use switchhook::providers::connect::Connect;
+use switchhook::providers::voice::Deadlines;
+use switchhook::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, cartesia, deepgram, elevenlabs, openai};
+use switchhook_core::private::Private;
+use switchhook_core::webhook::AddressPolicy;
+use switchhook_media::g711::ulaw_decode;
+use switchhook_media::level::rms_dbfs;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::doubles::voice::{KEY, PER_CHARACTER, Stage, serve};
+use crate::doubles::{cartesia_tts, deepgram_tts, elevenlabs_tts, openai_tts};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Cartesia,
+    Deepgram,
+    ElevenLabs,
+    OpenAi,
+}
+
+/// A voice and its double, which must have nothing to complain about in the end.
+struct Cast {
+    kind: Kind,
+    stage: Stage,
+    voice: Arc<dyn Tts>,
+}
+
+impl Drop for Cast {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(self.stage.complaints(), Vec::<String>::new(), "what {:?} complains about", self.kind);
+        }
+    }
+}
+
+/// What came of speaking.
+struct Spoken {
+    samples: Vec<i16>,
+    /// Text, start and end in milliseconds.
+    words: Vec<(String, u64, u64)>,
+    usage: Usage,
+}
+
+impl Kind {
+    /// Its double's address.
+    async fn serve(self, stage: &Stage) -> String {
+        let stage = stage.clone();
+        let address = match self {
+            Self::Cartesia => serve(cartesia_tts::router(stage)).await,
+            Self::Deepgram => serve(deepgram_tts::router(stage)).await,
+            Self::ElevenLabs => serve(elevenlabs_tts::router(stage)).await,
+            Self::OpenAi => openai_tts::serve(stage).await,
+        };
+        format!("http://{address}")
+    }
+
+    fn tells_words(self) -> bool {
+        matches!(self, Self::Cartesia | Self::ElevenLabs)
+    }
+
+    /// Whether `samples` are `text` and nothing else.
+    fn assert_speaks(self, samples: &[i16], text: &str) {
+        let spoken: Vec<i16> = match self {
+            Self::OpenAi => openai_tts::tone(text, 8_000),
+            _ => text.chars().flat_map(|c| [ulaw_decode(u8::try_from(c).expect("ASCII")); PER_CHARACTER]).collect(),
+        };
+        assert_eq!(samples.len(), spoken.len(), "how long {text:?} takes");
+        let difference: Vec<i16> = samples.iter().zip(&spoken).map(|(a, b)| a.wrapping_sub(*b)).collect();
+        // At its very ends a tone that was resampled rings.
+        let inner = if self == Self::OpenAi { 200..difference.len() - 200 } else { 0..difference.len() };
+        assert!(rms_dbfs(&difference[inner]) < -40.0, "{text:?} sounds otherwise");
+    }
+}
+
+impl Cast {
+    async fn start(kind: Kind) -> Self {
+        Self::with(kind, json!({}), Deadlines::default()).await
+    }
+
+    async fn with(kind: Kind, settings: Value, deadlines: Deadlines) -> Self {
+        let stage = Stage::default();
+        let base_url = kind.serve(&stage).await;
+        let voice = voice(kind, &base_url, settings, deadlines);
+        Self { kind, stage, voice }
+    }
+
+    async fn speak(&self, text: &str) -> Result<Spoken, ProviderError> {
+        self.say(request(text)).await
+    }
+
+    async fn say(&self, request: TtsRequest) -> Result<Spoken, ProviderError> {
+        let (audio, mut pieces) = mpsc::channel::<TtsAudio>(4);
+        let listening = async {
+            let (mut samples, mut words) = (Vec::new(), Vec::new());
+            while let Some(piece) = pieces.recv().await {
+                samples.extend(piece.samples);
+                words.extend(piece.words.into_iter().map(|word| (word.text, word.start_ms, word.end_ms)));
+            }
+            (samples, words)
+        };
+        let (usage, (samples, words)) = tokio::join!(self.voice.speak(request, audio), listening);
+        Ok(Spoken { samples, words, usage: usage? })
+    }
+
+    /// What it fails with.
+    async fn fail(&self, text: &str) -> ProviderError {
+        self.speak(text).await.err().expect("it cannot have spoken")
+    }
+
+    /// Begins to speak and waits for the first sound.
+    async fn begin(&self, text: &str) -> JoinHandle<()> {
+        let (audio, mut pieces) = mpsc::channel::<TtsAudio>(64);
+        let (voice, request) = (self.voice.clone(), request(text));
+        let speaking = tokio::spawn(async move {
+            let _ = voice.speak(request, audio).await;
+        });
+        loop {
+            let piece = pieces.recv().await.expect("it begins");
+            if !piece.samples.is_empty() {
+                // The rest is listened to as well, until the speech is dropped.
+                tokio::spawn(async move { while pieces.recv().await.is_some() {} });
+                return speaking;
+            }
+        }
+    }
+
+    fn spoken(&self) -> Vec<String> {
+        self.stage.seen(|seen| seen.spoken.clone())
+    }
+
+    fn connections(&self) -> usize {
+        self.stage.seen(|seen| seen.connections)
+    }
+}
+
+fn voice(kind: Kind, base_url: &str, settings: Value, deadlines: Deadlines) -> Arc<dyn Tts> {
+    connect(kind, base_url, settings, deadlines).expect("settings of use")
+}
+
+fn connect(kind: Kind, base_url: &str, mut settings: Value, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
+    switchhook::lifecycle::install_tls();
+    settings["base_url"] = json!(base_url);
+    let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
+    let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
+    let connect = Connect {
+        http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
+        websockets: &websockets,
+        addresses: &addresses,
+        settings: settings.as_object().expect("an object"),
+        key: Some(Private::new(KEY.to_owned())),
+    };
+    match kind {
+        Kind::Cartesia => cartesia::tts::connect(&connect, deadlines),
+        Kind::Deepgram => deepgram::tts::connect(&connect, deadlines),
+        Kind::ElevenLabs => elevenlabs::tts::connect(&connect, deadlines),
+        Kind::OpenAi => openai::speech::connect(&connect, deadlines),
+    }
+}
+
+fn request(text: &str) -> TtsRequest {
+    TtsRequest { text: text.to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() }
+}
+
+/// Waits that end within a test.
+fn short() -> Deadlines {
+    let soon = Duration::from_millis(300);
+    Deadlines { first_sound: soon, gap: soon, stop: soon, ..Deadlines::default() }
+}

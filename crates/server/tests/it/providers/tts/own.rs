@@ -1,0 +1,201 @@
+//! What only one voice does, or only those with sockets.
+
+use std::time::Duration;
+
+use serde_json::json;
+use switchhook::providers::voice::Deadlines;
+use switchhook::providers::{ProviderError, TtsRequest};
+
+use super::{Cast, Kind, request, short};
+use crate::doubles::openai_tts;
+use crate::doubles::voice::Manner;
+
+const TEXT: &str = "Good evening, this is Ava.";
+const SOCKETS: [Kind; 3] = [Kind::Cartesia, Kind::Deepgram, Kind::ElevenLabs];
+
+#[tokio::test]
+async fn a_socket_that_is_no_longer_alive_is_found_out_while_nobody_listens() {
+    for kind in SOCKETS {
+        let deadlines = Deadlines { ping: Duration::from_millis(100), ..Deadlines::default() };
+        let cast = Cast::with(kind, json!({}), deadlines).await;
+        cast.stage.next([Manner::Freeze]);
+        let spoken = cast.speak(TEXT).await.expect("spoken on another socket");
+        kind.assert_speaks(&spoken.samples, TEXT);
+        assert_eq!(cast.connections(), 2, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_socket_on_which_nothing_is_spoken_is_closed_in_order() {
+    for kind in SOCKETS {
+        let deadlines = Deadlines { idle: Duration::from_millis(100), ..Deadlines::default() };
+        let cast = Cast::with(kind, json!({}), deadlines).await;
+        cast.speak(TEXT).await.expect("spoken");
+        cast.stage.until("closing", |seen| seen.ended == 1).await;
+        cast.speak(TEXT).await.expect("spoken on another socket");
+        assert_eq!(cast.connections(), 2, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn sockets_are_closed_when_the_connection_is_changed() {
+    for kind in SOCKETS {
+        let mut cast = Cast::start(kind).await;
+        cast.speak(TEXT).await.expect("spoken");
+        cast.voice = Cast::start(kind).await.voice.clone();
+        cast.stage.until("closing", |seen| seen.ended == 1).await;
+    }
+}
+
+#[tokio::test]
+async fn the_voice_the_model_and_the_speed_of_an_agent_reach_the_provider() {
+    let fast = || TtsRequest {
+        voice: Some("aura-someone".to_owned()),
+        model: Some("sonic-x".to_owned()),
+        speed: 9.0,
+        ..request(TEXT)
+    };
+    for (kind, expected) in [
+        (
+            Kind::Cartesia,
+            json!({ "/voice/id": "aura-someone", "/model_id": "sonic-x", "/generation_config/speed": 1.5 }),
+        ),
+        (Kind::Deepgram, json!({ "/model": "aura-someone", "/speed": "1.5" })),
+        (Kind::ElevenLabs, json!({ "/voice": "aura-someone", "/model": "sonic-x", "/voice_settings/speed": 1.2 })),
+        (Kind::OpenAi, json!({ "/voice": "aura-someone", "/model": "sonic-x", "/speed": 4.0 })),
+    ] {
+        let cast =
+            Cast::with(kind, json!({ "tts_voice": "aura-default", "tts_model": "m" }), Deadlines::default()).await;
+        cast.say(fast()).await.expect("spoken");
+        cast.speak(TEXT).await.expect("spoken");
+        let asked = cast.stage.seen(|seen| seen.asked.clone());
+        for (pointer, value) in expected.as_object().expect("an object") {
+            let found = asked[0].pointer(pointer).expect("it was asked");
+            let close = found.as_f64().zip(value.as_f64()).is_some_and(|(a, b)| (a - b).abs() < 0.001);
+            assert!(close || found == value, "{kind:?} {pointer}: {found}");
+        }
+        let default = asked[1].pointer(if kind == Kind::Cartesia { "/voice/id" } else { "/voice" });
+        let default = default.or(asked[1].pointer("/model"));
+        assert_eq!(default, Some(&json!("aura-default")), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_cartesia_says_of_one_context_concerns_no_other() {
+    let cast = Cast::start(Kind::Cartesia).await;
+    let error = |status: u16, code: &str| {
+        Manner::Say(
+            json!({ "type": "error", "title": "No", "message": "It is so.", "error_code": code, "status_code": status }),
+        )
+    };
+    cast.stage.next([Manner::Stall(1), error(429, "concurrency_limited"), Manner::Well, error(404, "voice_not_found")]);
+    let other = cast.begin("Spoken all the while.").await;
+    Kind::Cartesia.assert_speaks(&cast.speak(TEXT).await.expect("asked again").samples, TEXT);
+    let refused = cast.fail(TEXT).await;
+    assert!(matches!(&refused, ProviderError::Config { words, .. } if words == "It is so. (status 404)"), "{refused}");
+    assert!(!other.is_finished());
+    assert_eq!(cast.connections(), 1);
+    other.abort();
+    cast.stage.until("stopping", |seen| seen.stopped == 1).await;
+}
+
+#[tokio::test]
+async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
+    let cast = Cast::start(Kind::ElevenLabs).await;
+    cast.stage.next(vec![Manner::Deaf; 9]);
+    let mut speaking = Vec::new();
+    for _ in 0..9 {
+        // Interrupted at once, and each goes on at the provider.
+        let one = cast.begin("Interrupted again and again.").await;
+        one.abort();
+        speaking.push(one);
+    }
+    Kind::ElevenLabs.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
+    assert_eq!(cast.connections(), 3, "four at a time, for nine that never end and one that does");
+}
+
+#[tokio::test]
+async fn what_elevenlabs_says_inside_a_socket_is_told_apart() {
+    let cast = Cast::start(Kind::ElevenLabs).await;
+    cast.stage.next([Manner::Say(
+        json!({ "error": "quota_exceeded", "message": "You have no credits left.", "code": 1008 }),
+    )]);
+    let error = cast.fail(TEXT).await;
+    assert!(
+        matches!(&error, ProviderError::Config { words, .. } if words == "You have no credits left. (quota_exceeded)"),
+        "{error}"
+    );
+    cast.stage.next([Manner::Close(1008, "Something was wrong with your message")]);
+    let error = cast.fail(TEXT).await;
+    assert!(
+        matches!(&error, ProviderError::Failed { words, .. } if words.starts_with("Something was wrong")),
+        "{error}"
+    );
+    cast.stage.next([Manner::Close(1011, "")]);
+    cast.speak(TEXT).await.expect("their trouble is not ours: asked again");
+    let odd = TtsRequest { voice: Some("../user".to_owned()), ..request(TEXT) };
+    assert!(matches!(cast.say(odd).await.err(), Some(ProviderError::Config { .. })), "no voice has such an id");
+}
+
+#[tokio::test]
+async fn deepgram_is_not_flushed_more_often_than_it_allows() {
+    let cast = Cast::start(Kind::Deepgram).await;
+    for _ in 0..21 {
+        cast.speak("Yes.").await.expect("spoken");
+    }
+    assert_eq!(cast.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_deepgram_socket_that_does_not_confirm_clear_is_given_up() {
+    let cast = Cast::with(Kind::Deepgram, json!({}), short()).await;
+    cast.stage.next([Manner::Deaf]);
+    cast.begin(TEXT).await.abort();
+    cast.stage.until("stopping", |seen| seen.stopped == 1).await;
+    // While it is not known what still comes, another one is used; later this one is closed.
+    Kind::Deepgram.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
+    cast.stage.until("giving up", |seen| seen.ended == 1).await;
+    assert_eq!(cast.connections(), 2);
+}
+
+#[tokio::test]
+async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
+    let cast =
+        Cast::with(Kind::OpenAi, json!({ "tts_format": "wav", "tts_sample_rate": 48_000 }), Deadlines::default()).await;
+    Kind::OpenAi.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
+    assert_eq!(cast.stage.seen(|seen| seen.asked[0]["response_format"].clone()), "wav");
+    cast.stage.next([Manner::Say(openai_tts::error("No such voice.", "voice_not_found"))]);
+    let error = cast.fail(TEXT).await;
+    assert!(
+        matches!(&error, ProviderError::Config { words, .. } if words == "No such voice. (voice_not_found)"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn parameters_of_the_connection_reach_the_provider_and_cannot_change_the_sound() {
+    for (kind, parameters, expected) in [
+        (
+            Kind::Cartesia,
+            json!({ "generation_config": { "emotion": "calm" }, "pronunciation_dict_id": "d" }),
+            json!({ "/generation_config": { "emotion": "calm" }, "/pronunciation_dict_id": "d" }),
+        ),
+        (Kind::Deepgram, json!({ "mip_opt_out": true }), json!({ "/mip_opt_out": "true" })),
+        (
+            Kind::ElevenLabs,
+            json!({ "enable_logging": false, "voice_settings": { "stability": 0.4 } }),
+            json!({ "/enable_logging": "false", "/voice_settings": { "stability": 0.4 } }),
+        ),
+        (Kind::OpenAi, json!({ "instructions": "Be calm." }), json!({ "/instructions": "Be calm." })),
+    ] {
+        let cast = Cast::with(kind, json!({ "tts_parameters": parameters }), Deadlines::default()).await;
+        cast.speak(TEXT).await.expect("spoken");
+        let asked = cast.stage.seen(|seen| seen.asked[0].clone());
+        for (pointer, value) in expected.as_object().expect("an object") {
+            assert_eq!(asked.pointer(pointer), Some(value), "{kind:?} {pointer}");
+        }
+        let refused =
+            super::connect(kind, "http://127.0.0.1:9", json!({ "tts_parameters": { "encoding": "mp3" } }), short());
+        assert_eq!(refused.err().as_deref(), Some("settings.tts_parameters must not contain encoding."));
+    }
+}

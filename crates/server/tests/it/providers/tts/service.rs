@@ -1,0 +1,112 @@
+//! Voices as part of the service: made from a connection, tried by its test, and heard in a call.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use super::Kind;
+use crate::doubles::voice::{KEY, Manner, No, Stage};
+use crate::harness::{TestService, text};
+
+const KINDS: [(Kind, &str); 4] = [
+    (Kind::Cartesia, "cartesia"),
+    (Kind::Deepgram, "deepgram"),
+    (Kind::ElevenLabs, "elevenlabs"),
+    (Kind::OpenAi, "openai"),
+];
+
+/// A connection to the double of `kind`.
+async fn connection(service: &TestService, kind: Kind, provider: &str, stage: &Stage) -> Value {
+    let base_url = kind.serve(stage).await;
+    let connection = json!({
+        "name": provider, "provider": provider, "settings": { "base_url": base_url }, "credentials": { "api_key": KEY },
+    });
+    service.client.create("/v1/connections", connection).await
+}
+
+#[tokio::test]
+async fn a_connection_is_tested_by_speaking_a_word() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    for (kind, provider) in KINDS {
+        let stage = Stage::default();
+        let connection = connection(&service, kind, provider, &stage).await;
+        let test = format!("/v1/connections/{}/test", text(&connection["id"]));
+        let find = |tested: &Value| {
+            let checks = tested["checks"].as_array().expect("a list").clone();
+            checks.into_iter().find(|check| check["name"] == "text_to_speech").expect("it was tried")
+        };
+        let (_, tested) = service.client.post(&test, json!({})).await;
+        assert_eq!(find(&tested)["ok"], true, "{provider}: {tested}");
+        assert_eq!(stage.seen(|seen| seen.spoken.clone()), ["Hello."]);
+
+        let (_, tested) = service.client.post(&test, json!({})).await;
+        assert_eq!(find(&tested)["ok"], true, "{provider}: {tested}");
+        if kind != Kind::OpenAi {
+            assert_eq!(stage.seen(|seen| seen.connections), 1, "{provider} is kept open between tests");
+        }
+
+        let refused = No { status: 401, retry_after: None, body: json!({ "message": format!("{KEY} is unknown") }) };
+        // A socket that is open needs no key; it ends, and the next one is refused.
+        stage.next(if kind == Kind::OpenAi { None } else { Some(Manner::Die(0)) });
+        stage.refuse([refused]);
+        let (_, tested) = service.client.post(&test, json!({})).await;
+        let check = find(&tested);
+        assert_eq!(
+            (&check["ok"], &check["detail"]),
+            (&json!(false), &json!(format!("{provider}: •••• is unknown (status 401).")))
+        );
+        assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not_written_down() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    let greeting = "Good evening, this is Ava from Harbor Table. ".repeat(8);
+    let agent = client.scripted_agent(json!({ "greeting": { "text": greeting } })).await;
+    let mut calls = Vec::new();
+    for (kind, provider) in KINDS {
+        let stage = Stage::default();
+        let voice = connection(&service, kind, provider, &stage).await;
+        let tts = json!({ "tts": { "connection_id": voice["id"], "voice": "aura-ava" } });
+        let (status, changed) = client.patch(&format!("/v1/agents/{}", agent.id), tts).await;
+        assert_eq!(status, StatusCode::OK, "{changed}");
+        // Somebody who hangs up in the middle of a sentence.
+        calls.push((client.place(&agent, "+12025550108").await, provider, stage));
+    }
+    for (call, provider, stage) in calls {
+        let ended = client.wait_for_end(&call).await;
+        assert_eq!(ended["end_reason"], "caller_hangup", "{provider}: {ended}");
+        let spoken = stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum::<usize>());
+        assert_eq!(ended["usage"]["tts_characters"], spoken, "{provider}: {ended}");
+        let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
+        let heard = text(&transcript["data"][0]["text"]);
+        assert!(greeting.starts_with(heard.trim_end()), "{provider}: {heard}");
+        assert!(!heard.is_empty() && heard.len() < greeting.trim_end().len(), "{provider}: {heard}");
+        assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_when_the_caller_goes_is_stopped_and_counted() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    let stage = Stage::default();
+    let voice = connection(&service, Kind::Cartesia, "cartesia", &stage).await;
+    let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
+    let call = client.place(&agent, "+12025550109").await;
+    client.wait_for(&call, |call| call["status"] == "in_progress").await;
+    stage.next([Manner::Stall(2)]);
+    let words = "This is never said to its end.";
+    client.post(&format!("/v1/calls/{call}/say"), json!({ "text": words })).await;
+    stage.until("saying", |seen| seen.spoken.iter().any(|text| text == words)).await;
+    client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    let ended = client.wait_for_end(&call).await;
+    stage.until("stopping", |seen| seen.stopped == 1).await;
+    let sent = stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum::<usize>());
+    assert_eq!(ended["usage"]["tts_characters"], sent, "{ended}");
+    assert_eq!(stage.complaints(), Vec::<String>::new());
+    service.stop().await;
+}
