@@ -16,6 +16,7 @@ use crate::carrier::stream::{self, Started};
 use crate::carrier::{CarrierEvent, Media, Told};
 use crate::http::Draining;
 use crate::http::error::ApiError;
+use crate::outbound::ws;
 use crate::store::calls::CallRow;
 
 /// The path of a handshake.
@@ -45,7 +46,10 @@ pub(super) async fn open(
         let detail = "This node is stopping and takes no more calls over.";
         return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "draining", detail));
     }
-    let upgrade = upgrade.max_message_size(stream::MESSAGE_LIMIT).max_frame_size(stream::MESSAGE_LIMIT);
+    let upgrade = upgrade
+        .read_buffer_size(ws::READ_AT_ONCE)
+        .max_message_size(stream::MESSAGE_LIMIT)
+        .max_frame_size(stream::MESSAGE_LIMIT);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let attach = |started, media| attach(context, row, place.token, started, media);
         stream::serve(socket, wire, attach).await;
