@@ -17,6 +17,9 @@ NEXTEST=0.9.143
 DENY=0.20.2
 exec 2>&1 # one log, in the order in which things happened
 
+# Most tests of the service wait for what happens in real time rather than for a processor.
+TEST_THREADS=$(($(nproc) * 2))
+
 # What a step answers that could find nothing out.
 NOT_CHECKED=77
 may_be_unchecked=no
@@ -119,10 +122,11 @@ tool() {
         CARGO_PROFILE_RELEASE_DEBUG=false cargo install --locked --version "$2" "$1"
 }
 
-# The tests of several nodes start a PostgreSQL of their own, and have run before.
+# The tests of several nodes start a PostgreSQL of their own, and have run before; those of speech and language providers have no
+# database to speak of.
 on_postgres() {
-    ci/with-postgres.sh cargo nextest run -p switchhook --profile ci \
-        -E 'binary(it) - test(/^(cluster|crash::history)::/) | test(/^(store|http|webhooks)::/)'
+    ci/with-postgres.sh cargo nextest run -p switchhook --profile ci --test-threads "$TEST_THREADS" \
+        -E 'binary(it) - test(/^(cluster|crash::history|providers)::/) | test(/^(store|http|webhooks)::/)'
 }
 
 # Its readers are those who work on the code, so private items are in it and may be linked to.
@@ -163,7 +167,7 @@ step "cargo-deny" tool cargo-deny "$DENY" || stop "cargo-deny could not be insta
 step "Format" cargo fmt --all --check
 step "Lints" cargo clippy --workspace --all-targets --locked -- -D warnings
 step "Tests, on SQLite" env SWITCHHOOK_PROPTEST_CASES="${SWITCHHOOK_PROPTEST_CASES:-100000}" \
-    cargo nextest run --workspace --locked --profile ci
+    cargo nextest run --workspace --locked --profile ci --test-threads "$TEST_THREADS"
 step "Tests of the service, on PostgreSQL" on_postgres
 step "Examples in the documentation" cargo test --doc --workspace --locked
 step "Documentation" documentation

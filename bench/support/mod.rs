@@ -48,6 +48,7 @@ impl Place {
         command
             .env("SWITCHHOOK_DATA_DIR", self.folder.path())
             .env("SWITCHHOOK_WEBHOOK_ALLOW", "127.0.0.0/8,http")
+            .env("SWITCHHOOK_OUTBOUND_ALLOW", "127.0.0.0/8,http")
             .env("RUST_LOG", "warn");
         if let Some(database) = &self.database {
             command.env("SWITCHHOOK_DATABASE_URL", database);
@@ -91,7 +92,22 @@ fn target() -> anyhow::Result<PathBuf> {
     Ok(here.ancestors().nth(2).context("an example lies in target/release/examples")?.to_owned())
 }
 
+/// Keeps a process on one core, if there is `taskset` and that core.
+pub(crate) fn pin(process: u32, core: u32) -> bool {
+    let pinned = Command::new("taskset")
+        .args(["-acp", &core.to_string(), &process.to_string()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    pinned.is_ok_and(|status| status.success())
+}
+
 impl Node {
+    /// Keeps it on one core; whether that worked.
+    pub(crate) fn pin(&self, core: u32) -> bool {
+        pin(self.child.id(), core)
+    }
+
     /// Seconds of processor time used so far, from `/proc/PID/stat` (fields 14 and 15, in hundredths).
     pub(crate) fn cpu_seconds(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();

@@ -122,10 +122,16 @@ fn unanswered(hangup: &Hangup) -> Ending {
         CarrierCause::InvalidNumber => (ErrorCode::InvalidNumber, "The number does not exist or is not in service"),
         // Not by us, or an ending would have been decided: the carrier's own ring timer.
         CarrierCause::Canceled => (ErrorCode::NoAnswer, "Nobody answered before the carrier stopped ringing"),
-        CarrierCause::Failed if matches!(hangup.sip_code, Some(401 | 407)) => {
-            (ErrorCode::CarrierUnauthorized, "The far end refused the telephony credentials")
-        }
-        CarrierCause::Failed => (ErrorCode::CarrierError, "The carrier could not connect the call"),
+        CarrierCause::Failed => match (hangup.error_code, hangup.sip_code) {
+            (Some(ErrorCode::CarrierUnauthorized), _) => {
+                (ErrorCode::CarrierUnauthorized, "The carrier refused the telephony credentials")
+            }
+            (Some(ErrorCode::UnknownError), _) => {
+                (ErrorCode::UnknownError, "The carrier ended the call for a reason that is not known here")
+            }
+            (_, Some(401 | 407)) => (ErrorCode::CarrierUnauthorized, "The far end refused the telephony credentials"),
+            _ => (ErrorCode::CarrierError, "The carrier could not connect the call"),
+        },
     };
     Ending::failed(code, EndedBy::Carrier, with_codes(words, hangup))
 }
@@ -171,6 +177,15 @@ mod tests {
             let hangup = Hangup { sip_code, ..Hangup::new(cause) };
             let ending = of_hangup(Reached::Ringing, Direction::Outbound, &hangup);
             assert_eq!(ending.error().map(|(code, _)| code), Some(expected), "{cause} {sip_code:?}");
+        }
+    }
+
+    #[test]
+    fn a_carrier_that_knows_more_of_a_failure_than_its_cause_is_believed() {
+        for code in [ErrorCode::CarrierUnauthorized, ErrorCode::UnknownError] {
+            let hangup = Hangup { sip_code: Some(403), error_code: Some(code), ..Hangup::new(CarrierCause::Failed) };
+            let ending = of_hangup(Reached::Ringing, Direction::Outbound, &hangup);
+            assert_eq!(ending.error().map(|(code, _)| code), Some(code));
         }
     }
 

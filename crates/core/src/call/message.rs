@@ -30,6 +30,8 @@ pub enum CallInput {
     },
     /// The carrier's answer to the dial was lost or ambiguous (timeout, 5xx): somebody's phone may be ringing.
     DialUnknown,
+    /// The carrier has no room now and rang nobody; it will be asked again after so long.
+    DialDelayed(Duration),
     /// It rings at the other end.
     Ringing,
     /// The other end, or for an inbound call we, picked up.

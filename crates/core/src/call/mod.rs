@@ -65,6 +65,8 @@ pub struct Call {
     phase: Phase,
     line: Line,
     ringing: bool,
+    /// Whether the carrier was asked how it ended, since it said nothing for too long.
+    looked_up: bool,
     answered_at: Option<Timestamp>,
 }
 
@@ -98,7 +100,7 @@ impl Call {
     }
 
     fn new(direction: Direction, phase: Phase, line: Line, timing: Timing) -> Self {
-        Self { direction, timing, phase, line, ringing: false, answered_at: None }
+        Self { direction, timing, phase, line, ringing: false, looked_up: false, answered_at: None }
     }
 
     fn first_commit(&self, event: EventKind, set: impl FnOnce(&mut Change)) -> Vec<CallEffect> {
@@ -218,6 +220,7 @@ impl Call {
                 self.close(now, Ending::Failed { code, by, error }, step);
             }
             CallInput::DialUnknown if self.line == Line::Asked => step.act(CallEffect::LookUp),
+            CallInput::DialDelayed(pause) if self.line == Line::Asked => self.rings_from(now + pause),
             CallInput::Ringing if !self.ringing => {
                 self.ringing = true;
                 self.rings_from(now);
@@ -241,9 +244,19 @@ impl Call {
                 step.act(CallEffect::LookUp);
             }
             CallInput::Abandoned => self.close(now, node_died(), step),
+            CallInput::Tick if self.is_due(now) && self.may_have_ended_unheard(abandoned) => {
+                self.looked_up = true;
+                self.phase = Phase::Dialing { deadline: now + self.timing.look_up, abandoned };
+                step.act(CallEffect::LookUp);
+            }
             CallInput::Tick if self.is_due(now) => self.close(now, self.never_answered(abandoned), step),
             _ => {}
         }
+    }
+
+    /// Whether the carrier's report of the end may have been lost, so that it is asked before the call ends without one.
+    fn may_have_ended_unheard(&self, abandoned: bool) -> bool {
+        self.direction == Direction::Outbound && self.line == Line::Known && !abandoned && !self.looked_up
     }
 
     /// The end of a dial whose time is up.

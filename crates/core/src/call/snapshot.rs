@@ -56,6 +56,7 @@ impl Snapshot {
             phase,
             line,
             ringing: self.ringing_at.is_some(),
+            looked_up: false,
             answered_at: self.answered_at,
         }
     }

@@ -127,12 +127,15 @@ pub struct Hangup {
     pub carrier_code: Option<String>,
     /// Who hung up, where the carrier says so; [`Call`](super::Call) fills it in where it does not.
     pub hung_up_by: Option<EndedBy>,
+    /// Which failure it was, where [`CarrierCause::Failed`] does not say enough: `carrier_unauthorized` or `unknown_error`.
+    #[serde(default)]
+    pub error_code: Option<ErrorCode>,
 }
 
 impl Hangup {
     /// A report that has nothing to say but the cause.
     #[must_use]
     pub const fn new(cause: CarrierCause) -> Self {
-        Self { cause, sip_code: None, carrier_code: None, hung_up_by: None }
+        Self { cause, sip_code: None, carrier_code: None, hung_up_by: None, error_code: None }
     }
 }

@@ -165,7 +165,12 @@ fn the_end_follows_from_the_cause_and_from_how_far_the_call_came() {
     let table: Vec<(&str, Story, Option<ErrorCode>, Option<EndReason>)> = vec![
         ("busy", Story::ringing().then(3_000, hangup(CarrierCause::Busy)), Some(ErrorCode::Busy), None),
         ("declined", Story::ringing().then(3_000, hangup(CarrierCause::Rejected)), Some(ErrorCode::Rejected), None),
-        ("rings out", Story::ringing().then(ring_end + 1_000, CallInput::Tick), Some(ErrorCode::NoAnswer), None),
+        (
+            "rings out",
+            Story::ringing().then(ring_end + 1_000, CallInput::Tick).then(ring_end + 7_000, CallInput::Tick),
+            Some(ErrorCode::NoAnswer),
+            None,
+        ),
         (
             "refused dial",
             Story::outbound().then(1_000, CallInput::Dial).then(
@@ -449,7 +454,7 @@ fn a_call_has_its_time_to_ring_also_after_a_wait_in_the_carriers_own_queue() {
     assert_eq!(rung_late.then(98_000, CallInput::Tick).code(), None, "it has rung for 39 s");
     let waits = CallInput::DialAccepted { carrier_call_id: "CA1".to_owned(), waits: Duration::from_secs(20) };
     let rung_out = dialled().then(1_200, waits).then(59_000, CallInput::Ringing).then(99_000, CallInput::Tick);
-    assert_eq!(rung_out.code(), Some(ErrorCode::NoAnswer));
+    assert_eq!(rung_out.then(105_000, CallInput::Tick).code(), Some(ErrorCode::NoAnswer));
 }
 
 #[test]
@@ -465,4 +470,24 @@ fn a_carrier_that_says_there_will_be_no_audio_is_not_waited_for() {
     );
     let talking = Story::talking().then(9_000, no_media());
     assert_eq!(talking.call.status(), Status::InProgress, "once sound flowed, its end is told by the stream");
+}
+
+#[test]
+fn a_carrier_that_says_nothing_is_asked_before_the_call_ends_without_its_word() {
+    let silent = || Story::ringing().then(42_000, CallInput::Tick);
+    assert_eq!((silent().code(), silent().acts()), (None, vec![&CallEffect::LookUp]));
+    let busy = silent().then(42_500, hangup(CarrierCause::Busy));
+    assert_eq!(busy.code(), Some(ErrorCode::Busy), "its report was lost");
+    let unknown = silent().then(48_000, CallInput::Tick);
+    assert_eq!(unknown.code(), Some(ErrorCode::NoAnswer), "asked once, and not for ever");
+}
+
+#[test]
+fn a_carrier_without_room_is_waited_for() {
+    let delayed =
+        Story::outbound().then(1_000, CallInput::Dial).then(1_200, CallInput::DialDelayed(Duration::from_secs(60)));
+    let waiting = delayed.then(61_000, CallInput::Tick);
+    assert_eq!(waiting.code(), None);
+    let rung = waiting.then(61_500, accepted()).then(70_000, CallInput::Answered).then(70_500, CallInput::MediaStarted);
+    assert_eq!(rung.call.status(), Status::InProgress);
 }

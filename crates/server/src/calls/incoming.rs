@@ -74,11 +74,12 @@ pub enum Taken {
     Declined(Decline),
 }
 
-/// Takes in a call that a carrier announces: once, however often it does, and only as far as the tenant's quota allows.
+/// Takes in a call that a carrier announces: once, however often it does, and only as far as the tenant's quota allows. A node that
+/// is `draining` takes in no new ones.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn take_in_from_carrier(context: &Context, arrived: Arrived) -> Result<Taken, sqlx::Error> {
+pub async fn take_in_from_carrier(context: &Context, arrived: Arrived, draining: bool) -> Result<Taken, sqlx::Error> {
     let connection = ConnectionId::from_uuid(arrived.number.connection_id);
     let tenant = TenantId::from_uuid(arrived.number.tenant_id);
     let mut tx = context.store.begin().await?;
@@ -96,7 +97,7 @@ pub async fn take_in_from_carrier(context: &Context, arrived: Arrived) -> Result
     let now = context.clock.now();
     let at_most = Usage { concurrent_calls: limits.concurrent_calls, monthly_calls: 0 };
     let usage = calls::count_for_quota(&mut tx, tenant, quota::month_start(now), at_most).await?;
-    if quota::admit(&usage, &limits, now).is_err() {
+    if draining || quota::admit(&usage, &limits, now).is_err() {
         return Ok(Taken::Declined(Decline::Busy));
     }
     let arrival = Arrival {
@@ -133,7 +134,9 @@ async fn write(context: &Context, tx: &mut Tx, arrival: Arrival) -> Result<Optio
         due_at: now,
         retention_days: agent.config.privacy.retention_days,
     };
-    let row = new.row(Call::inbound(now, arrival.carrier_call_id, Timing::default()));
+    // Where the answer to the announcement answers the call, nothing is told before its sound comes.
+    let timing = Timing { ring_timeout: context.config.media_timeout, ..Timing::default() };
+    let row = new.row(Call::inbound(now, arrival.carrier_call_id, timing));
     calls::create(tx, tenant, &[row], EventKind::CallReceived).await?;
     calls::own_for_arrival(tx, arrival.call, context.node, now + LEASE).await.map(Some)
 }

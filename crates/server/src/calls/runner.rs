@@ -13,7 +13,7 @@ mod talking;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase};
+use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd};
 use switchhook_core::conversation::Failure;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -87,6 +87,18 @@ enum Outcome {
     },
 }
 
+/// Cancelled with the runner at the latest: a call that is another node's by now is not dialled by this one.
+#[derive(Default)]
+struct MayDial {
+    token: CancellationToken,
+}
+
+impl Drop for MayDial {
+    fn drop(&mut self) {
+        self.token.cancel();
+    }
+}
+
 struct Runner {
     context: Context,
     row: CallRow,
@@ -102,12 +114,12 @@ struct Runner {
     /// Who answered, where the carrier finds that out.
     answered_by: Option<&'static str>,
     /// Cancelled when the call is not to be dialled any more, though a carrier that had no room is still to be asked again.
-    may_dial: CancellationToken,
+    may_dial: MayDial,
     /// Keys that wait until the carrier has answered for those before them.
     keys: String,
     pressing: bool,
     /// The carrier is asked to pass the caller on.
-    transferring: bool,
+    transferring: Option<EndedBy>,
     outcomes: (mpsc::UnboundedSender<Outcome>, mpsc::UnboundedReceiver<Outcome>),
     /// Dropped with the runner, and cancelled by that.
     work: Vec<AbortOnDropHandle<()>>,
@@ -124,6 +136,10 @@ impl Runner {
             (Ok(plan), Takeover::Queued | Takeover::Arrived | Takeover::Moved) => {
                 Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone(), plan.realtime.clone()))
             }
+            // It may yet be answered.
+            (Ok(plan), Takeover::Abandoned) if matches!(call.phase(), Phase::Dialing { .. }) => {
+                Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone()))
+            }
             _ => None,
         };
         Ok(Self {
@@ -138,10 +154,10 @@ impl Runner {
             talk: Talk::none(),
             wrap_up: None,
             answered_by: None,
-            may_dial: CancellationToken::new(),
+            may_dial: MayDial::default(),
             keys: String::new(),
             pressing: false,
-            transferring: false,
+            transferring: None,
             outcomes: mpsc::unbounded_channel(),
             work: Vec::new(),
         })
@@ -169,6 +185,23 @@ impl Runner {
                 biased;
                 // First: whatever else goes on, no call outlives its deadline.
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
+                // Then: a conversation that has ended by itself closes its sound. The carrier takes that for the end of the
+                // call and reports it, but why the call ended is ours to say.
+                happened = self.talk.next() => match happened {
+                    Happened::Line(line) => {
+                        self.write_line(line).await?;
+                        None
+                    }
+                    Happened::Wish(wish) => {
+                        self.fulfil(wish);
+                        None
+                    }
+                    // A carrier that passes the caller on ends the sound before it has answered.
+                    Happened::Ended(end) => Some(CallInput::TalkEnded(match (end, self.transferring) {
+                        (TalkEnd::MediaLost, Some(by)) => TalkEnd::Transferred { by },
+                        (end, _) => end,
+                    })),
+                },
                 Some(order) = entered.orders.recv() => match order {
                     Order::HangUp => Some(CallInput::HangUpRequested),
                     Order::Commands => {
@@ -179,17 +212,6 @@ impl Runner {
                     Order::Abandon => return Err(Stopped),
                 },
                 Some(event) = entered.happenings.recv() => self.happened(event),
-                happened = self.talk.next() => match happened {
-                    Happened::Line(line) => {
-                        self.write_line(line).await?;
-                        None
-                    }
-                    Happened::Wish(wish) => {
-                        self.fulfil(wish);
-                        None
-                    }
-                    Happened::Ended(end) => Some(CallInput::TalkEnded(end)),
-                },
                 failure = not_ready(&mut self.prepared) => {
                     self.prepared = None; // It has failed once and for all.
                     Some(CallInput::TalkEnded(talking::failed(&failure)))
@@ -257,7 +279,7 @@ impl Runner {
         let decided = Instant::now();
         let effects = self.call.handle(now, input);
         if !matches!(self.call.phase(), Phase::Dialing { .. }) {
-            self.may_dial.cancel();
+            self.may_dial.token.cancel();
         }
         for effect in effects {
             match effect {

@@ -15,6 +15,7 @@ use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use crate::carrier::address::Addresses;
 use crate::carrier::rest::Rest;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
+use crate::carrier::telnyx::Telnyx;
 use crate::carrier::twilio::{self, Flavour};
 use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
@@ -184,7 +185,12 @@ impl Setup {
             other => {
                 let credentials =
                     row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-                let connection = Connection { rest: &self.rest, settings: &row.settings, credentials: &credentials };
+                let connection = Connection {
+                    rest: &self.rest,
+                    settings: &row.settings,
+                    credentials: &credentials,
+                    addresses: &self.addresses,
+                };
                 real(other, &connection)?
             }
         };
@@ -340,6 +346,7 @@ fn real(provider: &str, connection: &Connection<'_>) -> Result<Arc<dyn Carrier>,
     match provider {
         "twilio" => twilio::connect(Flavour::Twilio, connection),
         "signalwire" => twilio::connect(Flavour::SignalWire, connection),
+        "telnyx" => Ok(Arc::new(Telnyx::connect(connection)?)),
         other => Err(format!("carrier {other} is not available yet.")),
     }
 }

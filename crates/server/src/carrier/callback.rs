@@ -1,6 +1,6 @@
 //! What carriers ask and tell us over HTTP, in the words that all of them share.
 
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, Method, header};
 
 use super::Told;
 
@@ -22,6 +22,27 @@ pub struct CallbackRequest<'a> {
 }
 
 impl CallbackRequest<'_> {
+    /// Whether a handshake brings the call's token, as carriers do that sign none and were given it to bring. The path holds the token
+    /// in any case, and was checked already, so that a carrier that brings nothing is let in.
+    ///
+    /// # Errors
+    /// When it brings another one.
+    pub fn check_bearer(&self) -> Result<(), Refused> {
+        if !self.headers.contains_key(header::AUTHORIZATION) {
+            return Ok(());
+        }
+        let path = self.url.split('?').next().unwrap_or_default();
+        let token = path.rsplit('/').nth(1);
+        let brought = self.header(header::AUTHORIZATION.as_str()).map(|value| {
+            let (scheme, rest) = value.split_once(' ').unwrap_or_default();
+            if scheme.eq_ignore_ascii_case("bearer") { rest.trim() } else { value.trim() }
+        });
+        if brought.is_some() && brought == token {
+            return Ok(());
+        }
+        Err(Refused::Signature("The media stream brings the token of another call.".to_owned()))
+    }
+
     /// A header's value, when it is text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {

@@ -13,6 +13,7 @@ pub mod callback;
 pub mod rest;
 pub mod simulator;
 pub mod stream;
+pub mod telnyx;
 pub mod twilio;
 
 use std::time::Duration;
@@ -28,7 +29,7 @@ use switchhook_core::private::Private;
 use switchhook_media::frame::{AgentAudio, CallerAudio};
 use tokio::sync::mpsc;
 
-use self::address::{CallAddress, ConnectionAddress};
+use self::address::{Addresses, CallAddress, ConnectionAddress};
 use self::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
 use self::rest::Rest;
 use self::stream::Wire;
@@ -68,11 +69,13 @@ pub trait Carrier: Send + Sync {
     /// When the carrier refuses or could not be told; the leg is then as it was.
     async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError>;
 
-    /// What the carrier knows of a call whose dial was intended by a process that died, or whose answer was lost.
+    /// The legs at the carrier that may be this one, whose dial was intended by a process that died or whose answer was lost: the one
+    /// with its id where that is known, else those between its numbers since the dial. None when nobody was rung, as far as the
+    /// carrier knows yet.
     ///
     /// # Errors
     /// When the carrier could not be asked.
-    async fn find(&self, leg: &LegRef) -> Result<LegState, CarrierError>;
+    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError>;
 
     /// Tries the credentials without ringing anybody, and says in sentences what was found: the kind of account, and what it
     /// may not do.
@@ -133,6 +136,8 @@ pub struct Connection<'a> {
     pub settings: &'a Map<String, Value>,
     /// `credentials` of the connection.
     pub credentials: &'a Private<Credentials>,
+    /// Where carriers reach this service: of calls that are answered or looked for, which come without an address.
+    pub addresses: &'a Addresses,
 }
 
 impl Connection<'_> {
@@ -257,22 +262,19 @@ pub struct LegRef {
     pub from: Option<PhoneNumber>,
     /// Who is called.
     pub to: Option<PhoneNumber>,
-    /// When the dial was intended.
+    /// When the dial was intended; absent when it was they who called.
     pub dialing_at: Option<Timestamp>,
 }
 
-/// What a carrier knows of a leg.
+/// A leg that a carrier knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LegState {
-    /// It never heard of it: nobody was rung.
-    Unknown,
-    /// It lives.
-    Live {
-        /// The carrier's own id of it.
-        carrier_call_id: String,
-    },
-    /// It has ended.
-    Ended(Hangup),
+pub struct Found {
+    /// The carrier's own id of it.
+    pub carrier_call_id: String,
+    /// How it ended, if it has.
+    pub ended: Option<Hangup>,
+    /// Whether the carrier knows it by our reference; else it merely has the same numbers.
+    pub certain: bool,
 }
 
 /// The carrier could not be told or asked something.

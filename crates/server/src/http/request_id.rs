@@ -22,10 +22,18 @@ pub fn current() -> Option<String> {
     CURRENT.try_with(ToString::to_string).ok()
 }
 
+/// The path as logs may hold it: what carriers are told has tokens in it.
+fn shown(path: &str) -> String {
+    match path.strip_prefix("/carrier/") {
+        Some(rest) => format!("/carrier/{}/…", rest.split('/').next().unwrap_or_default()),
+        None => path.to_owned(),
+    }
+}
+
 /// Middleware: makes the id and hands it on. It is always our own: one sent by a client would be theirs to forge.
 pub async fn assign(State(clock): State<Clock>, request: Request, next: Next) -> Response {
     let id = RequestId::new(clock.now(), clock::random());
-    let span = tracing::info_span!("request", id = %id, method = %request.method(), path = request.uri().path());
+    let span = tracing::info_span!("request", id = %id, method = %request.method(), path = shown(request.uri().path()));
     let mut response = CURRENT.scope(id, next.run(request).instrument(span)).await;
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         response.headers_mut().insert(HEADER, value);

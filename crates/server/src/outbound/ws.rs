@@ -25,6 +25,10 @@ use crate::config::Config;
 /// The longest message that is taken, in bytes: a minute of speech in base64 is less.
 const LONGEST_MESSAGE: usize = 4 * 1024 * 1024;
 
+/// Bytes that are read at once. Each read clears as many, and sound comes in pieces of a few hundred: the library's 128 KiB cost
+/// more than all else that is done with a piece.
+pub const READ_AT_ONCE: usize = 8 * 1024;
+
 /// An open websocket. Dropping it closes the connection without a close frame.
 pub type WebSocket = WebSocketStream<Upgraded>;
 
@@ -100,8 +104,10 @@ impl WebSockets {
             return Err(OpenError::NotWebSocket("its answer does not belong to our key"));
         }
         let stream = response.upgrade().await.map_err(|error| SendError::Broken(innermost(&error)))?;
-        let limits =
-            WebSocketConfig::default().max_message_size(Some(LONGEST_MESSAGE)).max_frame_size(Some(LONGEST_MESSAGE));
+        let limits = WebSocketConfig::default()
+            .read_buffer_size(READ_AT_ONCE)
+            .max_message_size(Some(LONGEST_MESSAGE))
+            .max_frame_size(Some(LONGEST_MESSAGE));
         Ok(WebSocketStream::from_raw_socket(stream, Role::Client, Some(limits)).await)
     }
 }

@@ -60,6 +60,7 @@ pub struct CallRow {
     pub recording: Option<String>,
     pub retention_days: Option<i64>,
     pub event_count: i64,
+    pub lease_owner: Option<Uuid>,
     pub lease_token: i64,
 }
 
@@ -241,6 +242,19 @@ pub async fn by_carrier_call_id(
 ) -> Result<Option<CallRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM calls WHERE connection_id = $1 AND carrier_call_id = $2";
     on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(carrier_call_id).fetch_optional(c).await)
+}
+
+/// Whether another call between the same numbers of the connection, dialled later than `since`, has no id of its carrier.
+///
+/// # Errors
+/// When the database fails.
+pub async fn has_twin_without_id(conn: &mut Conn, id: CallId, since: Timestamp) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "SELECT COUNT(*) FROM calls JOIN calls AS ours ON ours.id = $1 \
+        WHERE calls.tenant_id = ours.tenant_id AND calls.connection_id = ours.connection_id AND calls.id <> ours.id \
+        AND calls.from_number = ours.from_number AND calls.to_number = ours.to_number \
+        AND calls.carrier_call_id IS NULL AND calls.dialing_at > $2";
+    let twins: i64 = on!(conn, |c| sqlx::query_scalar(SQL).bind(id.uuid()).bind(since.as_micros()).fetch_one(c).await)?;
+    Ok(twins > 0)
 }
 
 /// One call of a tenant, locked against other transactions until this one ends.

@@ -5,21 +5,28 @@ use std::time::Duration;
 
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, MachineDetection, OnMachine};
-use switchhook_core::call::{CallInput, ErrorCode};
+use switchhook_core::call::{CallInput, Direction, ErrorCode};
 use switchhook_core::conversation::{Failure, FailureCode};
-use switchhook_core::id::{CallId, ConnectionId};
+use switchhook_core::id::ConnectionId;
 use switchhook_core::phone_number::PhoneNumber;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Outcome, Runner, Stopped, talking};
 use crate::calls::{HEARTBEAT, LEASE};
-use crate::carrier::{Carrier, DialError, DialRequest, Dialed, LegRef, LegState, Machines};
+use crate::carrier::{Carrier, DialError, DialRequest, Dialed, Found, LegRef, Machines};
 use crate::clock;
 use crate::store::{Store, calls};
 
 /// How long the carrier may take to answer a request.
 pub(super) const CARRIER_ANSWER: Duration = Duration::from_secs(15);
+/// How much longer than a call may ring a carrier without room is asked again.
+const ROOM_WITHIN: Duration = Duration::from_secs(15);
+/// No carrier's queue is believed to be longer.
+const LONGEST_QUEUE: Duration = Duration::from_secs(600);
+/// Calls between the same numbers may be mistaken for each other when they were dialled so shortly one after the other.
+const TWINS: Duration = Duration::from_secs(600);
 /// How much longer than the longest conversation a carrier lets a line live that we failed to end, in seconds.
 const LONGER_THAN_LONGEST: u32 = 60;
 /// Between two tries of a dial for which the carrier had no room, where it does not say how long.
@@ -29,16 +36,26 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 const LOOK_UP_AGAIN: [Duration; 5] =
     [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
 /// When it is asked again to hang up, before its own limits have to do.
-const HANG_UP_AGAIN: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(5)];
+const HANG_UP_AGAIN: [Duration; 8] = [
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+    Duration::from_secs(20),
+    Duration::from_secs(40),
+    Duration::from_secs(80),
+    Duration::from_secs(160),
+];
 
 impl Runner {
     pub(super) fn leg(&self) -> LegRef {
+        let outbound = self.row.direction == Direction::Outbound.as_str();
         LegRef {
             call: self.row.call_id(),
             carrier_call_id: self.row.carrier_call_id.clone(),
             from: self.row.from_number.parse().ok(),
             to: self.row.to_number.parse().ok(),
-            dialing_at: self.row.dialing_at.map(Timestamp::from_micros),
+            dialing_at: self.row.dialing_at.filter(|_| outbound).map(Timestamp::from_micros),
         }
     }
 
@@ -60,19 +77,20 @@ impl Runner {
             }
         };
         let Some(asked) = self.asked() else { return };
-        let may_dial = self.may_dial.clone();
-        let give_up = decided + Duration::from_secs(request.ring_timeout_seconds.into());
+        let dial = Dial { carrier, request, may_dial: self.may_dial.token.clone(), token: self.row.lease_token, asked };
         let outcomes = self.outcomes.0.clone();
         self.context.runners.spawn(async move {
             // A process that was stopped since then may have lost the call, and who has it may have ended it.
             let ours = decided.elapsed() < LEASE - HEARTBEAT;
-            let input = if ours { dial(&carrier, request, give_up, &may_dial).await } else { CallInput::DialUnknown };
+            let input = if ours { dial.ask(decided, &outcomes).await } else { CallInput::DialUnknown };
             let carrier_call_id = match &input {
                 CallInput::DialAccepted { carrier_call_id, .. } => Some(carrier_call_id.clone()),
                 _ => None,
             };
-            if outcomes.send(Outcome::Input(input)).is_err() && carrier_call_id.is_some() {
-                asked.hang_up_if_nobodys(carrier_call_id).await;
+            if outcomes.send(Outcome::Input(input)).is_err()
+                && let Some(carrier_call_id) = carrier_call_id
+            {
+                dial.asked.hang_up_if_nobodys(carrier_call_id).await;
             }
         });
     }
@@ -134,14 +152,11 @@ impl Runner {
         self.start(async move {
             for pause in LOOK_UP_AGAIN {
                 tokio::time::sleep(pause).await;
-                match asked.find().await {
-                    Some(LegState::Live { carrier_call_id }) => {
-                        let waits = Duration::ZERO;
-                        return Some(Outcome::Input(CallInput::DialAccepted { carrier_call_id, waits }));
-                    }
-                    Some(LegState::Ended(hangup)) => return Some(Outcome::Input(CallInput::CarrierHangup(hangup))),
-                    Some(LegState::Unknown) | None => {}
-                }
+                let Some(Some(found)) = asked.find().await else { continue };
+                return Some(Outcome::Input(match found.ended {
+                    None => CallInput::DialAccepted { carrier_call_id: found.carrier_call_id, waits: Duration::ZERO },
+                    Some(hangup) => CallInput::CarrierHangup(hangup),
+                }));
             }
             None
         });
@@ -165,53 +180,77 @@ struct Asked {
 }
 
 impl Asked {
-    /// What the carrier knows. A leg that belongs to another call of the same numbers is not this one's.
-    async fn find(&self) -> Option<LegState> {
-        let state = match tokio::time::timeout(CARRIER_ANSWER, self.carrier.find(&self.leg)).await {
-            Ok(Ok(state)) => state,
+    /// The leg as the carrier knows it; nothing inside when it knows none, nothing at all when it cannot be told which one it is.
+    async fn find(&self) -> Option<Option<Found>> {
+        let found = match tokio::time::timeout(CARRIER_ANSWER, self.carrier.find(&self.leg)).await {
+            Ok(Ok(found)) => found,
             Ok(Err(error)) => {
                 tracing::warn!(%error, "the carrier could not be asked about a call");
                 return None;
             }
             Err(_) => return None,
         };
-        if let LegState::Live { carrier_call_id } = &state {
-            let owner = self.owner(carrier_call_id).await?;
-            if owner.is_some_and(|owner| owner != self.leg.call) {
-                return Some(LegState::Unknown);
+        let mut ours = self.not_of_others(found).await.ok()?;
+        let found = match (ours.pop(), ours.is_empty()) {
+            (None, _) => return Some(None),
+            (Some(only), true) => only,
+            (Some(_), false) => return None,
+        };
+        // A call of the same numbers whose id is not known either may be the one that was found.
+        let certain = found.certain || self.leg.carrier_call_id.is_some() || !self.has_twin().await.ok()?;
+        certain.then_some(Some(found))
+    }
+
+    /// Those legs that do not belong to other calls.
+    async fn not_of_others(&self, found: Vec<Found>) -> Result<Vec<Found>, sqlx::Error> {
+        let mut conn = self.store.read().await?;
+        let mut ours = Vec::new();
+        for leg in found {
+            let owner = calls::by_carrier_call_id(&mut conn, self.connection, &leg.carrier_call_id).await?;
+            if owner.is_none_or(|owner| owner.call_id() == self.leg.call) {
+                ours.push(leg);
             }
         }
-        Some(state)
+        Ok(ours)
     }
 
-    /// The call that has this leg, if any; nothing when the database does not say.
-    async fn owner(&self, carrier_call_id: &str) -> Option<Option<CallId>> {
-        let mut conn = self.store.read().await.ok()?;
-        let row = calls::by_carrier_call_id(&mut conn, self.connection, carrier_call_id).await.ok()?;
-        Some(row.map(|row| row.call_id()))
+    async fn has_twin(&self) -> Result<bool, sqlx::Error> {
+        let Some(dialing_at) = self.leg.dialing_at else { return Ok(false) };
+        let mut conn = self.store.read().await?;
+        calls::has_twin_without_id(&mut conn, self.leg.call, dialing_at - TWINS).await
     }
 
-    /// Ends the leg. One whose id never came is looked for first.
+    /// Ends the leg. One whose id never came is looked for first, since somebody may be ringing.
     async fn hang_up(mut self) {
         if self.leg.carrier_call_id.is_none() {
-            match self.find().await {
-                Some(LegState::Live { carrier_call_id }) => self.leg.carrier_call_id = Some(carrier_call_id),
-                Some(LegState::Ended(_) | LegState::Unknown) => return,
-                None => {}
+            for pause in LOOK_UP_AGAIN {
+                tokio::time::sleep(pause).await;
+                if let Some(Some(found)) = self.find().await {
+                    self.leg.carrier_call_id = Some(found.carrier_call_id);
+                    break;
+                }
             }
         }
         hang_up(&self.carrier, &self.leg).await;
     }
 
     /// Ends a leg that came about when its runner was gone, unless another node has taken the call over together with it.
-    async fn hang_up_if_nobodys(mut self, carrier_call_id: Option<String>) {
-        if let Some(id) = &carrier_call_id
-            && self.owner(id).await.flatten().is_some()
-        {
+    async fn hang_up_if_nobodys(mut self, carrier_call_id: String) {
+        let taken = async {
+            let mut conn = self.store.read().await.ok()?;
+            calls::by_carrier_call_id(&mut conn, self.connection, &carrier_call_id).await.ok()?
+        };
+        if taken.await.is_some() {
             return;
         }
-        self.leg.carrier_call_id = carrier_call_id;
+        self.leg.carrier_call_id = Some(carrier_call_id);
         hang_up(&self.carrier, &self.leg).await;
+    }
+
+    /// Whether the call is still this runner's.
+    async fn is_ours(&self, token: i64) -> Result<bool, sqlx::Error> {
+        let row = calls::get_for_carrier(&mut self.store.read().await?, self.leg.call).await?;
+        Ok(row.is_some_and(|row| row.lease_token == token))
     }
 }
 
@@ -229,36 +268,59 @@ async fn hang_up(carrier: &Arc<dyn Carrier>, leg: &LegRef) {
     tracing::error!("the carrier could not be told to hang up: the line ends by the carrier's own limits");
 }
 
-/// Dials, and asks again where the carrier has no room just now and has said so: then nobody was rung. Not after `give_up`, and
-/// not when the call is to be dialled no more.
-async fn dial(
-    carrier: &Arc<dyn Carrier>,
+/// A dial under way.
+struct Dial {
+    carrier: Arc<dyn Carrier>,
     request: DialRequest,
-    give_up: Instant,
-    may_dial: &CancellationToken,
-) -> CallInput {
-    let mut pause = FIRST_PAUSE;
-    loop {
-        let (words, retry_after) = match tokio::time::timeout(CARRIER_ANSWER, carrier.dial(request.clone())).await {
-            Ok(Ok(Dialed { carrier_call_id, waits })) => return CallInput::DialAccepted { carrier_call_id, waits },
-            Ok(Err(DialError::Refused { code, words })) => return CallInput::DialRefused { code, error: words.into() },
-            Ok(Err(DialError::Later { words, retry_after })) => (words, retry_after),
-            Ok(Err(DialError::Unknown { words })) => {
-                tracing::warn!(words, "the fate of a dial is unknown");
-                return CallInput::DialUnknown;
+    /// Cancelled when the call is not to be dialled any more.
+    may_dial: CancellationToken,
+    /// The runner's fencing token.
+    token: i64,
+    asked: Asked,
+}
+
+impl Dial {
+    /// Asks the carrier, and asks again where it has no room just now and says so: then nobody was rung. Not for ever, and not when the
+    /// call is to be dialled no more, or is another node's by now.
+    async fn ask(&self, decided: Instant, outcomes: &mpsc::UnboundedSender<Outcome>) -> CallInput {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let dialled = tokio::time::timeout(CARRIER_ANSWER, self.carrier.dial(self.request.clone())).await;
+            let (words, retry_after) = match dialled {
+                Ok(Ok(Dialed { carrier_call_id, waits })) => {
+                    return CallInput::DialAccepted { carrier_call_id, waits: waits.min(LONGEST_QUEUE) };
+                }
+                Ok(Err(DialError::Refused { code, words })) => {
+                    return CallInput::DialRefused { code, error: words.into() };
+                }
+                Ok(Err(DialError::Later { words, retry_after })) => (words, retry_after),
+                Ok(Err(DialError::Unknown { words })) => {
+                    tracing::warn!(words, "the fate of a dial is unknown");
+                    return CallInput::DialUnknown;
+                }
+                Err(_) => return CallInput::DialUnknown,
+            };
+            let wait = retry_after.map_or_else(|| clock::jittered(pause), |wait| wait.min(LONGEST_QUEUE));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            let room_within = Duration::from_secs(self.request.ring_timeout_seconds.into()) + ROOM_WITHIN;
+            if decided.elapsed() + wait > room_within || !self.wait(wait, outcomes).await {
+                return CallInput::DialRefused { code: ErrorCode::CarrierError, error: words.into() };
             }
-            Err(_) => return CallInput::DialUnknown,
-        };
-        let again = Instant::now() + retry_after.unwrap_or_else(|| clock::jittered(pause));
-        let refused = CallInput::DialRefused { code: ErrorCode::CarrierError, error: words.into() };
-        if again >= give_up {
-            return refused;
         }
+    }
+
+    /// Waits to ask again; whether that is still to be done afterwards.
+    async fn wait(&self, wait: Duration, outcomes: &mpsc::UnboundedSender<Outcome>) -> bool {
         tracing::info!("the carrier takes no more calls just now; asking again");
-        tokio::select! {
-            () = tokio::time::sleep_until(again) => {}
-            () = may_dial.cancelled() => return refused,
+        if outcomes.send(Outcome::Input(CallInput::DialDelayed(wait))).is_err() {
+            return false;
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        tokio::select! {
+            biased;
+            () = self.may_dial.cancelled() => return false,
+            () = tokio::time::sleep(wait) => {}
+        }
+        // A process that stood still wakes up here.
+        self.asked.is_ours(self.token).await.unwrap_or(false) && !self.may_dial.is_cancelled()
     }
 }

@@ -114,10 +114,11 @@ impl Runner {
             tracing::error!("a command names a number that cannot be dialled");
             return;
         };
-        if std::mem::replace(&mut self.transferring, true) {
+        if self.transferring.is_some() {
             tracing::warn!("a transfer was asked for while another one is under way");
             return;
         }
+        self.transferring = Some(by);
         self.talk.tell(talk::Command::TransferStarted);
         self.ask_carrier(async move {
             let accepted = match tokio::time::timeout(CARRIER_ANSWER, carrier.transfer(&leg, &to)).await {
@@ -137,7 +138,7 @@ impl Runner {
 
     /// What the carrier's answer to a transfer means for the call.
     pub(super) fn transferred(&mut self, accepted: bool, by: EndedBy) -> Option<CallInput> {
-        self.transferring = false;
+        self.transferring = None;
         if accepted {
             return Some(CallInput::TalkEnded(TalkEnd::Transferred { by }));
         }

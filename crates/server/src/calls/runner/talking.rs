@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use switchhook_core::agent::MachineDetection;
-use switchhook_core::call::{TalkEnd, TalkFailure};
+use switchhook_core::call::{CallInput, TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
 use switchhook_core::event::NO_CONVERSATION;
 use switchhook_core::privacy::{Redactor, pressed_in};
@@ -161,7 +161,13 @@ async fn report(stage: &mut Stage) -> Result<Report, JoinError> {
 
 impl Runner {
     pub(super) fn start_talk(&mut self) {
-        let (Some(prepared), Some(media)) = (self.prepared.take(), self.media.take()) else { return };
+        let (Some(prepared), Some(media)) = (self.prepared.take(), self.media.take()) else {
+            // Nobody is left on a line on which nobody talks.
+            let words = self.plan.as_ref().err().cloned();
+            let words = words.unwrap_or_else(|| "The conversation could not be taken up.".to_owned());
+            let failed = failed(&Failure::new(FailureCode::Config, words));
+            return self.start(async move { Some(Outcome::Input(CallInput::TalkEnded(failed))) });
+        };
         let (commands, orders) = mpsc::channel(COMMANDS);
         let (notes, written) = mpsc::channel(WAITING);
         let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes)));

@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::scenario::Scenario;
 pub use self::settings::{Faults, SimulatorSettings};
 
-use super::{Carrier, CarrierError, DialError, DialRequest, Dialed, LegRef, LegState, Line};
+use super::{Carrier, CarrierError, DialError, DialRequest, Dialed, Found, LegRef, Line};
 
 /// The phone network, with one connection's settings. Clones share the network.
 #[derive(Clone, Default)]
@@ -203,10 +203,10 @@ impl Carrier for Simulator {
         Ok(())
     }
 
-    async fn find(&self, leg: &LegRef) -> Result<LegState, CarrierError> {
+    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
         let lives = self.network.with(|legs| legs.contains_key(&leg.call));
         let carrier_call_id = carrier_call_id(leg.call);
-        Ok(if lives { LegState::Live { carrier_call_id } } else { LegState::Unknown })
+        Ok(lives.then_some(Found { carrier_call_id, ended: None, certain: true }).into_iter().collect())
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {

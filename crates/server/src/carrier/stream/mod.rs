@@ -34,6 +34,9 @@ pub const MESSAGE_LIMIT: usize = 1 << 20;
 /// Pieces of callers' sound that never came.
 const PIECES_LOST: &str = "switchhook_media_pieces_lost_total";
 
+/// Messages on media websockets that could not be read.
+const UNREADABLE: &str = "switchhook_media_messages_unreadable_total";
+
 /// The messages of one carrier's media websocket. Pure: text in, meaning out, and the other way round.
 pub trait Wire: Send {
     /// Reads a text message.
@@ -109,7 +112,15 @@ where
     let wire = Arc::new(std::sync::Mutex::new(wire));
     let (pings, asked) = mpsc::channel(1);
     let mut speaker = Speaker { wire: wire.clone(), encoder, sink };
-    let listener = Listener { wire, order: Order::default(), decoder, framer: Framer::default(), to_us, pings };
+    let listener = Listener {
+        wire,
+        order: Order::default(),
+        decoder,
+        framer: Framer::default(),
+        to_us,
+        said_unreadable: false,
+        pings,
+    };
     tokio::select! {
         () = listener.run(stream) => {}
         () = speaker.run(from_us, asked) => {}
@@ -162,6 +173,7 @@ struct Listener {
     decoder: Decoder,
     framer: Framer,
     to_us: mpsc::Sender<FromCarrier>,
+    said_unreadable: bool,
     pings: mpsc::Sender<()>,
 }
 
@@ -206,10 +218,18 @@ impl Listener {
             Heard::Mark(mark) => self.tell(FromCarrier::MarkPlayed(mark)),
             Heard::Stopped => return false,
             Heard::Complaint(words) => tracing::warn!(words, "the carrier complains about what it was sent"),
-            Heard::Malformed(why) => tracing::warn!(why, "a carrier's message could not be read"),
+            Heard::Malformed(why) => self.unreadable(&why),
             Heard::Nothing | Heard::Started(_) => {}
         }
         true
+    }
+
+    /// One stream says it once: there may be 50 of them in a second.
+    fn unreadable(&mut self, why: &str) {
+        metrics::counter!(UNREADABLE).increment(1);
+        if !std::mem::replace(&mut self.said_unreadable, true) {
+            tracing::warn!(why, "a carrier's message could not be read");
+        }
     }
 
     fn sound(&mut self, piece: &Piece) {

@@ -42,7 +42,7 @@ impl Order {
         }
         while let Some(payload) = self.held.remove(&next) {
             pieces.push(Piece::Sound(payload));
-            next += 1;
+            next = next.saturating_add(1);
         }
         self.next = Some(next);
         pieces

@@ -118,7 +118,7 @@ fn voice(fields: &Fields<'_>) -> Result<Option<Incoming>, Refused> {
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderMap;
-    use switchhook_core::call::{CarrierCause, Hangup};
+    use switchhook_core::call::{CarrierCause, ErrorCode, Hangup};
 
     use super::*;
 
@@ -138,7 +138,8 @@ mod tests {
         assert_eq!(told(STATUS, "CallStatus=initiated&SequenceNumber=0&CallbackSource=call-progress-events"), []);
         assert_eq!(told(STATUS, "CallStatus=ringing"), [Told::Ringing]);
         assert_eq!(told(STATUS, "CallStatus=in-progress"), [Told::Answered]);
-        let completed = Hangup { sip_code: Some(200), ..Hangup::new(CarrierCause::Normal) };
+        let word = Some("completed".to_owned());
+        let completed = Hangup { sip_code: Some(200), carrier_code: word, ..Hangup::new(CarrierCause::Normal) };
         let form = "CallStatus=completed&CallDuration=15&Duration=1&SipResponseCode=200";
         assert_eq!(told(STATUS, form), [Told::Hangup(completed)]);
         let callback = read(STATUS, "CallSid=CA1&CallStatus=ringing").expect("readable");
@@ -148,7 +149,11 @@ mod tests {
     #[test]
     fn a_word_that_is_not_known_ends_a_call_only_when_it_looks_like_an_end() {
         assert_eq!(told(STATUS, "CallStatus=on-hold"), []);
-        let ended = Hangup { carrier_code: Some("evaporated".to_owned()), ..Hangup::new(CarrierCause::Failed) };
+        let ended = Hangup {
+            carrier_code: Some("evaporated".to_owned()),
+            error_code: Some(ErrorCode::UnknownError),
+            ..Hangup::new(CarrierCause::Failed)
+        };
         assert_eq!(told(STATUS, "CallStatus=evaporated&CallDuration=0"), [Told::Hangup(ended)]);
     }
 

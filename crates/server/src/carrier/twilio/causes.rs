@@ -188,7 +188,6 @@ impl End<'_> {
     pub(super) fn hangup(&self, flavour: Flavour) -> Hangup {
         let sip_code = self.sip_code.filter(|code| (100..700).contains(code));
         let meaning = meaning(flavour, self.code);
-        let known = is_terminal(self.status);
         let cause = match (self.status, meaning) {
             ("completed", _) | (_, Some(Meaning::LastedTooLong)) => CarrierCause::Normal,
             ("busy", _) => CarrierCause::Busy,
@@ -206,8 +205,9 @@ impl End<'_> {
         Hangup {
             cause,
             sip_code,
-            carrier_code: self.code.or((!known).then_some(self.status)).map(short),
+            carrier_code: Some(short(self.code.unwrap_or(self.status))),
             hung_up_by: ended_by_carrier.then_some(EndedBy::Carrier),
+            error_code: (!is_terminal(self.status)).then_some(ErrorCode::UnknownError),
         }
     }
 }

@@ -29,7 +29,7 @@ use super::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
 use super::rest::{RestError, below};
 use super::stream::Wire;
 use super::{
-    Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Inbound, LegRef, LegState, Line, Machines,
+    Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Found, Inbound, LegRef, Line, Machines,
 };
 
 /// A credential.
@@ -38,6 +38,8 @@ type Secret = Private<String>;
 /// Seconds that a call may ring, and that it may last, at most.
 const MAX_TIMEOUT: u32 = 600;
 const MAX_TIME_LIMIT: u32 = 86_400;
+/// What our own limit of a call becomes when somebody else talks on it: Twilio's default, in seconds.
+const LONGEST_AFTER_TRANSFER: &str = "14400";
 
 /// Which of the two carriers that speak this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,11 +174,6 @@ impl Adapter {
         fields
     }
 
-    async fn find_by_id(&self, id: &str) -> Result<LegState, CarrierError> {
-        let state = self.api.call(id).await?.and_then(|call| call.state(self.flavour));
-        Ok(state.unwrap_or(LegState::Unknown))
-    }
-
     fn error(&self, words: &str) -> CarrierError {
         CarrierError { code: ErrorCode::CarrierError, words: self.flavour.says(words) }
     }
@@ -218,24 +215,23 @@ impl Carrier for Adapter {
 
     async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError> {
         let id = leg.carrier_call_id.as_ref().ok_or_else(|| self.error("the call has no id there yet"))?;
-        let answer = self.api.update_call(id, &[("Twiml", &twiml::dial(to))]).await?;
+        let answer = self
+            .api
+            .update_call(id, &[("Twiml", twiml::dial(to).as_str()), ("TimeLimit", LONGEST_AFTER_TRANSFER)])
+            .await?;
         if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer)) }
     }
 
-    async fn find(&self, leg: &LegRef) -> Result<LegState, CarrierError> {
+    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
         if let Some(id) = &leg.carrier_call_id {
-            return self.find_by_id(id).await;
+            return Ok(self.api.call(id).await?.and_then(|call| call.found(self.flavour)).into_iter().collect());
         }
         let (Some(from), Some(to), Some(dialing_at)) = (&leg.from, &leg.to, leg.dialing_at) else {
-            return Ok(LegState::Unknown);
+            return Ok(Vec::new());
         };
         let calls = self.api.calls_between(from, to).await?;
-        let mut fitting = calls.into_iter().filter(|call| call.may_be(from, to, dialing_at));
-        match (fitting.next(), fitting.next()) {
-            (None, _) => Ok(LegState::Unknown),
-            (Some(call), None) => Ok(call.state(self.flavour).unwrap_or(LegState::Unknown)),
-            (Some(_), Some(_)) => Err(self.error("several calls may be this one")),
-        }
+        let fitting = calls.into_iter().filter(|call| call.may_be(from, to, dialing_at));
+        Ok(fitting.filter_map(|call| call.found(self.flavour)).collect())
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {
@@ -260,7 +256,8 @@ impl Carrier for Adapter {
         match self.flavour {
             // Signed is what the TwiML said: `wss` for `https`.
             Flavour::Twilio => self.keys.check(handshake, &handshake.url.replacen("http", "ws", 1))?,
-            Flavour::SignalWire => signature::check_bearer(handshake)?,
+            // It signs none, and brings the token that our TwiML gave it.
+            Flavour::SignalWire => handshake.check_bearer()?,
         }
         Ok(Box::new(MediaStreams::default()))
     }
@@ -291,8 +288,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::carrier::address::Addresses;
     use crate::carrier::rest::Rest;
     use crate::config::Config;
+    use crate::vault::Vault;
 
     fn connected(flavour: Flavour, settings: serde_json::Value, credentials: &[(&str, &str)]) -> Result<(), String> {
         with(settings, credentials, |connection| connect(flavour, connection).map(drop))
@@ -307,7 +306,8 @@ mod tests {
         let rest = Rest::new(&Config::for_tests(Path::new("/nowhere"))).expect("a client");
         let credentials = credentials.iter().map(|(name, secret)| ((*name).to_owned(), (*secret).to_owned())).collect();
         let settings = settings.as_object().expect("an object");
-        use_it(&Connection { rest: &rest, settings, credentials: &Private::new(credentials) })
+        let addresses = Addresses::new("https://voice.example.com".to_owned(), &Vault::for_tests([1; 32]));
+        use_it(&Connection { rest: &rest, settings, credentials: &Private::new(credentials), addresses: &addresses })
     }
 
     #[test]

@@ -11,7 +11,7 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 use super::Flavour;
 use super::causes::{self, End};
 use super::rest::text;
-use crate::carrier::{Inbound, LegState};
+use crate::carrier::{Found, Inbound};
 
 /// A call may have been created this much earlier than we say, by the carrier's clock.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(5);
@@ -52,13 +52,12 @@ impl CallRecord {
     }
 
     /// What it says about the call; nothing when it says too little.
-    pub(super) fn state(self, flavour: Flavour) -> Option<LegState> {
+    pub(super) fn found(self, flavour: Flavour) -> Option<Found> {
         let (carrier_call_id, status) = (self.sid?, self.status?);
-        if !causes::is_terminal(&status) {
-            return Some(LegState::Live { carrier_call_id });
-        }
         let sip_code = self.sip_result_code.and_then(|code| code.parse().ok());
-        Some(LegState::Ended(End { status: &status, sip_code, code: None }.hangup(flavour)))
+        let end = End { status: &status, sip_code, code: None };
+        let ended = causes::is_terminal(&status).then(|| end.hangup(flavour));
+        Some(Found { carrier_call_id, ended, certain: false })
     }
 
     /// Whether it may be a call of ours between these numbers that was intended at `dialing_at`.
@@ -173,13 +172,14 @@ mod tests {
     #[test]
     fn a_call_lives_until_its_status_says_otherwise() {
         for status in ["queued", "initiated", "ringing", "in-progress", "on-hold"] {
-            let live = LegState::Live { carrier_call_id: "CA1".to_owned() };
-            assert_eq!(call(json!({ "sid": "CA1", "status": status })).state(Flavour::Twilio), Some(live), "{status}");
+            let live = Found { carrier_call_id: "CA1".to_owned(), ended: None, certain: false };
+            assert_eq!(call(json!({ "sid": "CA1", "status": status })).found(Flavour::Twilio), Some(live), "{status}");
         }
-        let busy = call(json!({ "sid": "x", "status": "busy", "sip_result_code": 486 })).state(Flavour::SignalWire);
-        let hangup = Hangup { sip_code: Some(486), ..Hangup::new(CarrierCause::Busy) };
-        assert_eq!(busy, Some(LegState::Ended(hangup)));
-        assert_eq!(call(json!({ "status": "busy" })).state(Flavour::Twilio), None);
+        let busy = call(json!({ "sid": "x", "status": "busy", "sip_result_code": 486 })).found(Flavour::SignalWire);
+        let hangup =
+            Hangup { sip_code: Some(486), carrier_code: Some("busy".to_owned()), ..Hangup::new(CarrierCause::Busy) };
+        assert_eq!(busy, Some(Found { carrier_call_id: "x".to_owned(), ended: Some(hangup), certain: false }));
+        assert_eq!(call(json!({ "status": "busy" })).found(Flavour::Twilio), None);
     }
 
     #[test]

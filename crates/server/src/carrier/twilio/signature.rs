@@ -80,24 +80,6 @@ impl Keys {
 const NOT_GENUINE: &str = "The request's signature does not fit. Check that the connection holds the account's current \
                            key for signatures, and that SWITCHHOOK_PUBLIC_URL is the address that the carrier uses.";
 
-/// Whether a handshake repeats the call's token, as our TwiML asks SignalWire to, which does not sign handshakes. The path holds
-/// the token in any case, and was checked already.
-///
-/// # Errors
-/// When it repeats another one.
-pub(super) fn check_bearer(handshake: &CallbackRequest<'_>) -> Result<(), Refused> {
-    if !handshake.headers.contains_key(header::AUTHORIZATION) {
-        return Ok(());
-    }
-    let path = handshake.url.split('?').next().unwrap_or_default();
-    let token = path.rsplit('/').nth(1);
-    let bearer = handshake.header(header::AUTHORIZATION.as_str()).and_then(|value| {
-        let (scheme, bearer) = value.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then_some(bearer.trim())
-    });
-    if bearer.is_some() && bearer == token { Ok(()) } else { wrong("The bearer token is of another call.") }
-}
-
 fn wrong<T>(words: &str) -> Result<T, Refused> {
     Err(Refused::Signature(words.to_owned()))
 }

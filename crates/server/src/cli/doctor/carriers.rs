@@ -33,7 +33,10 @@ pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -
         let inbound = match tokio::time::timeout(DEADLINE, carrier.inbound(&dialled)).await {
             Ok(Ok(inbound)) => inbound,
             Ok(Err(error)) => {
-                let detail = format!("The carrier could not be asked where its calls go: {error}.");
+                let detail = format!(
+                    "The carrier could not be asked where its calls go: {}.",
+                    error.words.trim_end_matches('.')
+                );
                 findings.push(Finding::warning(name(&number), detail, "Mend the connection first, and look again."));
                 break;
             }

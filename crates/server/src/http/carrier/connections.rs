@@ -33,12 +33,13 @@ pub(super) async fn told(
         return Ok(callback.reply.into_response());
     };
     let number = numbers::of_connection(&mut received.store.read().await?, id, &to).await?;
-    let number = number.ok_or_else(|| ApiError::not_found("number"))?;
-    let arrived = Arrived { carrier_call_id: carrier_call_id.clone(), from, number, provider: place.provider.clone() };
-    let taken = match state.draining.started() {
-        true => Taken::Declined(Decline::Busy),
-        false => incoming::take_in_from_carrier(received.calls()?, arrived).await?,
+    let Some(number) = number else {
+        // Some carriers let a call wait until they are told.
+        carrier.decline(&carrier_call_id, Decline::NotServed).await;
+        return Err(ApiError::not_found("number"));
     };
+    let arrived = Arrived { carrier_call_id: carrier_call_id.clone(), from, number, provider: place.provider.clone() };
+    let taken = incoming::take_in_from_carrier(received.calls()?, arrived, state.draining.started()).await?;
     Ok(match taken {
         Taken::Call(row) => carrier.take(&received.setup.addresses().for_call(&place.provider, row.call_id())),
         Taken::Declined(why) => carrier.decline(&carrier_call_id, why).await,

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use axum::extract::Path;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
@@ -14,7 +14,9 @@ use super::{Received, of_provider};
 use crate::calls::{Context, incoming};
 use crate::carrier::stream::{self, Started};
 use crate::carrier::{CarrierEvent, Media, Told};
+use crate::http::Draining;
 use crate::http::error::ApiError;
+use crate::outbound::ws;
 use crate::store::calls::CallRow;
 
 /// The path of a handshake.
@@ -25,6 +27,7 @@ pub(super) struct Place {
 }
 
 pub(super) async fn open(
+    State(draining): State<Draining>,
     Path(place): Path<Place>,
     received: Received,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -39,7 +42,14 @@ pub(super) async fn open(
         return Err(ApiError::conflict("call_ended", "The call has ended."));
     }
     let context = received.calls()?.clone();
-    let upgrade = upgrade.max_message_size(stream::MESSAGE_LIMIT).max_frame_size(stream::MESSAGE_LIMIT);
+    if draining.started() && context.live.line(row.call_id()).is_none() {
+        let detail = "This node is stopping and takes no more calls over.";
+        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "draining", detail));
+    }
+    let upgrade = upgrade
+        .read_buffer_size(ws::READ_AT_ONCE)
+        .max_message_size(stream::MESSAGE_LIMIT)
+        .max_frame_size(stream::MESSAGE_LIMIT);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let attach = |started, media| attach(context, row, place.token, started, media);
         stream::serve(socket, wire, attach).await;

@@ -67,7 +67,7 @@ pub const PROVIDERS: &[Provider] = &[
     usable("simulator", &[Kind::Carrier], &[]),
     usable("twilio", &[Kind::Carrier], &["account_sid", "auth_token"]),
     usable("signalwire", &[Kind::Carrier], &["project_id", "api_token", "signing_key"]),
-    planned("telnyx", &[Kind::Carrier], &[]),
+    usable("telnyx", &[Kind::Carrier], &["api_key", "public_key"]),
     planned("plivo", &[Kind::Carrier], &[]),
     planned("vonage", &[Kind::Carrier], &[]),
     planned("sip", &[Kind::Carrier], &[]),

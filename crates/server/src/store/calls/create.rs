@@ -90,6 +90,7 @@ impl NewCall {
             recording: None,
             retention_days: self.retention_days.map(i64::from),
             event_count: 1,
+            lease_owner: None,
             lease_token: 0,
         }
     }

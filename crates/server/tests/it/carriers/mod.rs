@@ -1,6 +1,7 @@
 //! Calls over real carriers, by their doubles: placed through the API, answered by nobody real.
 
 mod signalwire;
+mod telnyx;
 mod twilio;
 
 use reqwest::StatusCode;

@@ -18,5 +18,6 @@ pub(crate) mod openai_realtime;
 pub(crate) mod openai_stt;
 pub(crate) mod openai_transcriptions;
 pub(crate) mod openai_tts;
+pub(crate) mod telnyx;
 pub(crate) mod twilio;
 pub(crate) mod voice;

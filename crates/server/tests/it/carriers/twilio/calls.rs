@@ -31,7 +31,7 @@ async fn a_whole_conversation_is_held_and_every_event_is_delivered_in_order() {
     assert_eq!(names, ["call.queued", "call.dialing", "call.in_progress", "carrier.hangup", "call.completed"]);
     let hangup = &received[3].body["data"];
     assert_eq!((&hangup["cause"], &hangup["sip_code"]), (&json!("normal"), &json!(200)), "{hangup}");
-    assert_eq!((&hangup["hung_up_by"], &hangup["carrier_code"]), (&json!("agent"), &json!(null)), "{hangup}");
+    assert_eq!((&hangup["hung_up_by"], &hangup["carrier_code"]), (&json!("agent"), &json!("completed")), "{hangup}");
     let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
     let said = transcript["data"].as_array().expect("a list");
     assert!(
@@ -43,7 +43,7 @@ async fn a_whole_conversation_is_held_and_every_event_is_delivered_in_order() {
     assert_eq!((&ended["carrier"]["call_id"], &ended["carrier"]["provider"]), (&json!(seen.sid), &json!("twilio")));
     assert_eq!(seen.events, ["initiated", "ringing", "answered", "completed"]);
     assert_eq!((seen.streams, seen.timeout), (1, Duration::from_secs(30)));
-    assert!(seen.asked_to_end > 0 && seen.played > 100, "{seen:?}");
+    assert!(seen.asked_to_end > 0 && seen.played > 100 && seen.marks > 0, "{seen:?}");
     stage.stop().await;
 }
 
@@ -122,6 +122,21 @@ async fn keys_are_heard_in_both_directions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_carrier_has_not_played_yet_is_thrown_away_on_an_interruption() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let call = stage.talking(CALLEE).await;
+    let path = format!("/v1/calls/{call}/say");
+    let long = "The table by the window is free, and so is the one beside the fireplace, which is a little larger.";
+    stage.client().post(&path, json!({ "text": long })).await;
+    let before = stage.double.until(CALLEE, "it speaks", |call| call.played > 25).await;
+    stage.client().post(&path, json!({ "text": "Your taxi is here.", "interrupt": true })).await;
+    stage.double.until(CALLEE, "it is cleared", |call| call.clears > before.clears).await;
+    stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    stage.client().wait_for_end(&call).await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn machines_that_the_carrier_tells_of_are_hung_up_on_or_hear_the_message() {
     let stage = Stage::new(Flavour::Twilio).await;
     let client = stage.client();
@@ -159,6 +174,8 @@ async fn machines_that_the_carrier_tells_of_are_hung_up_on_or_hear_the_message()
             (&json!(reason), &json!("voicemail")),
             "{word}: {ended}"
         );
+        let waited = ended["duration_seconds"].as_i64() >= Some(30);
+        assert!(!waited, "{word}: the message is left when the carrier says so, not when no beep has come: {ended}");
         let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
         let lines = transcript["data"].as_array().expect("a list");
         assert_eq!(lines.iter().any(|line| line["text"] == message), heard, "{word}: {transcript}");

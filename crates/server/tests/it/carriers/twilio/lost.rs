@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use reqwest::StatusCode;
 use serde_json::json;
 
 use crate::carriers::Stage;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Answer, Delivery, Fate, Script};
+use crate::doubles::twilio::signature;
+use crate::harness::PATIENCE;
 
 const CALLEE: &str = "+12025550100";
 
@@ -72,5 +75,71 @@ async fn a_call_that_is_cancelled_before_the_dial_is_answered_is_hung_up_when_it
     assert_eq!(stage.client().wait_for_end(&call).await["end_reason"], "canceled");
     let seen = stage.double.until(CALLEE, "it is withdrawn", |call| call.is_over()).await;
     assert_eq!((seen.status, stage.double.asked(CALLEE)), ("canceled", 1));
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_the_same_two_numbers_are_told_apart() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let silent = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() };
+    stage.double.script(CALLEE, silent.clone());
+    let first = stage.place(CALLEE).await;
+    stage.client().wait_for(&first, |call| !call["carrier"]["call_id"].is_null()).await;
+    stage.double.script(CALLEE, Script { answer: Answer::BreaksOff, ..silent });
+    let second = stage.place(CALLEE).await;
+    let found = stage.client().wait_for(&second, |call| !call["carrier"]["call_id"].is_null()).await;
+    let calls = stage.double.calls(CALLEE);
+    assert_eq!((calls.len(), &found["carrier"]["call_id"]), (2, &json!(calls[1].sid)), "{found}");
+    for call in [first, second] {
+        stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+        stage.client().wait_for_end(&call).await;
+    }
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_has_lost_a_call_asks_a_carrier_without_room_no_more() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(CALLEE, Script::answering(Answer::TooMany(1_000)));
+    let call = stage.place(CALLEE).await;
+    let asked = async {
+        while stage.double.asked(CALLEE) < 2 {
+            // Between two looks at what the carrier was asked.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asked).await.expect("it is asked again");
+    stage.service.abandon(&call);
+    let before = stage.double.asked(CALLEE);
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!(ended["error_code"], "carrier_error", "{ended}");
+    // One request may have been on its way.
+    let asked = stage.double.asked(CALLEE);
+    assert!(asked <= before + 1, "asked {before} times, and then {asked}");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_turns_up_after_the_end_of_its_call_is_hung_up() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let script = Script {
+        fate: Fate::RingsOn,
+        delivery: Delivery::Nothing,
+        listed_after: PATIENCE,
+        ..Script::answering(Answer::BreaksOff)
+    };
+    stage.double.script(CALLEE, script);
+    let call = stage.place(CALLEE).await;
+    let ringing = stage.double.until(CALLEE, "it rings", |call| call.status == "ringing").await;
+    stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    stage.client().wait_for_end(&call).await;
+    assert!(stage.double.call(CALLEE).ended_by_us.is_none(), "nobody knows its id yet");
+
+    let (url, mut fields) = (stage.status_url(&call), stage.double.fields_of(&ringing));
+    fields.push(("CallStatus".to_owned(), "ringing".to_owned()));
+    let signature = signature::of(Flavour::Twilio.signing_key(), &url, &fields);
+    let taken = stage.double.report(&url, Some(&signature), &fields).await;
+    assert_eq!(taken.status, StatusCode::NO_CONTENT);
+    stage.double.until(CALLEE, "it is hung up", |call| call.ended_by_us.is_some()).await;
     stage.stop().await;
 }

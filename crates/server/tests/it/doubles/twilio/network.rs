@@ -79,6 +79,9 @@ pub(crate) struct Record {
     /// Frames of sound that were played out.
     pub(crate) played: u32,
     pub(crate) streams: u32,
+    /// Marks that came back, and how often what waited was thrown away.
+    pub(crate) marks: u32,
+    pub(crate) clears: u32,
     pub(crate) orders: mpsc::UnboundedSender<Order>,
 }
 
@@ -165,6 +168,8 @@ impl Network {
             keys: String::new(),
             played: 0,
             streams: 0,
+            marks: 0,
+            clears: 0,
             orders: mpsc::unbounded_channel().0,
         }
     }

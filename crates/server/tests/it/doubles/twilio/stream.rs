@@ -158,7 +158,7 @@ impl Talk {
     async fn tick(&mut self, leg: &Leg) -> Option<Over> {
         let (played, marks) = self.playout.next();
         for name in marks {
-            self.returned(name).await;
+            self.returned(leg, name).await;
         }
         let key = self.person.hear(played.as_deref());
         if played.is_some() || key.is_some() {
@@ -243,8 +243,9 @@ impl Talk {
             }
             Some("clear") => {
                 fields(&message, &["event", "streamSid"])?;
+                leg.network.change(&leg.sid, |record| record.clears += 1);
                 for name in self.playout.clear() {
-                    self.returned(name).await;
+                    self.returned(leg, name).await;
                 }
             }
             Some("dtmf") if self.flavour == Flavour::SignalWire => {
@@ -258,7 +259,8 @@ impl Talk {
         if message["streamSid"] != json!(self.sid) { Err("another stream's id".to_owned()) } else { Ok(()) }
     }
 
-    async fn returned(&mut self, name: String) {
+    async fn returned(&mut self, leg: &Leg, name: String) {
+        leg.network.change(&leg.sid, |record| record.marks += 1);
         self.numbered(json!({ "event": "mark", "mark": { "name": name } })).await;
     }
 

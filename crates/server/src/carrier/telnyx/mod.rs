@@ -1,0 +1,345 @@
+//! Telnyx: its Voice API ("Call Control"), version 2.
+//!
+//! A call is one leg with one `call_control_id`. We dial and answer with a media stream, which Telnyx opens by itself; it tells
+//! what happens by signed webhooks ([`callback`], [`signature`]) and brings the sound over a websocket ([`wire`]). What it
+//! refuses, and why calls end, is read by one table ([`causes`]).
+
+mod callback;
+mod causes;
+mod rest;
+mod signature;
+mod wire;
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use switchhook_core::call::{CarrierCause, ErrorCode, Hangup};
+use switchhook_core::id::CallId;
+use switchhook_core::phone_number::PhoneNumber;
+
+use self::rest::{Api, Failure};
+use self::signature::PublicKey;
+use self::wire::{Codec, TelnyxWire};
+use super::address::{Addresses, CallAddress, ConnectionAddress};
+use super::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
+use super::stream::Wire;
+use super::{
+    Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Found, Inbound, LegRef, Line, Machines,
+};
+
+/// The word for it in the API and in addresses.
+const PROVIDER: &str = "telnyx";
+const BASE_URL: &str = "https://api.telnyx.com/v2";
+/// The last segment of the addresses to which webhooks come.
+const EVENTS: &str = "events";
+/// Seconds that it may ring.
+const RING: std::ops::RangeInclusive<u32> = 5..=600;
+/// Seconds that a leg may live.
+const LIFE: std::ops::RangeInclusive<u32> = 60..=14_400;
+/// Calls on a page of the list of live ones, and pages that are looked at.
+const PAGE: &str = "100";
+const PAGES: usize = 20;
+
+/// One connection to Telnyx.
+pub struct Telnyx {
+    api: Api,
+    public_key: PublicKey,
+    /// The id of the Voice API application, which Telnyx also calls a connection.
+    application: String,
+    codec: Codec,
+    addresses: Addresses,
+}
+
+/// A call as Telnyx shows it. While it rings it is not `is_alive`.
+#[derive(Deserialize)]
+struct Shown {
+    call_control_id: String,
+    client_state: Option<String>,
+    /// When it has ended.
+    end_time: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Application {
+    application_name: String,
+    active: Option<bool>,
+    webhook_event_url: Option<String>,
+    outbound: Option<Outbound>,
+}
+
+#[derive(Deserialize)]
+struct Outbound {
+    outbound_voice_profile_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Number {
+    id: String,
+    phone_number: String,
+    connection_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Balance {
+    available_credit: Option<String>,
+    currency: Option<String>,
+}
+
+impl Telnyx {
+    /// Made of `credentials.{api_key, public_key}` and `settings.{connection_id, base_url, codec}`.
+    ///
+    /// # Errors
+    /// One sentence that names what is missing or wrong.
+    pub fn connect(connection: &Connection<'_>) -> Result<Self, String> {
+        let base = connection.rest.base_url(connection.setting("base_url").unwrap_or(BASE_URL))?;
+        let key = connection.required("api_key")?;
+        let public_key = PublicKey::parse(connection.required("public_key")?.reveal())?;
+        let application = connection
+            .setting("connection_id")
+            .ok_or("settings.connection_id is missing: the id of the Voice API application at Telnyx, as a string.")?;
+        let codec = connection.setting("codec").unwrap_or(Codec::Pcmu.word());
+        let codec = Codec::named(codec).ok_or("settings.codec must be PCMU, PCMA or L16.")?;
+        Ok(Self {
+            api: Api { rest: connection.rest.clone(), base, key },
+            public_key,
+            application: application.to_owned(),
+            codec,
+            addresses: connection.addresses.clone(),
+        })
+    }
+
+    /// What has Telnyx open the media stream of a call.
+    fn stream(&self, address: &CallAddress) -> Map<String, Value> {
+        let codec = self.codec.word();
+        let fields = json!({
+            "stream_url": address.media(),
+            "stream_track": "inbound_track",
+            "stream_codec": codec,
+            // Otherwise MP3 is expected, and nothing of ours is played.
+            "stream_bidirectional_mode": "rtp",
+            "stream_bidirectional_codec": codec,
+            "stream_bidirectional_sampling_rate": self.codec.format().rate,
+            "stream_auth_token": address.token(),
+            // Networks end calls over which nothing comes.
+            "send_silence_when_idle": true,
+        });
+        match fields {
+            Value::Object(fields) => fields,
+            _ => unreachable!("json! made an object"),
+        }
+    }
+
+    fn dial_body(&self, request: &DialRequest) -> Value {
+        let mut body = self.stream(&request.address);
+        body.insert("connection_id".to_owned(), json!(self.application));
+        body.insert("to".to_owned(), json!(request.to.reveal()));
+        body.insert("from".to_owned(), json!(request.from.reveal()));
+        body.insert("timeout_secs".to_owned(), json!(request.ring_timeout_seconds.clamp(*RING.start(), *RING.end())));
+        body.insert("time_limit_secs".to_owned(), json!(request.time_limit_seconds.clamp(*LIFE.start(), *LIFE.end())));
+        body.insert("webhook_url".to_owned(), json!(request.address.report(EVENTS)));
+        body.insert("client_state".to_owned(), json!(state_of(&request.address)));
+        body.insert("command_id".to_owned(), json!(request.call));
+        let detection = match request.machines {
+            Machines::Ignore => "disabled",
+            Machines::Detect => "detect",
+            Machines::AwaitBeep => "greeting_end",
+        };
+        body.insert("answering_machine_detection".to_owned(), json!(detection));
+        Value::Object(body)
+    }
+
+    /// The leg's id, looked for when it never came; nothing when there is no such leg.
+    async fn id_of(&self, leg: &LegRef) -> Result<Option<String>, CarrierError> {
+        match &leg.carrier_call_id {
+            Some(id) => Ok(Some(id.clone())),
+            None => Ok(self.find_by_state(leg.call).await?),
+        }
+    }
+
+    /// Looks for a call among the live ones of the application, by what was given with its dial.
+    async fn find_by_state(&self, call: CallId) -> Result<Option<String>, Failure> {
+        let state = state_of(&self.addresses.for_call(PROVIDER, call));
+        let path = ["connections", &self.application, "active_calls"];
+        let mut after = None::<String>;
+        for _ in 0..PAGES {
+            let mut query = vec![("page[limit]", PAGE)];
+            query.extend(after.as_deref().map(|after| ("page[after]", after)));
+            let page = self.api.page::<Shown>(&path, &query).await?;
+            if let Some(found) = page.data.iter().find(|shown| shown.client_state.as_deref() == Some(&state)) {
+                return Ok(Some(found.call_control_id.clone()));
+            }
+            let next = page.next();
+            if next.is_none() || next == after {
+                break;
+            }
+            after = next;
+        }
+        Ok(None)
+    }
+
+    async fn application(&self) -> Result<Application, CarrierError> {
+        let found = self.api.get(&["call_control_applications", &self.application], &[]).await;
+        found.map_err(|failure| {
+            if failure.says_missing() {
+                let words = "Telnyx knows no Voice API application with the id in settings.connection_id".to_owned();
+                return CarrierError { code: ErrorCode::CarrierError, words };
+            }
+            failure.into()
+        })
+    }
+
+    async fn number(&self, number: &PhoneNumber) -> Result<Option<Number>, CarrierError> {
+        // The filter takes digits alone.
+        let digits = number.reveal().trim_start_matches('+');
+        let found: Vec<Number> = self.api.get(&["phone_numbers"], &[("filter[phone_number]", digits)]).await?;
+        Ok(found.into_iter().find(|found| found.phone_number == number.reveal()))
+    }
+}
+
+/// What Telnyx repeats in every webhook of a call that we dialled.
+fn state_of(address: &CallAddress) -> String {
+    BASE64_STANDARD.encode(address.token())
+}
+
+fn without_id() -> CarrierError {
+    CarrierError { code: ErrorCode::CarrierError, words: "Telnyx has no such call".to_owned() }
+}
+
+#[async_trait]
+impl Carrier for Telnyx {
+    async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
+        let dialed: Result<Shown, Failure> = self.api.post(&["calls"], &self.dial_body(&request)).await;
+        dialed.map(|shown| Dialed::now(shown.call_control_id)).map_err(Failure::of_dial)
+    }
+
+    async fn answer(&self, leg: &LegRef, _line: Line) -> Result<(), CarrierError> {
+        let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
+        let mut body = self.stream(&self.addresses.for_call(PROVIDER, leg.call));
+        body.insert("command_id".to_owned(), json!(leg.call));
+        Ok(self.api.command(id, "answer", &Value::Object(body)).await?)
+    }
+
+    async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
+        let Some(id) = self.id_of(leg).await? else { return Ok(()) };
+        match self.api.command(&id, "hangup", &json!({})).await {
+            Err(failure) if !failure.says_ended() => Err(failure.into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn send_dtmf(&self, leg: &LegRef, digits: &str) -> Option<Result<(), CarrierError>> {
+        let Some(id) = &leg.carrier_call_id else { return Some(Err(without_id())) };
+        let sent = self.api.command(id, "send_dtmf", &json!({ "digits": digits })).await;
+        Some(sent.map_err(CarrierError::from))
+    }
+
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError> {
+        let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
+        let mut body = json!({ "to": to.reveal() });
+        // Without it the number that was called is shown, which is ours only when it was they who called.
+        if let (Some(_), Some(ours)) = (leg.dialing_at, &leg.from) {
+            body["from"] = json!(ours.reveal());
+        }
+        Ok(self.api.command(id, "transfer", &body).await?)
+    }
+
+    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
+        let Some(id) = &leg.carrier_call_id else {
+            let found = self.find_by_state(leg.call).await?;
+            return Ok(found
+                .map(|carrier_call_id| Found { carrier_call_id, ended: None, certain: true })
+                .into_iter()
+                .collect());
+        };
+        let shown = match self.api.get::<Shown>(&["calls", id], &[]).await {
+            Ok(shown) => shown,
+            Err(failure) if failure.says_ended() => return Ok(Vec::new()),
+            Err(failure) => return Err(failure.into()),
+        };
+        // Why, only its webhook says.
+        let unexplained = Hangup { error_code: Some(ErrorCode::UnknownError), ..Hangup::new(CarrierCause::Failed) };
+        Ok(vec![Found { carrier_call_id: id.clone(), ended: shown.end_time.map(|_| unexplained), certain: true }])
+    }
+
+    async fn verify(&self) -> Result<String, CarrierError> {
+        let balance: Balance = self.api.get(&["balance"], &[]).await?;
+        let application = self.application().await?;
+        if application.active == Some(false) {
+            let words = "Telnyx accepts the key, but the Voice API application is switched off".to_owned();
+            return Err(CarrierError { code: ErrorCode::CarrierError, words });
+        }
+        let mut found = "Telnyx accepts the key and knows the application.".to_owned();
+        if let (Some(credit), Some(currency)) = (balance.available_credit, balance.currency) {
+            found.push_str(&format!(" {credit} {currency} are left to spend."));
+        }
+        if application.outbound.and_then(|outbound| outbound.outbound_voice_profile_id).is_none() {
+            found.push_str(" The application has no outbound voice profile, so it cannot place calls.");
+        }
+        Ok(found)
+    }
+
+    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
+        self.public_key.check(request)?;
+        if request.topic != EVENTS {
+            return Err(Refused::NotFound);
+        }
+        callback::read(request.body)
+    }
+
+    async fn decline(&self, carrier_call_id: &str, why: Decline) -> Reply {
+        let cause = match why {
+            Decline::Busy => "USER_BUSY",
+            Decline::NotServed => "CALL_REJECTED",
+        };
+        let (api, id) = (self.api.clone(), carrier_call_id.to_owned());
+        // Telnyx waits two seconds for the answer to its webhook, which may be less than a request takes.
+        tokio::spawn(async move {
+            if let Err(failure) = api.command(&id, "reject", &json!({ "cause": cause })).await
+                && !failure.says_ended()
+            {
+                let error = CarrierError::from(failure);
+                tracing::warn!(%error, "a call could not be declined: it rings until the caller gives up");
+            }
+        });
+        Reply::Empty
+    }
+
+    /// Telnyx signs no handshakes. It brings the token that it was given with the stream, and comes to an address that holds it.
+    fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
+        handshake.check_bearer()?;
+        Ok(Box::new(TelnyxWire(self.codec)))
+    }
+
+    async fn inbound(&self, number: &PhoneNumber) -> Result<Inbound, CarrierError> {
+        let Some(number) = self.number(number).await? else { return Ok(Inbound::NotOnAccount) };
+        match number.connection_id.filter(|id| !id.is_empty()) {
+            None => Ok(Inbound::Unset),
+            Some(id) if id != self.application => Ok(Inbound::To(format!("connection {id} at Telnyx"))),
+            Some(_) => {
+                let url = self.application().await?.webhook_event_url.filter(|url| !url.is_empty());
+                Ok(url.map_or(Inbound::Unset, Inbound::To))
+            }
+        }
+    }
+
+    async fn set_inbound(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
+        let Some(number) = self.number(number).await? else {
+            let words = "The number is not on this Telnyx account".to_owned();
+            return Err(CarrierError { code: ErrorCode::CarrierError, words });
+        };
+        // Its name has to be sent along.
+        let Application { application_name, .. } = self.application().await?;
+        let body = json!({
+            "application_name": application_name,
+            "webhook_event_url": to.report(EVENTS),
+            "webhook_api_version": "2",
+        });
+        self.api.patch(&["call_control_applications", &self.application], &body).await?;
+        if number.connection_id.as_ref() != Some(&self.application) {
+            self.api.patch(&["phone_numbers", &number.id], &json!({ "connection_id": self.application })).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,303 @@
+//! Telnyx's API, version 2: JSON both ways, successes inside `data`, refusals inside an array `errors`.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use switchhook_core::call::ErrorCode;
+use switchhook_core::private::Private;
+use url::Url;
+
+use super::causes::{self, Meaning};
+use crate::carrier::rest::{Answer, Rest, RestError, below};
+use crate::carrier::{CarrierError, DialError};
+
+/// The longest that a refusal is quoted, in characters.
+const QUOTED: usize = 300;
+
+/// The API with one account's key. Clones share connections.
+#[derive(Clone)]
+pub(super) struct Api {
+    pub(super) rest: Rest,
+    /// Without a slash at its end.
+    pub(super) base: String,
+    pub(super) key: Private<String>,
+}
+
+/// Why a request did not succeed.
+pub(super) enum Failure {
+    /// Telnyx said no.
+    Refused(Refusal),
+    /// Telnyx never got it.
+    NotSent(String),
+    /// Telnyx may have done what it asks.
+    Lost(String),
+}
+
+/// What Telnyx said.
+pub(super) struct Refusal {
+    status: u16,
+    code: String,
+    title: String,
+    detail: String,
+    /// The field that it is about, such as `/to`.
+    pointer: Option<String>,
+    retry_after: Option<Duration>,
+}
+
+#[derive(Deserialize)]
+struct Data<T> {
+    data: T,
+}
+
+/// A page of a list.
+#[derive(Deserialize)]
+pub(super) struct Page<T> {
+    pub(super) data: Vec<T>,
+    meta: Option<Meta>,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    cursors: Option<Cursors>,
+}
+
+#[derive(Deserialize)]
+struct Cursors {
+    after: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// Where the next page begins, if there is one.
+    pub(super) fn next(&self) -> Option<String> {
+        let after = self.meta.as_ref()?.cursors.as_ref()?.after.clone()?;
+        (!self.data.is_empty() && !after.is_empty()).then_some(after)
+    }
+}
+
+/// Of an error every field may be missing.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Errors {
+    errors: Vec<OneError>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct OneError {
+    code: Value,
+    title: Option<String>,
+    detail: Option<String>,
+    source: Option<Source>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Source {
+    pointer: Option<String>,
+}
+
+impl Api {
+    /// Gets what is at `path`.
+    ///
+    /// # Errors
+    /// When Telnyx refuses or there is no answer that can be read.
+    pub(super) async fn get<T: DeserializeOwned>(&self, path: &[&str], query: &[(&str, &str)]) -> Result<T, Failure> {
+        self.ask(Method::GET, path, query, None).await.map(|Data { data }| data)
+    }
+
+    /// Gets a page of the list at `path`.
+    ///
+    /// # Errors
+    /// As [`Api::get`].
+    pub(super) async fn page<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<Page<T>, Failure> {
+        self.ask(Method::GET, path, query, None).await
+    }
+
+    /// Posts `body` to `path`.
+    ///
+    /// # Errors
+    /// As [`Api::get`].
+    pub(super) async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, Failure> {
+        self.ask(Method::POST, path, &[], Some(body)).await.map(|Data { data }| data)
+    }
+
+    /// Changes what is at `path`.
+    ///
+    /// # Errors
+    /// As [`Api::get`].
+    pub(super) async fn patch(&self, path: &[&str], body: &Value) -> Result<(), Failure> {
+        self.ask(Method::PATCH, path, &[], Some(body)).await.map(|_: Data<Value>| ())
+    }
+
+    /// Has something done to a call.
+    ///
+    /// # Errors
+    /// As [`Api::get`].
+    pub(super) async fn command(&self, call: &str, action: &str, body: &Value) -> Result<(), Failure> {
+        self.post(&["calls", call, "actions", action], body).await.map(|_: Value| ())
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Result<T, Failure> {
+        let mut request = self.rest.request(method, &with_query(below(&self.base, path), query));
+        request = request.bearer_auth(self.key.reveal());
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let answer = self.rest.send(request).await?;
+        if !answer.is_success() {
+            return Err(Failure::Refused(Refusal::read(&answer)));
+        }
+        answer.json().ok_or_else(|| Failure::Lost("the carrier's answer cannot be read".to_owned()))
+    }
+}
+
+fn with_query(url: String, query: &[(&str, &str)]) -> String {
+    match Url::parse(&url) {
+        Ok(mut parsed) if !query.is_empty() => {
+            parsed.query_pairs_mut().extend_pairs(query);
+            parsed.into()
+        }
+        _ => url,
+    }
+}
+
+impl From<RestError> for Failure {
+    fn from(error: RestError) -> Self {
+        match error {
+            RestError::NotSent(_) => Self::NotSent(error.to_string()),
+            RestError::Lost(_) => Self::Lost(error.to_string()),
+        }
+    }
+}
+
+impl Refusal {
+    fn read(answer: &Answer) -> Self {
+        let errors: Errors = answer.json().unwrap_or_default();
+        let first = errors.errors.into_iter().next().unwrap_or_default();
+        let code = first
+            .code
+            .as_str()
+            .map_or_else(|| first.code.as_u64().map(|code| code.to_string()), |code| Some(code.to_owned()));
+        Self {
+            status: answer.status,
+            code: code.unwrap_or_default(),
+            title: first.title.unwrap_or_default(),
+            detail: first.detail.unwrap_or_default(),
+            pointer: first.source.and_then(|source| source.pointer),
+            retry_after: answer.retry_after,
+        }
+    }
+
+    fn meaning(&self) -> Meaning {
+        let text = format!("{} {}", self.title, self.detail);
+        causes::of_refusal(self.status, &self.code, self.pointer.as_deref(), &text)
+    }
+
+    /// For logs: titles are Telnyx's own, details may quote numbers.
+    fn title(&self) -> String {
+        let code = if self.code.is_empty() { format!("status {}", self.status) } else { self.code.clone() };
+        if self.title.is_empty() { format!("Telnyx {code}") } else { format!("Telnyx {code}: {}", quoted(&self.title)) }
+    }
+
+    /// For the call's owner.
+    fn words(&self) -> String {
+        let detail = quoted(&self.detail);
+        let words = if detail.is_empty() { self.title() } else { format!("{}: {detail}", self.title()) };
+        match self.meaning() {
+            Meaning::Unauthorized => format!("{words} (check credentials.api_key and settings.connection_id)"),
+            Meaning::CallerId => format!("{words} (the number that calls may not be shown as caller)"),
+            _ => words,
+        }
+    }
+}
+
+/// One line of text, not too long.
+fn quoted(text: &str) -> String {
+    text.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect()
+}
+
+impl Failure {
+    /// What this means for a dial.
+    pub(super) fn of_dial(self) -> DialError {
+        let refused = |code, words| DialError::Refused { code, words };
+        match self {
+            Self::NotSent(words) => refused(ErrorCode::CarrierError, words),
+            Self::Lost(words) => DialError::Unknown { words },
+            Self::Refused(refusal) => match refusal.meaning() {
+                Meaning::Unauthorized => refused(ErrorCode::CarrierUnauthorized, refusal.words()),
+                Meaning::InvalidNumber => refused(ErrorCode::InvalidNumber, refusal.words()),
+                Meaning::CallerId | Meaning::Error => refused(ErrorCode::CarrierError, refusal.words()),
+                Meaning::Later => DialError::Later { words: refusal.words(), retry_after: refusal.retry_after },
+                Meaning::Uncertain => DialError::Unknown { words: refusal.title() },
+            },
+        }
+    }
+
+    /// Whether the call that a command was for has ended, or is none.
+    pub(super) fn says_ended(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == "90018") || self.says_missing()
+    }
+
+    /// Whether there is no such thing on the account.
+    pub(super) fn says_missing(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.status == 404)
+    }
+}
+
+impl From<Failure> for CarrierError {
+    fn from(failure: Failure) -> Self {
+        let code = match &failure {
+            Failure::Refused(refusal) if refusal.meaning() == Meaning::Unauthorized => ErrorCode::CarrierUnauthorized,
+            _ => ErrorCode::CarrierError,
+        };
+        let words = match failure {
+            Failure::Refused(refusal) => refusal.title(),
+            Failure::NotSent(words) | Failure::Lost(words) => words,
+        };
+        Self { code, words }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(status: u16, body: &str) -> Failure {
+        Failure::Refused(Refusal::read(&Answer { status, retry_after: None, body: body.as_bytes().to_vec() }))
+    }
+
+    #[test]
+    fn a_refusal_is_quoted_to_the_owner_of_the_call_and_by_its_title_to_the_log() {
+        let error = json!({ "code": "10016", "title": "Phone number must be in +E.164 format", "detail": "+1202555 is not\n", "source": { "pointer": "/to" } });
+        let body = json!({ "errors": [error] }).to_string();
+        let words = "Telnyx 10016: Phone number must be in +E.164 format: +1202555 is not".to_owned();
+        assert_eq!(refusal(422, &body).of_dial(), DialError::Refused { code: ErrorCode::InvalidNumber, words });
+        let logged = CarrierError::from(refusal(422, &body));
+        assert_eq!(logged.words, "Telnyx 10016: Phone number must be in +E.164 format");
+    }
+
+    #[test]
+    fn an_answer_that_is_not_telnyxs_is_an_error_by_its_status() {
+        let words = "Telnyx status 418".to_owned();
+        let teapot = DialError::Refused { code: ErrorCode::CarrierError, words };
+        assert_eq!(refusal(418, "<html>").of_dial(), teapot);
+        assert_eq!(refusal(418, r#"{"errors":[]}"#).of_dial(), teapot);
+        assert!(matches!(refusal(502, "<html>").of_dial(), DialError::Unknown { .. }));
+        assert!(matches!(refusal(429, "").of_dial(), DialError::Later { .. }));
+    }
+}

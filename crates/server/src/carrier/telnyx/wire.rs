@@ -1,0 +1,288 @@
+//! The messages of Telnyx's media websocket, in its mode `rtp`: bare payloads of RTP packets, without their headers.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use switchhook_media::g711::Law;
+
+use crate::carrier::stream::codec::{Coding, Format};
+use crate::carrier::stream::{Heard, Started, Wire};
+
+/// How sound is coded in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Codec {
+    Pcmu,
+    Pcma,
+    L16,
+}
+
+impl Codec {
+    pub(super) const ALL: [Self; 3] = [Self::Pcmu, Self::Pcma, Self::L16];
+
+    /// Its word, in capitals as Telnyx insists.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Pcmu => "PCMU",
+            Self::Pcma => "PCMA",
+            Self::L16 => "L16",
+        }
+    }
+
+    pub(super) fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|codec| codec.word() == word)
+    }
+
+    pub(super) const fn format(self) -> Format {
+        match self {
+            Self::Pcmu => Format::MU_LAW,
+            Self::Pcma => Format::A_LAW,
+            Self::L16 => Format::L16,
+        }
+    }
+
+    /// 20 ms of silence: the shortest message that Telnyx takes.
+    fn silence(self) -> Vec<u8> {
+        let bytes = usize::try_from(self.format().rate / 50).unwrap_or(0);
+        match self {
+            Self::Pcmu => vec![Law::Mu.encode(0); bytes],
+            Self::Pcma => vec![Law::A.encode(0); bytes],
+            Self::L16 => vec![0; 2 * bytes],
+        }
+    }
+}
+
+/// The websocket of a call on which we asked for this codec.
+pub(super) struct TelnyxWire(pub(super) Codec);
+
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Message {
+    Start {
+        start: Start,
+    },
+    Media {
+        media: Media,
+    },
+    Dtmf {
+        dtmf: Dtmf,
+    },
+    Mark {
+        mark: Mark,
+    },
+    Stop,
+    Error {
+        payload: Complaint,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    call_control_id: String,
+    client_state: Option<String>,
+    media_format: MediaFormat,
+}
+
+#[derive(Deserialize)]
+struct MediaFormat {
+    encoding: String,
+    sample_rate: Option<u32>,
+    channels: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Media {
+    track: Option<String>,
+    chunk: Option<Value>,
+    payload: String,
+}
+
+#[derive(Deserialize)]
+struct Dtmf {
+    digit: String,
+}
+
+#[derive(Deserialize)]
+struct Mark {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Complaint {
+    code: Option<Value>,
+    title: Option<String>,
+    detail: Option<String>,
+}
+
+impl Wire for TelnyxWire {
+    fn read(&mut self, text: &str) -> Heard {
+        let message = match serde_json::from_str(text) {
+            Ok(message) => message,
+            Err(error) => return Heard::Malformed(format!("it is not as Telnyx describes it: {error}")),
+        };
+        match message {
+            Message::Start { start } => self.started(start),
+            Message::Media { media } => sound(&media),
+            Message::Dtmf { dtmf } => dtmf.digit.chars().next().map_or(Heard::Nothing, Heard::Key),
+            Message::Mark { mark } => mark.name.parse().map_or(Heard::Nothing, Heard::Mark),
+            Message::Stop => Heard::Stopped,
+            Message::Error { payload } => Heard::Complaint(payload.words()),
+            Message::Other => Heard::Nothing,
+        }
+    }
+
+    fn play(&mut self, payload: &[u8]) -> String {
+        // A resampler gives less at its beginning.
+        let mut silence = self.0.silence();
+        silence.truncate(silence.len().saturating_sub(payload.len()));
+        let payload = BASE64_STANDARD.encode([&silence, payload].concat());
+        json!({ "event": "media", "media": { "payload": payload } }).to_string()
+    }
+
+    fn mark(&mut self, mark: u64) -> String {
+        json!({ "event": "mark", "mark": { "name": mark.to_string() } }).to_string()
+    }
+
+    fn clear(&mut self) -> String {
+        json!({ "event": "clear" }).to_string()
+    }
+}
+
+impl TelnyxWire {
+    fn started(&self, start: Start) -> Heard {
+        match heard(&start.media_format) {
+            Some(heard) => Heard::Started(Started {
+                carrier_call_id: start.call_control_id,
+                token: start.client_state.and_then(|state| token(&state)),
+                heard,
+                spoken: self.0.format(),
+            }),
+            None => Heard::Malformed(format!(
+                "the sound is coded as {}, which is not understood: set the codecs of Telnyx's application to G.711",
+                start.media_format.encoding
+            )),
+        }
+    }
+}
+
+/// Telnyx does not convert between all codecs: it may send that of the call instead of the one that was asked for.
+fn heard(format: &MediaFormat) -> Option<Format> {
+    if format.channels.is_some_and(|channels| channels != 1) {
+        return None;
+    }
+    let codec = Codec::named(&format.encoding)?.format();
+    let rate = format.sample_rate.unwrap_or(codec.rate);
+    (codec.coding == Coding::L16 || rate == codec.rate).then_some(Format { rate, ..codec })
+}
+
+/// What we gave as `client_state` with the dial.
+fn token(state: &str) -> Option<String> {
+    String::from_utf8(BASE64_STANDARD.decode(state).ok()?).ok()
+}
+
+fn sound(media: &Media) -> Heard {
+    if media.track.as_deref().is_some_and(|track| track != "inbound") {
+        return Heard::Nothing;
+    }
+    match BASE64_STANDARD.decode(&media.payload) {
+        Ok(payload) => Heard::Sound { chunk: media.chunk.as_ref().and_then(whole_number), payload },
+        Err(_) => Heard::Malformed("its payload is no base64".to_owned()),
+    }
+}
+
+/// Numbers are strings here; nothing promises that they stay so.
+fn whole_number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+impl Complaint {
+    fn words(&self) -> String {
+        let code = self.code.as_ref().map(|code| code.as_str().map_or_else(|| code.to_string(), ToOwned::to_owned));
+        let parts = [code, self.title.clone(), self.detail.clone()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(text: &str) -> Heard {
+        TelnyxWire(Codec::Pcma).read(text)
+    }
+
+    fn started(encoding: &str, rate: u32) -> Option<Started> {
+        let format = json!({ "encoding": encoding, "sample_rate": rate, "channels": 1 });
+        let start = json!({
+            "user_id": "u", "call_control_id": "v3:x", "call_session_id": "s", "from": "+12025550199", "to": "+12025550100",
+            "tags": [], "client_state": "YWJj", "custom_parameters": {}, "media_format": format,
+        });
+        let message = json!({ "event": "start", "sequence_number": "1", "start": start, "stream_id": "s" });
+        match heard(&message.to_string()) {
+            Heard::Started(started) => Some(started),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_stream_begins_with_whose_it_is_and_how_it_is_coded() {
+        let start = started("PCMU", 8_000).expect("it starts");
+        let whose = (start.carrier_call_id.as_str(), start.token.as_deref());
+        assert_eq!((whose, start.heard, start.spoken), (("v3:x", Some("abc")), Format::MU_LAW, Format::A_LAW));
+        assert_eq!(started("L16", 16_000).expect("it starts").heard, Format::L16);
+        assert!(started("PCMA", 8_000).is_some());
+        assert!(
+            started("G722", 8_000).is_none() && started("OPUS", 16_000).is_none() && started("PCMU", 16_000).is_none()
+        );
+    }
+
+    #[test]
+    fn each_message_is_read() {
+        let media = |media: &str| {
+            heard(&format!(r#"{{"event":"media","sequence_number":"4","media":{media},"stream_id":"s"}}"#))
+        };
+        let sound = Heard::Sound { chunk: Some(2), payload: b"abc".to_vec() };
+        assert!(media(r#"{"track":"inbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == sound);
+        assert!(media(r#"{"track":"outbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == Heard::Nothing);
+        assert!(matches!(media(r#"{"track":"inbound","chunk":"2","payload":"?"}"#), Heard::Malformed(_)));
+        assert!(heard(r#"{"event":"connected","version":"1.0.0"}"#) == Heard::Nothing);
+        assert!(
+            heard(r##"{"event":"dtmf","stream_id":"s","occurred_at":"z","sequence_number":"5","dtmf":{"digit":"#"}}"##)
+                == Heard::Key('#')
+        );
+        assert!(
+            heard(r#"{"event":"mark","stream_id":"s","sequence_number":"5","mark":{"name":"17"}}"#) == Heard::Mark(17)
+        );
+        assert!(
+            heard(
+                r#"{"event":"stop","sequence_number":"5","stop":{"user_id":"u","call_control_id":"v3:x"},"stream_id":"s"}"#
+            ) == Heard::Stopped
+        );
+        let error =
+            r#"{"event":"error","payload":{"code":100003,"title":"malformed_frame","detail":"Why"},"stream_id":"s"}"#;
+        assert!(heard(error) == Heard::Complaint("100003 malformed_frame Why".to_owned()));
+        assert!(heard(r#"{"event":"something_new"}"#) == Heard::Nothing);
+        assert!(matches!(heard("no JSON"), Heard::Malformed(_)));
+    }
+
+    #[test]
+    fn what_is_written_has_the_fields_that_telnyx_reads_and_no_others() {
+        let mut wire = TelnyxWire(Codec::Pcmu);
+        let played: Value = serde_json::from_str(&wire.play(&[7; 160])).expect("JSON");
+        assert_eq!(played, json!({ "event": "media", "media": { "payload": BASE64_STANDARD.encode([7; 160]) } }));
+        assert_eq!(wire.mark(17), r#"{"event":"mark","mark":{"name":"17"}}"#);
+        assert_eq!(wire.clear(), r#"{"event":"clear"}"#);
+    }
+
+    #[test]
+    fn no_message_is_shorter_than_20_ms() {
+        for (codec, bytes, silent) in [(Codec::Pcmu, 160, 0xFF), (Codec::Pcma, 160, 0xD5), (Codec::L16, 640, 0)] {
+            let played: Value = serde_json::from_str(&TelnyxWire(codec).play(&[7, 7])).expect("JSON");
+            let payload = played["media"]["payload"].as_str().expect("a payload");
+            let payload = BASE64_STANDARD.decode(payload).expect("base64");
+            assert_eq!((payload.len(), payload[0], payload[bytes - 1]), (bytes, silent, 7), "{codec:?}");
+        }
+    }
+}

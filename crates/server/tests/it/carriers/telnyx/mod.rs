@@ -1,0 +1,90 @@
+//! Calls over Telnyx, by its double.
+
+mod control;
+mod inbound;
+mod outbound;
+mod outcomes;
+
+use serde_json::{Value, json};
+use switchhook::clock::Clock;
+use switchhook::config::Config;
+
+use crate::doubles::telnyx::{API_KEY, APPLICATION, Telnyx};
+use crate::harness::{Agent, Client, TestService, text};
+
+/// Our number.
+const OURS: &str = "+12025550199";
+/// Somebody.
+const THEM: &str = "+12025550123";
+
+/// A service with a scripted agent, and Telnyx.
+struct Rig {
+    service: TestService,
+    telnyx: Telnyx,
+    agent: Agent,
+    /// The id of its connection to Telnyx.
+    connection: String,
+}
+
+impl Rig {
+    async fn start() -> Self {
+        Self::start_with(json!({}), json!({}), |_| {}).await
+    }
+
+    /// With these settings of the connection and fields of the agent.
+    async fn start_with(settings: Value, agent: Value, change: impl FnOnce(&mut Config)) -> Self {
+        let telnyx = Telnyx::start().await;
+        let service = TestService::start_as(Clock::system(), |config| {
+            config.outbound_allow = "127.0.0.0/8,http".parse().expect("valid");
+            change(config);
+        })
+        .await;
+        let client = &service.client;
+        let connection = client.create("/v1/connections", connection(&telnyx, settings)).await;
+        let scripted = client.create("/v1/connections", json!({ "name": "scripted", "provider": "scripted" })).await;
+        let by = json!({ "connection_id": scripted["id"] });
+        let mut described = json!({
+            "name": "Ava", "instructions": "Book a table.", "stt": by, "llm": by, "tts": by,
+            "greeting": { "text": "Hello, this is Ava from Harbor Table. May I have your name, please?" },
+        });
+        merge(&mut described, agent);
+        let agent = client.create("/v1/agents", described).await;
+        let number = json!({ "number": OURS, "connection_id": connection["id"], "inbound_agent_id": agent["id"] });
+        client.create("/v1/numbers", number).await;
+        let connection = text(&connection["id"]);
+        Self { telnyx, agent: Agent { id: text(&agent["id"]) }, connection, service }
+    }
+
+    fn client(&self) -> &Client {
+        &self.service.client
+    }
+
+    async fn place(&self, to: &str) -> String {
+        self.client().place(&self.agent, to).await
+    }
+
+    /// A call that has come so far that the agent has spoken.
+    async fn talk_to(&self, to: &str) -> String {
+        let call = self.place(to).await;
+        self.client().wait_for(&call, |call| call["status"] == "in_progress").await;
+        self.client().wait_for_words(&call).await;
+        call
+    }
+}
+
+/// A connection to the double.
+fn connection(telnyx: &Telnyx, settings: Value) -> Value {
+    let mut connection = json!({
+        "name": "telnyx", "provider": "telnyx",
+        "settings": { "base_url": telnyx.base_url(), "connection_id": APPLICATION },
+        "credentials": { "api_key": API_KEY, "public_key": telnyx.public_key() },
+    });
+    merge(&mut connection["settings"], settings);
+    connection
+}
+
+fn merge(into: &mut Value, fields: Value) {
+    for (field, value) in fields.as_object().expect("an object") {
+        into[field] = value.clone();
+    }
+}

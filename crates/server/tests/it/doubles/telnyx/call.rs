@@ -1,0 +1,218 @@
+//! The life of a leg.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+
+use super::media::{Happened, Next, Session, Stream};
+use super::{Double, FarEnd, Leg, Order};
+
+/// How long a call waits to be answered or rejected before something is wrong.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// What becomes of a dial that was accepted.
+pub(super) enum Fate {
+    Unanswered {
+        cause: &'static str,
+        sip: &'static str,
+    },
+    /// Until we hang up.
+    Rings,
+    Answered(FarEnd),
+}
+
+/// Why a leg has ended, as it is told.
+struct End {
+    cause: &'static str,
+    source: &'static str,
+    sip: &'static str,
+}
+
+/// We ended it, by the API: of a dialled leg the caller, of another the callee.
+fn by_order(leg: &Leg) -> End {
+    End { cause: "normal_clearing", source: if leg.inbound { "callee" } else { "caller" }, sip: "200" }
+}
+
+fn by_far_end(leg: &Leg) -> End {
+    End { cause: "normal_clearing", source: if leg.inbound { "caller" } else { "callee" }, sip: "200" }
+}
+
+/// The service has dialled.
+pub(super) fn dialled(double: &Arc<Double>, body: &Value, fate: Fate) -> Arc<Leg> {
+    let text = |field: &str| body[field].as_str().map(ToOwned::to_owned);
+    let (orders, given) = mpsc::unbounded_channel();
+    let leg = Arc::new(Leg {
+        id: double.call_control_id(),
+        session: double.uuid(),
+        from: text("from").unwrap_or_default(),
+        to: text("to").unwrap_or_default(),
+        inbound: false,
+        client_state: text("client_state"),
+        report_to: text("webhook_url").unwrap_or_default(),
+        orders,
+        progress: Mutex::default(),
+    });
+    let stream = Stream::asked_for(body);
+    let detects = body["answering_machine_detection"].as_str().is_some_and(|detection| detection != "disabled");
+    double.with(|account| account.legs.push(leg.clone()));
+    tokio::spawn({
+        let (double, leg) = (double.clone(), leg.clone());
+        async move {
+            double.tell(&leg, "call.initiated", json!({ "direction": "outgoing", "state": "bridging" })).await;
+            let end = match fate {
+                Fate::Unanswered { cause, sip } => unanswered(&leg, given, End { cause, source: "callee", sip }).await,
+                Fate::Rings => rings(&leg, given).await,
+                Fate::Answered(person) => talk(&double, &leg, (stream, person, detects), given).await,
+            };
+            ended(&double, &leg, end).await;
+        }
+    });
+    leg
+}
+
+/// Somebody has called.
+pub(super) fn arrive(double: &Arc<Double>, from: &str, to: &str, person: FarEnd) {
+    let (orders, mut given) = mpsc::unbounded_channel();
+    let application = double.with(|account| account.application.clone());
+    let leg = Arc::new(Leg {
+        id: double.call_control_id(),
+        session: double.uuid(),
+        from: from.to_owned(),
+        to: to.to_owned(),
+        inbound: true,
+        client_state: None,
+        report_to: application["webhook_event_url"].as_str().unwrap_or_default().to_owned(),
+        orders,
+        progress: Mutex::default(),
+    });
+    double.with(|account| account.legs.push(leg.clone()));
+    let double = double.clone();
+    tokio::spawn(async move {
+        double.tell(&leg, "call.initiated", json!({ "direction": "incoming", "state": "parked" })).await;
+        let rejected = |cause| End { cause, source: "callee", sip: "unspecified" };
+        let end = match tokio::time::timeout(PATIENCE, given.recv()).await {
+            Ok(Some(Order::Answer(stream))) => talk(&double, &leg, (stream, person, false), given).await,
+            Ok(Some(Order::Reject(cause))) => {
+                rejected(if cause == "USER_BUSY" { "user_busy" } else { "call_rejected" })
+            }
+            Ok(Some(Order::HangUp)) => by_order(&leg),
+            Ok(Some(Order::FarEndHangsUp)) => End { cause: "originator_cancel", source: "caller", sip: "unspecified" },
+            _ => {
+                double.complain("a call was neither answered nor rejected");
+                by_far_end(&leg)
+            }
+        };
+        ended(&double, &leg, end).await;
+    });
+}
+
+/// Tells the end of a leg.
+async fn ended(double: &Double, leg: &Leg, End { cause, source, sip }: End) {
+    leg.with(|progress| progress.ended = true);
+    let hangup = json!({ "hangup_cause": cause, "hangup_source": source, "sip_hangup_cause": sip, "state": "hangup" });
+    double.tell(leg, "call.hangup", hangup).await;
+    double.tell_the_rest(leg).await;
+    leg.with(|progress| progress.over = true);
+}
+
+/// Nobody picks up; unless we hang up first, that is the end.
+async fn unanswered(leg: &Leg, mut given: UnboundedReceiver<Order>, end: End) -> End {
+    tokio::select! {
+        Some(Order::HangUp) = given.recv() => End { cause: "originator_cancel", ..by_order(leg) },
+        () = tokio::time::sleep(Duration::from_millis(100)) => end,
+    }
+}
+
+async fn rings(leg: &Leg, mut given: UnboundedReceiver<Order>) -> End {
+    // Whoever gives no order has gone with the test.
+    let _ = given.recv().await;
+    End { cause: "originator_cancel", sip: "487", ..by_order(leg) }
+}
+
+/// Somebody has picked up, to a stream, and perhaps to a search for machines.
+async fn talk(
+    double: &Double,
+    leg: &Leg,
+    (stream, person, detects): (Stream, FarEnd, bool),
+    mut given: UnboundedReceiver<Order>,
+) -> End {
+    leg.with(|progress| progress.answered = true);
+    double.tell(leg, "call.answered", json!({ "state": "answered" })).await;
+    if detects {
+        let result = if person == FarEnd::Machine { "machine" } else { "human" };
+        double.tell(leg, "call.machine.detection.ended", json!({ "result": result })).await;
+    }
+    let opened = match person {
+        FarEnd::WithoutStream => Err("connection_failed".to_owned()),
+        _ => Session::open(double, leg, stream, person).await,
+    };
+    let mut session = match opened {
+        Ok(session) => {
+            double.tell(leg, "streaming.started", json!({})).await;
+            Some(session)
+        }
+        Err(reason) => {
+            double.tell(leg, "streaming.failed", json!({ "failure_reason": reason, "stream_type": "websocket" })).await;
+            None
+        }
+    };
+    if detects && person == FarEnd::Machine {
+        double.tell(leg, "call.machine.greeting.ended", json!({ "result": "beep_detected" })).await;
+    }
+    let end = loop {
+        tokio::select! {
+            order = given.recv() => match order {
+                Some(Order::PassOn(to)) => pass_on(double, leg, &to).await,
+                Some(Order::FarEndHangsUp) => break by_far_end(leg),
+                _ => break by_order(leg),
+            },
+            happened = happens(&mut session) => match go_on(double, leg, &mut session, happened).await {
+                Next::On => {}
+                Next::HungUp => break by_far_end(leg),
+                Next::Gone => {
+                    session = None;
+                    double.tell(leg, "streaming.stopped", json!({})).await;
+                }
+            },
+        }
+    };
+    if let Some(session) = &mut session {
+        session.stop(leg).await;
+        double.tell(leg, "streaming.stopped", json!({})).await;
+    }
+    end
+}
+
+async fn happens(session: &mut Option<Session>) -> Happened {
+    match session {
+        Some(session) => session.happens().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn go_on(double: &Double, leg: &Leg, session: &mut Option<Session>, happened: Happened) -> Next {
+    match session {
+        Some(session) => session.go_on(double, leg, happened).await,
+        None => Next::Gone,
+    }
+}
+
+/// Calls somebody else and puts them through. Their leg is told of at the same address.
+async fn pass_on(double: &Double, leg: &Leg, to: &str) {
+    leg.with(|progress| progress.passed_on = true);
+    let other = double.call_control_id();
+    let theirs = |fields: Value| {
+        let mut theirs = json!({ "call_control_id": other, "to": to });
+        for (field, value) in fields.as_object().into_iter().flatten() {
+            theirs[field] = value.clone();
+        }
+        theirs
+    };
+    double.tell(leg, "call.initiated", theirs(json!({ "direction": "outgoing", "state": "bridging" }))).await;
+    double.tell(leg, "call.answered", theirs(json!({}))).await;
+    double.tell(leg, "call.bridged", json!({})).await;
+    let hangup = json!({ "hangup_cause": "normal_clearing", "hangup_source": "callee", "sip_hangup_cause": "200" });
+    double.tell(leg, "call.hangup", theirs(hangup)).await;
+}

@@ -1,0 +1,168 @@
+//! What Telnyx accepts in the bodies of requests.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::Value;
+
+use super::super::complaints::Complaints;
+
+/// What a field may hold.
+pub(super) enum Is {
+    Text(usize),
+    Number(u64, u64),
+    OneOf(&'static [&'static str]),
+    OneOfNumbers(&'static [u64]),
+    /// E.164 with its `+`, or a SIP URI.
+    Callee,
+    Base64,
+    Flag,
+    /// An absolute address with one of these schemes.
+    Url(&'static [&'static str]),
+    /// `0-9A-D*#` and pauses.
+    Keys,
+}
+
+/// A field: its name, whether it must be there, and what it may hold.
+pub(super) type Field = (&'static str, bool, Is);
+
+const CODECS: &[&str] = &["PCMU", "PCMA", "G722", "OPUS", "AMR-WB", "L16"];
+const STREAM_CODECS: &[&str] = &["PCMU", "PCMA", "G722", "OPUS", "AMR-WB", "L16", "default"];
+const DETECTIONS: &[&str] = &[
+    "premium",
+    "premium_ios_call_screening_detection",
+    "detect",
+    "detect_beep",
+    "detect_words",
+    "greeting_end",
+    "disabled",
+];
+
+/// The fields by which a media stream is asked for.
+fn stream() -> Vec<Field> {
+    vec![
+        ("stream_url", true, Is::Url(&["ws://", "wss://"])),
+        ("stream_track", false, Is::OneOf(&["inbound_track", "outbound_track", "both_tracks"])),
+        ("stream_codec", false, Is::OneOf(STREAM_CODECS)),
+        // Of the two words that are allowed, `mp3` would keep everybody from hearing us.
+        ("stream_bidirectional_mode", true, Is::OneOf(&["rtp"])),
+        ("stream_bidirectional_codec", false, Is::OneOf(CODECS)),
+        ("stream_bidirectional_sampling_rate", false, Is::OneOfNumbers(&[8_000, 16_000, 22_050, 24_000, 48_000])),
+        ("stream_bidirectional_target_legs", false, Is::OneOf(&["both", "self", "opposite"])),
+        ("stream_auth_token", false, Is::Text(4_000)),
+        ("send_silence_when_idle", false, Is::Flag),
+        ("client_state", false, Is::Base64),
+        ("command_id", false, Is::Text(255)),
+    ]
+}
+
+/// `POST /v2/calls`.
+pub(super) fn dial() -> Vec<Field> {
+    let mut fields = stream();
+    fields.extend([
+        ("connection_id", true, Is::Text(64)),
+        ("to", true, Is::Callee),
+        ("from", true, Is::Callee),
+        ("timeout_secs", false, Is::Number(5, 600)),
+        ("time_limit_secs", false, Is::Number(30, 14_400)),
+        ("webhook_url", false, Is::Url(&["http://", "https://"])),
+        ("answering_machine_detection", false, Is::OneOf(DETECTIONS)),
+    ]);
+    fields
+}
+
+/// The body of a command; nothing for a command that there is not.
+pub(super) fn command(name: &str) -> Option<Vec<Field>> {
+    Some(match name {
+        "answer" => stream(),
+        "hangup" => vec![],
+        "reject" => vec![("cause", true, Is::OneOf(&["CALL_REJECTED", "USER_BUSY"]))],
+        "transfer" => vec![("to", true, Is::Callee), ("from", false, Is::Callee)],
+        "send_dtmf" => vec![("digits", true, Is::Keys)],
+        _ => return None,
+    })
+}
+
+/// `PATCH /v2/call_control_applications/{id}`.
+pub(super) fn application() -> Vec<Field> {
+    vec![
+        ("application_name", true, Is::Text(255)),
+        ("webhook_event_url", true, Is::Url(&["http://", "https://"])),
+        ("webhook_api_version", false, Is::OneOf(&["1", "2"])),
+    ]
+}
+
+/// `PATCH /v2/phone_numbers/{id}`.
+pub(super) fn number() -> Vec<Field> {
+    vec![("connection_id", false, Is::Text(64))]
+}
+
+/// Complains about everything in `body` that is not as `fields` say.
+pub(super) fn check(what: &str, body: &Value, fields: &[Field], complaints: &Complaints) {
+    let Some(object) = body.as_object() else {
+        return complaints.add(format!("{what}: the body is no object"));
+    };
+    for name in object.keys().filter(|name| !fields.iter().any(|(known, ..)| known == name)) {
+        complaints.add(format!("{what}: there is no field {name}"));
+    }
+    for (name, required, is) in fields {
+        match object.get(*name) {
+            Some(value) if !is.allows(value) => complaints.add(format!("{what}: {name} must not be {value}")),
+            None if *required => complaints.add(format!("{what}: {name} is missing")),
+            _ => {}
+        }
+    }
+}
+
+impl Is {
+    fn allows(&self, value: &Value) -> bool {
+        let text = value.as_str();
+        match self {
+            Self::Text(longest) => text.is_some_and(|text| !text.is_empty() && text.len() <= *longest),
+            Self::Number(least, most) => value.as_u64().is_some_and(|number| (*least..=*most).contains(&number)),
+            Self::OneOf(words) => text.is_some_and(|text| words.contains(&text)),
+            Self::OneOfNumbers(numbers) => value.as_u64().is_some_and(|number| numbers.contains(&number)),
+            Self::Callee => text.is_some_and(|text| text.starts_with("sip:") || is_e164(text)),
+            Self::Base64 => text.is_some_and(|text| BASE64_STANDARD.decode(text).is_ok()),
+            Self::Flag => value.is_boolean(),
+            Self::Url(schemes) => text.is_some_and(|text| schemes.iter().any(|scheme| text.starts_with(scheme))),
+            Self::Keys => {
+                text.is_some_and(|text| !text.is_empty() && text.chars().all(|key| "0123456789ABCD*#wW".contains(key)))
+            }
+        }
+    }
+}
+
+fn is_e164(text: &str) -> bool {
+    text.strip_prefix('+')
+        .is_some_and(|digits| (7..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[test]
+fn what_telnyx_would_refuse_is_complained_about() {
+    use serde_json::json;
+
+    let good = json!({
+        "connection_id": "1", "to": "+12025550100", "from": "+12025550199", "stream_url": "wss://example.com/x",
+        "stream_bidirectional_mode": "rtp", "stream_bidirectional_codec": "PCMU", "client_state": "eA==",
+    });
+    let complaints = Complaints::default();
+    check("dial", &good, &dial(), &complaints);
+    assert_eq!(complaints.take(), Vec::<String>::new());
+    for (field, bad) in [
+        ("stream_bidirectional_mode", json!("mp3")),
+        ("stream_bidirectional_mode", Value::Null),
+        ("stream_bidirectional_codec", json!("pcmu")),
+        ("client_state", json!("not base64")),
+        ("to", json!("12025550100")),
+        ("timeout_secs", json!(4)),
+        ("timeout_secs", json!("30")),
+        ("answering_machine_detection", json!("on")),
+        ("stream_bidirectional_sampling_rate", json!(11_025)),
+        ("colour", json!("red")),
+    ] {
+        let mut body = good.clone();
+        body[field] = bad;
+        check("dial", &body, &dial(), &complaints);
+        assert_eq!(complaints.take().len(), 1, "{field} {}", body[field]);
+    }
+}

@@ -1,0 +1,303 @@
+//! Telnyx as its documentation describes it: its API, its signed webhooks, its media websocket. What happens to a call is
+//! scripted by the number that is dialled.
+
+mod call;
+mod checks;
+mod far_end;
+mod media;
+mod playout;
+mod rest;
+mod teller;
+
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use serde_json::{Value, json};
+use switchhook::clock;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+pub(crate) use self::far_end::FarEnd;
+pub(crate) use self::teller::Forgery;
+
+use self::media::Stream;
+use super::complaints::{Complaints, Guard};
+
+/// The only key of the account.
+pub(crate) const API_KEY: &str = "KEY0123456789abcdef-of-the-double";
+/// Its only Voice API application.
+pub(crate) const APPLICATION: &str = "1293384261075731499";
+
+/// What becomes of a dial.
+#[derive(Clone)]
+pub(crate) enum Script {
+    /// It is refused with this status and error.
+    Refused { status: u16, code: &'static str, pointer: Option<&'static str> },
+    /// The answer is a page without meaning, and nobody is rung.
+    Broken,
+    /// Nobody answers; these are the causes that are told.
+    Unanswered { cause: &'static str, sip: &'static str },
+    /// It rings until we hang up.
+    Rings,
+    /// Somebody answers.
+    Answered(FarEnd),
+    /// Somebody answers, but the answer to the dial is cut off.
+    AnswerLost(FarEnd),
+}
+
+/// How webhooks are delivered.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Delivery {
+    /// Each of them twice at once, and all of them again after the end.
+    pub(crate) twice: bool,
+    /// The second before the first, the fourth before the third, and so on.
+    pub(crate) swapped: bool,
+}
+
+/// The double. Dropped, it complains.
+pub(crate) struct Telnyx {
+    double: Arc<Double>,
+    address: SocketAddr,
+    _guard: Guard,
+}
+
+/// What its parts share.
+struct Double {
+    signer: Ed25519KeyPair,
+    http: reqwest::Client,
+    complaints: Complaints,
+    ids: AtomicU64,
+    state: Mutex<Account>,
+}
+
+/// The account.
+#[derive(Default)]
+struct Account {
+    scripts: HashMap<String, VecDeque<Script>>,
+    delivery: Delivery,
+    legs: Vec<Arc<Leg>>,
+    /// Whom the account asked to ring, refused or not.
+    asked: Vec<String>,
+    /// Whom the account rang, and under which `command_id`.
+    rung: Vec<(String, String)>,
+    /// Commands that were accepted, and their bodies.
+    commands: Vec<(String, Value)>,
+    application: Value,
+    numbers: Vec<Value>,
+    /// Statuses of the answers to webhooks.
+    answers: Vec<u16>,
+}
+
+/// One leg of a call.
+struct Leg {
+    id: String,
+    session: Uuid,
+    from: String,
+    to: String,
+    inbound: bool,
+    client_state: Option<String>,
+    /// Where its webhooks go.
+    report_to: String,
+    orders: mpsc::UnboundedSender<Order>,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Clone, Default)]
+struct Progress {
+    answered: bool,
+    ended: bool,
+    passed_on: bool,
+    /// Everything has been told.
+    over: bool,
+    /// Webhooks that were sent, to be sent again.
+    told: Vec<(String, String)>,
+    /// One that waits to be overtaken.
+    held: Option<(String, String)>,
+    seen: Seen,
+}
+
+/// What the far end of a leg noticed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Frames in which the agent was heard.
+    pub(crate) voiced: u32,
+    /// Keys that were pressed by `send_dtmf`.
+    pub(crate) keys: String,
+}
+
+/// What a leg is told to do.
+enum Order {
+    Answer(Stream),
+    Reject(String),
+    HangUp,
+    PassOn(String),
+    /// The person at the far end hangs up.
+    FarEndHangsUp,
+}
+
+impl Telnyx {
+    /// On a free port of the loopback interface.
+    pub(crate) async fn start() -> Self {
+        switchhook::lifecycle::install_tls();
+        let signer = Ed25519KeyPair::from_seed_unchecked(&clock::random::<32>()).expect("32 bytes are a seed");
+        let application = json!({
+            "id": APPLICATION, "record_type": "call_control_application", "application_name": "double", "active": true,
+            "webhook_event_url": "https://example.com/before", "webhook_api_version": "2",
+            "outbound": { "outbound_voice_profile_id": "1293384261075731461" },
+        });
+        let complaints = Complaints::default();
+        let double = Arc::new(Double {
+            signer,
+            http: reqwest::Client::builder().no_proxy().build().expect("a client"),
+            complaints: complaints.clone(),
+            ids: AtomicU64::new(1),
+            state: Mutex::new(Account { application, ..Account::default() }),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("it listens");
+        let router = Router::new().fallback(rest::handle).with_state(double.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { double, address, _guard: Guard(complaints) }
+    }
+
+    /// Its API.
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://{}/v2", self.address)
+    }
+
+    /// The account's public key, as the portal shows it.
+    pub(crate) fn public_key(&self) -> String {
+        BASE64_STANDARD.encode(self.double.signer.public_key())
+    }
+
+    /// What becomes of dials to this number: one after the other, the last one of all further ones.
+    pub(crate) fn script(&self, number: &str, scripts: impl IntoIterator<Item = Script>) {
+        let scripts = scripts.into_iter().collect();
+        self.double.with(|account| account.scripts.insert(number.to_owned(), scripts));
+    }
+
+    /// How webhooks are delivered from now on.
+    pub(crate) fn deliver(&self, delivery: Delivery) {
+        self.double.with(|account| account.delivery = delivery);
+    }
+
+    /// Gives the account a number, which belongs to `connection`.
+    pub(crate) fn add_number(&self, number: &str, connection: Option<&str>) {
+        let id = self.double.uuid();
+        let number =
+            json!({ "id": id, "record_type": "phone_number", "phone_number": number, "connection_id": connection });
+        self.double.with(|account| account.numbers.push(number));
+    }
+
+    /// Switches the application off or on.
+    pub(crate) fn activate(&self, active: bool) {
+        self.double.with(|account| account.application["active"] = json!(active));
+    }
+
+    /// How often this number was rung.
+    pub(crate) fn rung(&self, number: &str) -> usize {
+        self.double.with(|account| account.rung.iter().filter(|(to, _)| to == number).count())
+    }
+
+    /// How often this number was asked to be rung.
+    pub(crate) fn asked(&self, number: &str) -> usize {
+        self.double.with(|account| account.asked.iter().filter(|to| *to == number).count())
+    }
+
+    /// The bodies of commands of this name, in order.
+    pub(crate) fn commands(&self, name: &str) -> Vec<Value> {
+        self.double.with(|account| {
+            account.commands.iter().filter(|(command, _)| command == name).map(|(_, body)| body.clone()).collect()
+        })
+    }
+
+    /// What the far end of the only leg with this number noticed.
+    pub(crate) fn seen(&self, number: &str) -> Seen {
+        self.leg(number).with(|progress| progress.seen.clone())
+    }
+
+    /// Somebody calls one of the account's numbers.
+    pub(crate) fn call_in(&self, from: &str, to: &str, person: FarEnd) {
+        call::arrive(&self.double, from, to, person);
+    }
+
+    /// The person on the only leg with this number hangs up.
+    pub(crate) fn hang_up(&self, number: &str) {
+        // A leg that has ended needs no orders.
+        let _ = self.leg(number).orders.send(Order::FarEndHangsUp);
+    }
+
+    /// Waits until the only leg with this number has ended and everything has been told about it.
+    pub(crate) async fn ended(&self, number: &str) {
+        let ended = async {
+            while !self.leg(number).with(|progress| progress.over) {
+                // Between two looks at a leg that lives in real time.
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(crate::harness::PATIENCE, ended).await.expect("the leg ends within a minute");
+    }
+
+    /// Somebody else tells of the only leg with this number that it has ended, with a signature like this. Gives the status of
+    /// the answer.
+    pub(crate) async fn forge(&self, number: &str, forgery: Forgery) -> u16 {
+        self.double.forge(&self.leg(number), forgery).await
+    }
+
+    /// Statuses of the answers to all webhooks but forged ones.
+    pub(crate) fn answers(&self) -> Vec<u16> {
+        self.double.with(|account| account.answers.clone())
+    }
+
+    /// The address of the application's webhooks.
+    pub(crate) fn application_url(&self) -> String {
+        self.double.with(|account| account.application["webhook_event_url"].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn leg(&self, number: &str) -> Arc<Leg> {
+        let legs: Vec<_> =
+            self.double.with(|account| account.legs.iter().filter(|leg| leg.far_end() == number).cloned().collect());
+        assert_eq!(legs.len(), 1, "there is one leg with {number}");
+        legs[0].clone()
+    }
+}
+
+impl Double {
+    fn with<T>(&self, use_it: impl FnOnce(&mut Account) -> T) -> T {
+        use_it(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn number(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn uuid(&self) -> Uuid {
+        Uuid::from_u128(u128::from(self.number()) << 64)
+    }
+
+    /// An id with characters that have to be escaped in paths.
+    fn call_control_id(&self) -> String {
+        format!("v3:N/{}?x%==", self.number())
+    }
+
+    fn complain(&self, complaint: impl Into<String>) {
+        self.complaints.add(complaint);
+    }
+}
+
+impl Leg {
+    fn with<T>(&self, use_it: impl FnOnce(&mut Progress) -> T) -> T {
+        use_it(&mut self.progress.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn far_end(&self) -> &str {
+        if self.inbound { &self.from } else { &self.to }
+    }
+}

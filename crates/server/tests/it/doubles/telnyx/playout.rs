@@ -1,0 +1,68 @@
+//! What was sent to be played, in order, and the marks between.
+
+use std::collections::VecDeque;
+
+use switchhook_media::frame::{FRAME_SAMPLES, Frame};
+
+/// The queue of one stream, asked for 20 ms at a time.
+#[derive(Default)]
+pub(super) struct Playout(VecDeque<Item>);
+
+enum Item {
+    Sound(VecDeque<i16>),
+    Mark(String),
+}
+
+impl Playout {
+    pub(super) fn sound(&mut self, samples: Vec<i16>) {
+        self.0.push_back(Item::Sound(samples.into()));
+    }
+
+    pub(super) fn mark(&mut self, name: String) {
+        self.0.push_back(Item::Mark(name));
+    }
+
+    /// Throws away what waits; its marks come back.
+    pub(super) fn clear(&mut self) -> Vec<String> {
+        let marks = self.0.drain(..).filter_map(|item| match item {
+            Item::Mark(name) => Some(name),
+            Item::Sound(_) => None,
+        });
+        marks.collect()
+    }
+
+    /// The next 20 ms, and the marks that have been reached.
+    pub(super) fn next(&mut self) -> (Frame, Vec<String>) {
+        let (mut samples, mut marks) = (Vec::with_capacity(FRAME_SAMPLES), Vec::new());
+        while let Some(item) = self.0.front_mut() {
+            match item {
+                Item::Mark(name) => marks.push(std::mem::take(name)),
+                Item::Sound(_) if samples.len() == FRAME_SAMPLES => break,
+                Item::Sound(waiting) => {
+                    let count = waiting.len().min(FRAME_SAMPLES - samples.len());
+                    samples.extend(waiting.drain(..count));
+                    if !waiting.is_empty() {
+                        continue;
+                    }
+                }
+            }
+            self.0.pop_front();
+        }
+        (Frame::from_slice(&samples), marks)
+    }
+}
+
+#[test]
+fn marks_come_back_when_what_was_before_them_is_played_or_cleared() {
+    let mut playout = Playout::default();
+    playout.mark("at once".to_owned());
+    assert_eq!(playout.next().1, ["at once"]);
+    playout.sound(vec![1; 200]);
+    playout.mark("after".to_owned());
+    assert_eq!(playout.next().1, Vec::<String>::new());
+    assert_eq!(playout.next().1, ["after"]);
+    playout.sound(vec![1; 160]);
+    playout.mark("cleared".to_owned());
+    assert_eq!(playout.clear(), ["cleared"]);
+    assert!(playout.next().1.is_empty());
+}
