@@ -83,6 +83,22 @@ impl Provider {
         self.prices.of(model.or(self.usual.tts.as_deref())).copied()
     }
 
+    /// Only what `settings.kinds` says that the server does: not every one that speaks a provider's protocol does all of it.
+    fn offered(self, settings: &Map<String, Value>) -> Result<Self, String> {
+        let Some(kinds) = settings.get("kinds").filter(|kinds| !kinds.is_null()) else { return Ok(self) };
+        let kinds = kinds.as_array().filter(|kinds| {
+            !kinds.is_empty() && kinds.iter().all(|kind| ["stt", "llm", "tts"].iter().any(|known| kind == known))
+        });
+        let kinds = kinds.ok_or("settings.kinds must be a list of what the connection is for: stt, llm, tts.")?;
+        let has = |kind: &str| kinds.iter().any(|known| known == kind);
+        Ok(Self {
+            stt: self.stt.filter(|_| has("stt")),
+            llm: self.llm.filter(|_| has("llm")),
+            tts: self.tts.filter(|_| has("tts")),
+            ..self
+        })
+    }
+
     fn named(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
@@ -92,7 +108,9 @@ impl Provider {
     /// # Errors
     /// A sentence when it has none.
     pub fn stt(self) -> Result<Arc<dyn Stt>, String> {
-        self.stt.ok_or_else(|| format!("Provider {} does no speech to text in this version.", self.name))
+        self.stt.ok_or_else(|| {
+            format!("Provider {} does no speech to text, or settings.kinds of its connection leaves it out.", self.name)
+        })
     }
 
     /// Its language model.
@@ -100,7 +118,9 @@ impl Provider {
     /// # Errors
     /// A sentence when it has none.
     pub fn llm(self) -> Result<Arc<dyn Llm>, String> {
-        self.llm.ok_or_else(|| format!("Provider {} has no language model in this version.", self.name))
+        self.llm.ok_or_else(|| {
+            format!("Provider {} has no language model, or settings.kinds of its connection leaves it out.", self.name)
+        })
     }
 
     /// Its text to speech.
@@ -108,7 +128,9 @@ impl Provider {
     /// # Errors
     /// A sentence when it has none.
     pub fn tts(self) -> Result<Arc<dyn Tts>, String> {
-        self.tts.ok_or_else(|| format!("Provider {} does no text to speech in this version.", self.name))
+        self.tts.ok_or_else(|| {
+            format!("Provider {} does no text to speech, or settings.kinds of its connection leaves it out.", self.name)
+        })
     }
 }
 
@@ -199,7 +221,7 @@ impl Registry {
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         let prices = self.prices.of(&row.provider).with(&row.settings)?;
-        let provider = Provider { prices, ..provider };
+        let provider = Provider { prices, ..provider }.offered(&row.settings)?;
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
         Ok(provider)
     }
@@ -338,5 +360,23 @@ mod tests {
         assert_eq!(rates(openai, "openai", others), [Some(0.017), Some(0.4), Some(15.0)]);
         assert_eq!(rates(deepgram, "deepgram", json!({})), [Some(0.0048), None, Some(30.0)]);
         assert_eq!(rates(elevenlabs, "elevenlabs", json!({ "tts_model": "eleven_multilingual_v2" }))[2], Some(100.0));
+    }
+
+    #[test]
+    fn a_connection_is_for_what_its_settings_say() {
+        let provider = || scripted(&Map::new()).expect("a provider");
+        let offered = |kinds: Value| provider().offered(json!({ "kinds": kinds }).as_object().expect("an object"));
+        let does = |kinds: Value| {
+            let provider = offered(kinds).unwrap_or_else(|words| panic!("{words}"));
+            [provider.stt.is_some(), provider.llm.is_some(), provider.tts.is_some()]
+        };
+        assert_eq!(does(Value::Null), [true; 3]);
+        assert_eq!(does(json!(["llm"])), [false, true, false]);
+        assert_eq!(does(json!(["stt", "tts"])), [true, false, true]);
+        let refused = offered(json!(["llm"])).and_then(Provider::stt).err().expect("it does not hear");
+        assert!(refused.contains("settings.kinds"), "{refused}");
+        for wrong in [json!([]), json!("llm"), json!(["llm", "fax"])] {
+            assert!(offered(wrong.clone()).is_err(), "{wrong}");
+        }
     }
 }

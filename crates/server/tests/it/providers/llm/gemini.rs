@@ -37,7 +37,10 @@ async fn a_pause_stands_in_the_body_and_fast_models_do_not_think() {
     let mut request = request();
     request.model = Some("gemini-2.5-flash-lite".to_owned());
     let (_, result) = ask(&*double.llm(), request).await;
-    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.starts_with("Quota.")), "{result:?}");
+    assert!(
+        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.starts_with("provider rate limit: Quota.")),
+        "{result:?}"
+    );
     let thinking = &double.asked()[0]["generationConfig"]["thinkingConfig"];
     assert_eq!(thinking, &json!({ "thinkingBudget": 0 }));
     double.finish();

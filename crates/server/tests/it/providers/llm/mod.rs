@@ -208,7 +208,7 @@ async fn a_rate_limit_is_waited_out_when_it_is_short<P: Protocol>(protocol: P) {
     assert!(began.elapsed() >= Duration::from_millis(900), "as long as it was asked to");
     let (_, result) = ask(&*llm, request()).await;
     assert!(
-        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.starts_with("Slow down.")),
+        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.starts_with("provider rate limit: Slow down.")),
         "{result:?}"
     );
     double.finish();

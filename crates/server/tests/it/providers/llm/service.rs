@@ -21,7 +21,7 @@ async fn connect<P: Protocol>(client: &Client, provider: &str, double: &Double<P
 async fn is_tried<P: Protocol>(client: &Client, provider: &str, protocol: P) {
     let refusal = Reply::Refuses(401, Vec::new(), protocol.error(401, &format!("Wrong key: {KEY}")));
     let double = Double::start(protocol, vec![says("Yes."), refusal]).await;
-    let id = connect(client, provider, &double, json!({})).await;
+    let id = connect(client, provider, &double, json!({ "kinds": ["llm"] })).await;
     let path = format!("/v1/connections/{}/test", text(&id));
     let (_, tested) = client.post(&path, json!({})).await;
     assert_eq!((&tested["ok"], &tested["checks"][0]["name"]), (&json!(true), &json!("language_model")), "{tested}");

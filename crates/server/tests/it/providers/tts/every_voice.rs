@@ -144,7 +144,7 @@ async fn a_wrong_key_is_told_in_the_providers_words_and_not_tried_again(kind: Ki
     cast.stage.refuse([No { status: 401, retry_after: None, body }]);
     let error = cast.fail(TEXT).await;
     let name = format!("{kind:?}").to_lowercase();
-    assert_eq!(error.to_string(), format!("{name}: The key •••• is unknown. (status 401)"));
+    assert_eq!(error.to_string(), format!("{name}: The key •••• is unknown. (unauthorized, status 401)"));
     assert_eq!((code(&error), cast.stage.seen(|seen| seen.refused)), ("config_error", 1));
 }
 

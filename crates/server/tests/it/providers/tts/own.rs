@@ -92,7 +92,10 @@ async fn what_cartesia_says_of_one_context_concerns_no_other() {
     let other = cast.begin("Spoken all the while.").await;
     Kind::Cartesia.assert_speaks(&cast.speak(TEXT).await.expect("asked again").samples, TEXT);
     let refused = cast.fail(TEXT).await;
-    assert!(matches!(&refused, ProviderError::Config { words, .. } if words == "It is so. (status 404)"), "{refused}");
+    assert!(
+        matches!(&refused, ProviderError::Config { words, .. } if words == "It is so. (voice_not_found, status 404)"),
+        "{refused}"
+    );
     assert!(!other.is_finished());
     assert_eq!(cast.connections(), 1);
     other.abort();
