@@ -133,12 +133,9 @@ impl Runner {
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is spoken into memory and the recogniser opened while the phone rings.
         let prepared = match (&plan, takeover) {
-            (Ok(plan), Takeover::Queued | Takeover::Arrived | Takeover::Moved) => {
+            // One that was left behind may yet be answered.
+            (Ok(plan), _) if takeover != Takeover::Abandoned || matches!(call.phase(), Phase::Dialing { .. }) => {
                 Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone(), plan.realtime.clone()))
-            }
-            // It may yet be answered.
-            (Ok(plan), Takeover::Abandoned) if matches!(call.phase(), Phase::Dialing { .. }) => {
-                Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone()))
             }
             _ => None,
         };
