@@ -104,7 +104,7 @@ async fn create(
     };
     let sid = leg.sid.clone();
     carrier.legs.lock().unwrap_or_else(PoisonError::into_inner).insert(sid.clone(), leg.end.clone());
-    let live = carrier.clone().live(leg);
+    let live = carrier.live(leg);
     tokio::spawn(async move {
         if let Err(error) = live.await {
             eprintln!("A call of the carrier failed: {error:#}");
