@@ -36,6 +36,11 @@ BEYOND_A_SCHEMA = [
     r"must use port 443",
     r"must not contain a user name or password",
 ]
+# Which fields a tool of an agent has, and must have, depends on its type.
+OF_TOOLS = re.compile(
+    r"^(belongs to tools of type |must be 1 to 64 letters|must be an http or https address|must have 1 to 20 entries"
+    r"|must be an HTTP header )"
+)
 CREDENTIALS = re.compile(r"^(is required|is masked: send the secret itself)$")  # which ones depends on the provider
 
 
@@ -44,6 +49,13 @@ def excused(error: dict) -> bool:
         return bool(CREDENTIALS.match(error["message"]))
     if error["path"].startswith("analysis.schema"):
         return True  # It is a schema itself.
+    if error["path"].startswith("tools."):
+        schema = ".parameters" in error["path"]  # It is one itself.
+        return schema or bool(OF_TOOLS.match(error["message"])) or beyond_a_schema(error)
+    return beyond_a_schema(error)
+
+
+def beyond_a_schema(error: dict) -> bool:
     return any(re.match(reason, error["message"]) for reason in BEYOND_A_SCHEMA)
 
 

@@ -103,7 +103,14 @@ pub struct Destination {
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200, example = "reception"))]
     pub name: String,
     /// In E.164 form, or a `sip:` URI.
-    #[cfg_attr(feature = "openapi", schema(example = "+12025550142"))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            max_length = 255,
+            pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$",
+            example = "+12025550142"
+        )
+    )]
     pub number: String,
 }
 
