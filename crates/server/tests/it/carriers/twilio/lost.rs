@@ -102,13 +102,7 @@ async fn a_node_that_has_lost_a_call_asks_a_carrier_without_room_no_more() {
     let stage = Stage::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::answering(Answer::TooMany(1_000)));
     let call = stage.place(CALLEE).await;
-    let asked = async {
-        while stage.double.asked(CALLEE) < 2 {
-            // Between two looks at what the carrier was asked.
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, asked).await.expect("it is asked again");
+    stage.double.until_asked(CALLEE, 2).await;
     stage.service.abandon(&call);
     let before = stage.double.asked(CALLEE);
     let ended = stage.client().wait_for_end(&call).await;

@@ -109,6 +109,21 @@ impl TwilioDouble {
         self.network.look(|state| state.asked.get(number).copied().unwrap_or_default())
     }
 
+    /// Waits until a call to this number was asked for so often, refusals included.
+    pub(crate) async fn until_asked(&self, number: &str, times: u32) {
+        let mut changes = self.network.changes();
+        let asked = async {
+            loop {
+                changes.mark_unchanged();
+                if self.asked(number) >= times {
+                    return;
+                }
+                changes.changed().await.expect("the network lives as long as we");
+            }
+        };
+        tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| panic!("{number}: asked for {times} times"));
+    }
+
     /// Waits until the only call of this number is so, and shows it.
     pub(crate) async fn until(&self, number: &str, what: &str, done: impl Fn(&Record) -> bool) -> Record {
         let mut changes = self.network.changes();
