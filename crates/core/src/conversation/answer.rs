@@ -239,11 +239,14 @@ impl Conversation {
 
     /// Forgets the question being answered.
     pub(super) fn cancel_model(&mut self) {
-        if let Some(thinking) = self.thinking.take()
-            && let Stage::Streaming(since) = thinking.stage
-        {
-            self.model_waited += self.now.since(since);
-            self.effects.push(Effect::CancelModel { turn: thinking.turn });
+        let Some(thinking) = self.thinking.take() else { return };
+        match thinking.stage {
+            Stage::Streaming(since) => {
+                self.model_waited += self.now.since(since);
+                self.effects.push(Effect::CancelModel { turn: thinking.turn });
+            }
+            Stage::Tools(_) => self.leave_tools_running(thinking),
+            Stage::Done => {}
         }
     }
 

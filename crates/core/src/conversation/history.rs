@@ -102,11 +102,20 @@ impl History {
         self.messages.push(message);
     }
 
-    /// Adds a round of tool calls and their results.
-    pub(super) fn tools_ran(&mut self, calls: Vec<ToolCall>, results: Vec<(String, Value)>) {
+    /// Adds a round of tool calls and their results, and gives the place of the first result.
+    pub(super) fn tools_ran(&mut self, calls: Vec<ToolCall>, results: Vec<(String, Value)>) -> usize {
         self.messages.push(Message { tool_calls: calls, ..Message::new(Role::Assistant, "") });
+        let first = self.messages.len();
         for (id, result) in results {
             self.messages.push(Message { tool_call_id: Some(id), ..Message::new(Role::Tool, result.to_string()) });
+        }
+        first
+    }
+
+    /// Puts a result in its place, where another stood for it.
+    pub(super) fn tool_answered(&mut self, place: usize, result: &Value) {
+        if let Some(message) = self.messages.get_mut(place) {
+            message.text = result.to_string();
         }
     }
 }

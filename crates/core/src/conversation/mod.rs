@@ -57,6 +57,7 @@ use self::ending::{Closing, Machine};
 use self::history::History;
 use self::mouth::{Kind, Mouth};
 use self::silence::Quiet;
+use self::tools::LateTool;
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 
@@ -71,6 +72,7 @@ pub struct Conversation {
     mouth: Mouth,
     /// The model is being asked, or its tools run.
     thinking: Option<Thinking>,
+    late_tools: Vec<LateTool>,
     /// The caller's turn that is being answered.
     answering: Option<Answering>,
     /// Playback is held because the caller speaks over it.
@@ -138,6 +140,7 @@ impl Conversation {
             caller: Caller::default(),
             mouth: Mouth::default(),
             thinking: None,
+            late_tools: Vec::new(),
             answering: None,
             overlap: None,
             quiet: Quiet::since(now),

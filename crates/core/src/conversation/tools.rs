@@ -1,4 +1,5 @@
-//! Tools that the model calls: they run, and it is asked again with what they answered.
+//! Tools that the model calls: they run, and it is asked again with what they answered. Those for which nobody waits any more run on,
+//! and what they answer is known to the model when it is asked next.
 
 use std::time::Duration;
 
@@ -13,6 +14,15 @@ use crate::Timestamp;
 
 /// How often tools run for one turn. A model that wants more than that goes round in circles.
 const MAX_ROUNDS: u32 = 8;
+
+/// A tool that runs while the conversation has gone on.
+pub(super) struct LateTool {
+    /// The number of the question that called it.
+    turn: u32,
+    id: String,
+    /// Where in the history its result belongs.
+    place: usize,
+}
 
 impl Conversation {
     pub(super) fn run_tools(&mut self, mut thinking: Thinking) {
@@ -34,7 +44,9 @@ impl Conversation {
 
     pub(super) fn tool_answered(&mut self, turn: u32, id: String, result: Value) {
         let running = |thinking: &&mut Thinking| thinking.turn == turn && matches!(thinking.stage, Stage::Tools(_));
-        let Some(thinking) = self.thinking.as_mut().filter(running) else { return };
+        let Some(thinking) = self.thinking.as_mut().filter(running) else {
+            return self.tool_answered_late(turn, &id, &result);
+        };
         let wanted = thinking.calls.iter().any(|call| call.id == id);
         if !wanted || thinking.results.iter().any(|(known, _)| *known == id) {
             return;
@@ -45,22 +57,47 @@ impl Conversation {
         }
     }
 
+    /// The next question tells of it: what a tool did is done, whether anybody waited or not.
+    fn tool_answered_late(&mut self, turn: u32, id: &str, result: &Value) {
+        let late = self.late_tools.iter().position(|tool| tool.turn == turn && tool.id == id);
+        if let Some(late) = late.map(|at| self.late_tools.swap_remove(at)) {
+            self.history.tool_answered(late.place, result);
+        }
+    }
+
     /// Asks again, for the same turn. Tools that have not answered count as failed.
     fn tell_model_results(&mut self) {
         let Some(thinking) = self.thinking.take() else { return };
+        let (kind, said, rounds) = (thinking.kind, thinking.said, thinking.rounds);
+        self.remember_tools(thinking, &json!({ "error": "The tool did not answer in time." }));
+        self.ask(kind, self.history.messages(), None);
+        if let Some(again) = &mut self.thinking {
+            again.said = said;
+            again.rounds = rounds;
+        }
+    }
+
+    /// Tools go on when the caller speaks meanwhile, and must not be called once more for the same.
+    pub(super) fn leave_tools_running(&mut self, thinking: Thinking) {
+        let running = "It is still running: the caller spoke meanwhile. Do not call it again for the same.";
+        self.remember_tools(thinking, &json!({ "status": running }));
+    }
+
+    /// Notes what was called and what came of it; `otherwise` stands for what has not answered.
+    fn remember_tools(&mut self, thinking: Thinking, otherwise: &Value) {
         let mut answers = thinking.results;
-        let results = thinking.calls.iter().map(|call| {
-            let at = answers.iter().position(|(id, _)| *id == call.id);
-            let late = || json!({ "error": "The tool did not answer in time." });
-            (call.id.clone(), at.map_or_else(late, |at| answers.swap_remove(at).1))
+        let mut late = Vec::new();
+        let results = thinking.calls.iter().enumerate().map(|(i, call)| {
+            let answer = answers.iter().position(|(id, _)| *id == call.id).map(|at| answers.swap_remove(at).1);
+            if answer.is_none() {
+                late.push((i, call.id.clone()));
+            }
+            (call.id.clone(), answer.unwrap_or_else(|| otherwise.clone()))
         });
         let results = results.collect();
-        self.history.tools_ran(thinking.calls, results);
-        self.ask(thinking.kind, self.history.messages(), None);
-        if let Some(again) = &mut self.thinking {
-            again.said = thinking.said;
-            again.rounds = thinking.rounds;
-        }
+        let first = self.history.tools_ran(thinking.calls, results);
+        let turn = thinking.turn;
+        self.late_tools.extend(late.into_iter().map(|(i, id)| LateTool { turn, id, place: first + i }));
     }
 
     pub(super) fn tools_lost_at(&self) -> Option<Timestamp> {

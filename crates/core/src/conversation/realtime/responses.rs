@@ -221,7 +221,7 @@ impl Realtime {
             (call, (id, result))
         };
         let (calls, results) = std::mem::take(&mut self.round).into_iter().map(split).unzip();
-        self.history.tools_ran(calls, results);
+        let _ = self.history.tools_ran(calls, results);
         if self.speaking.is_none() && self.closing.is_none() && self.machine.is_none() {
             self.want(Kind::Answer, Direction::Freely);
             let now = self.now;

@@ -38,7 +38,25 @@ fn a_tool_that_never_answers_is_reported_to_the_model() {
     talk.model_calls("a", "tables").model_done().until(12_000);
     assert!(talk.last_question().last().expect("a result").1.contains("did not answer in time"));
     talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!(7) });
-    assert_eq!(talk.asks().len(), 2, "too late");
+    assert_eq!(talk.asks().len(), 2, "too late for this question");
+    talk.model_says("I cannot reach the book.").until(20_000).caller_says("Try again.", 500).until(24_000);
+    assert!(talk.last_question().contains(&(Role::Tool, "7".to_owned())), "not for the next: it was done after all");
+}
+
+#[test]
+fn a_tool_that_runs_when_the_caller_speaks_is_not_forgotten() {
+    let mut talk = asked();
+    talk.model_calls("a", "hours").model_calls("b", "book").model_done();
+    talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!("late") });
+    talk.until(2_500).caller_says("Hello?", 500).until(5_000);
+    let question = talk.last_question();
+    let texts: Vec<&str> = question.iter().map(|(_, text)| text.as_str()).collect();
+    let [.., called, hours, book, "Hello?"] = texts.as_slice() else { panic!("{question:?}") };
+    assert_eq!((*called, *hours), ("", "\"late\""));
+    assert!(book.contains("still running"), "{book}");
+    talk.tell(Input::ToolResult { turn: 1, id: "b".to_owned(), result: json!("booked") });
+    talk.model_says("Still here.").until(9_000).caller_says("And?", 500).until(12_000);
+    assert!(talk.last_question().contains(&(Role::Tool, "\"booked\"".to_owned())), "{:?}", talk.last_question());
 }
 
 #[test]
