@@ -19,8 +19,8 @@ use crate::carrier::simulator::recordings;
 
 /// How long everything may take.
 pub const DEADLINE: Duration = Duration::from_secs(15);
-/// As much of an answer as proves that there are answers. Some servers refuse to write fewer tokens.
-const TOKENS: u32 = 16;
+/// The answer is a word; models that reason think a while before it.
+const TOKENS: u32 = 512;
 /// What is recognised: a short line of the simulated caller.
 const LINE: &str = "hello";
 /// What is spoken.

@@ -31,6 +31,9 @@ use crate::vault::Vault;
 pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// A connection that is kept saves its making in the next turn.
 const KEEP_IDLE: Duration = Duration::from_secs(90);
+/// How often a connection of HTTP/2 is asked whether it is alive, and how long the answer may take: all calls share it, and one
+/// that a firewall has forgotten would fail the questions of all until the network gives it up.
+const ALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
 
 /// The longest that a tool may take, whatever it says.
 const TOOL: Duration = Duration::from_secs(10);
@@ -179,8 +182,12 @@ impl Registry {
     /// # Errors
     /// When the client for requests to providers cannot be made.
     pub fn new(config: &Config, models: Models) -> anyhow::Result<Self> {
-        let http =
-            outbound::builder(config, &config.outbound_allow)?.connect_timeout(CONNECT).pool_idle_timeout(KEEP_IDLE);
+        let http = outbound::builder(config, &config.outbound_allow)?
+            .connect_timeout(CONNECT)
+            .pool_idle_timeout(KEEP_IDLE)
+            .http2_keep_alive_interval(ALIVE.0)
+            .http2_keep_alive_timeout(ALIVE.1)
+            .http2_keep_alive_while_idle(true);
         let http = http.build().context("the client for requests to providers could not be made")?;
         let speech = LocalSpeech::new(models);
         let prices = Prices::load(config.prices.as_deref())?;

@@ -48,7 +48,8 @@ pub(super) async fn look_back(report: &Report, plan: &CallPlan) -> LookBack {
     let found = match tokio::time::timeout(PATIENCE, looking).await {
         Ok(Ok(found)) => Some(found),
         Ok(Err(error)) => {
-            tracing::warn!(%error, "the model could not look back on the conversation");
+            // Its words may quote the conversation.
+            tracing::warn!(code = error.code().as_str(), "the model could not look back on the conversation");
             None
         }
         Err(_) => {

@@ -6,8 +6,8 @@ use switchhook_core::conversation::{Message, Role};
 use crate::json_schema::Schema;
 use crate::providers::{Analysis, AnalysisRequest, LlmRequest, Usage};
 
-/// The longest look back, in tokens.
-const TOKENS: u32 = 800;
+/// The longest look back, in tokens: a large outcome, and what a model that reasons thinks before it.
+const TOKENS: u32 = 4_000;
 
 /// The question by which a model looks back on a call.
 pub(super) fn question(request: &AnalysisRequest) -> LlmRequest {
