@@ -11,16 +11,13 @@ use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use uuid::Uuid;
 
-use super::anthropic::{self, ANTHROPIC_URL};
 use super::connect::Connect;
-use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
-use super::openai::{self, OPENAI_URL};
 use super::prices::{PriceList, Prices, Rates};
 use super::realtime::Realtime;
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::voice::Deadlines;
-use super::{Llm, Stt, Tts, assemblyai, cartesia, deepgram, elevenlabs};
+use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai};
 use crate::config::Config;
 use crate::models::Models;
 use crate::outbound::{self, ws::WebSockets};
@@ -264,20 +261,12 @@ impl Registry {
     }
 }
 
-/// How a language model is made: the client, where it is, its key, and the connection's settings.
-type MakeModel = fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>;
-
-/// The language model of a connection.
-fn model(connect: &Connect<'_>, usual_url: &str, make: MakeModel) -> Result<Option<Arc<dyn Llm>>, String> {
-    make(connect.http.clone(), &connect.base_url(usual_url)?, connect.key.clone(), connect.settings).map(Some)
-}
-
 fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
     let (stt, llm, tts) = (openai::stt::usual_model(connect)?, openai::chat::USUAL_MODEL, openai::speech::USUAL_MODEL);
     let realtime = connect.text("realtime_model")?.unwrap_or(openai::speech_to_speech::USUAL_MODEL);
     Ok(Provider {
         stt: Some(openai::stt::connect(connect)?),
-        llm: model(connect, OPENAI_URL, openai::chat::connect)?,
+        llm: Some(openai::chat::connect(connect)?),
         tts: Some(openai::speech::connect(connect, Deadlines::default())?),
         realtime: Some(openai::speech_to_speech::connect(connect)?),
         usual: UsualModels { realtime: Some(realtime.to_owned()), ..UsualModels::of(connect, stt, llm, tts)? },
@@ -287,7 +276,7 @@ fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
 
 fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        llm: model(connect, ANTHROPIC_URL, anthropic::connect)?,
+        llm: Some(anthropic::connect(connect)?),
         usual: UsualModels::of(connect, "", anthropic::USUAL_MODEL, "")?,
         ..Provider::named("anthropic")
     })
@@ -295,7 +284,7 @@ fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
 
 fn gemini(connect: &Connect<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        llm: model(connect, GEMINI_URL, gemini::connect)?,
+        llm: Some(gemini::connect(connect)?),
         usual: UsualModels::of(connect, "", gemini::USUAL_MODEL, "")?,
         ..Provider::named("gemini")
     })

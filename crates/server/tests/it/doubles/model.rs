@@ -13,9 +13,13 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use switchhook::config::Config;
+use switchhook::outbound::ws::WebSockets;
 use switchhook::providers::Llm;
+use switchhook::providers::connect::Connect;
 use switchhook_core::private::Private;
+use switchhook_core::webhook::AddressPolicy;
 use tokio::sync::{Notify, mpsc};
 
 /// The key that every double accepts.
@@ -39,8 +43,8 @@ pub(crate) trait Protocol: Copy + Send + Sync + 'static {
     /// An event that says that something went wrong inside an answer.
     fn error_event(self, words: &str) -> String;
 
-    /// The adapter, which asks at `base`.
-    fn connect(self, base: &str, settings: &Map<String, Value>) -> Result<Arc<dyn Llm>, String>;
+    /// The adapter.
+    fn make(self, connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String>;
 
     /// What of a request is a conversation, as (by whom, what), instructions left out. Calls are `call NAME ARGUMENTS`, results
     /// `result TEXT`.
@@ -121,7 +125,17 @@ impl<P: Protocol> Double<P> {
     pub(crate) fn llm_with(&self, settings: Value) -> Arc<dyn Llm> {
         let mut settings = settings.as_object().expect("an object").clone();
         settings.entry("timeouts_ms").or_insert(json!({ "first_byte": 1_000, "first_word": 1_000, "gap": 500 }));
-        self.inner.protocol.connect(&self.base_url(), &settings).expect("good settings")
+        settings.entry("base_url").or_insert_with(|| json!(self.base_url()));
+        let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
+        switchhook::lifecycle::install_tls();
+        let connect = Connect {
+            http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
+            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            addresses: &addresses,
+            settings: &settings,
+            key: Some(Private::new(KEY.to_owned())),
+        };
+        self.inner.protocol.make(&connect).expect("good settings")
     }
 
     pub(crate) fn llm(&self) -> Arc<dyn Llm> {
@@ -236,17 +250,6 @@ fn events(
 /// An event of OpenAI's kind, without a name.
 pub(crate) fn data(data: &Value) -> String {
     format!("data: {data}\n\n")
-}
-
-/// The key, as it is given to adapters.
-pub(crate) fn key() -> Option<Private<String>> {
-    Some(Private::new(KEY.to_owned()))
-}
-
-/// The client that adapters are given.
-pub(crate) fn http() -> reqwest::Client {
-    switchhook::lifecycle::install_tls();
-    reqwest::Client::builder().no_proxy().build().expect("a client")
 }
 
 /// A header's text.

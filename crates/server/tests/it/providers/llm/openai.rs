@@ -31,8 +31,10 @@ async fn azure_begins_without_a_choice_and_wants_its_key_elsewhere() {
     let answer = [answer, vec![]].concat();
     let double = Double::start(OpenAi, vec![says("Yes."), Reply::Events(answer), says("Yes.")]).await;
     let base = format!("{}/openai/deployments/d1", double.base_url());
-    let settings = json!({ "key_header": "api-key", "query": { "api-version": "2026-01-01" }, "max_tokens_field": "max_completion_tokens" });
-    let llm = OpenAi.connect(&base, settings.as_object().expect("an object")).expect("good settings");
+    let llm = double.llm_with(json!({
+        "base_url": base, "key_header": "api-key", "query": { "api-version": "2026-01-01" },
+        "max_tokens_field": "max_completion_tokens",
+    }));
     let (events, _) = ask(&*llm, request()).await;
     assert_eq!(text(&events), "Yes.");
     assert_eq!(double.asked()[0]["max_completion_tokens"], 300);
