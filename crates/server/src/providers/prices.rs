@@ -51,9 +51,13 @@ pub struct PriceList(BTreeMap<String, Rates>);
 pub struct Prices(BTreeMap<String, BTreeMap<String, Rates>>);
 
 impl Rates {
-    /// The same usage with its cost. Where something was used that has no price, it says that it is not all.
+    /// The same usage with its cost. Where something was used that has no price, it says that it is not all. A provider that
+    /// says itself what it charged is believed.
     #[must_use]
     pub fn price(rates: Option<&Self>, usage: Usage) -> Usage {
+        if usage.cost_usd > 0.0 {
+            return usage;
+        }
         let rates = rates.copied().unwrap_or_default();
         let cached = usage.llm_cached_tokens.min(usage.llm_input_tokens);
         let written_to_cache = usage.llm_cache_write_tokens.min(usage.llm_input_tokens - cached);
@@ -82,7 +86,7 @@ impl Rates {
                 None => priced.unpriced = true,
             }
         }
-        priced.cost_usd += micros / 1_000_000.0;
+        priced.cost_usd = micros / 1_000_000.0;
         priced
     }
 
@@ -201,6 +205,8 @@ mod tests {
         let minute = Rates { stt_minute: Some(0.006), ..Rates::default() };
         let heard = Rates::price(Some(&minute), Usage { stt_audio_ms: 90_000, ..Usage::default() });
         assert!((heard.cost_usd - 0.009).abs() < 1e-9);
+        let told = Usage { cost_usd: 0.25, ..used };
+        assert_eq!(cost("gpt-4o-mini", told), (250_000.0, false), "as the provider says itself");
     }
 
     #[test]

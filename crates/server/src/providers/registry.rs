@@ -368,11 +368,33 @@ mod tests {
 
     #[test]
     fn hearing_thinking_and_speaking_have_each_the_price_of_their_own_model() {
-        assert_eq!(rates(openai, "openai", json!({})), [Some(0.0045), Some(0.15), None]);
+        assert_eq!(rates(openai, "openai", json!({})), [Some(0.0045), Some(0.1), None]);
         let others = json!({ "stt_api": "realtime", "model": "gpt-4.1-mini", "tts_model": "tts-1" });
         assert_eq!(rates(openai, "openai", others), [Some(0.017), Some(0.4), Some(15.0)]);
         assert_eq!(rates(deepgram, "deepgram", json!({})), [Some(0.0048), None, Some(30.0)]);
         assert_eq!(rates(elevenlabs, "elevenlabs", json!({ "tts_model": "eleven_multilingual_v2" }))[2], Some(100.0));
+    }
+
+    #[test]
+    fn the_usual_models_and_the_small_ones_have_prices_of_their_own() {
+        let prices = Prices::load(None).expect("a table");
+        let output = |provider: &str, model: &str| {
+            let rates = prices.of(provider).of(Some(model)).copied().unwrap_or_default();
+            (rates.llm_output_million, rates.audio_output_million)
+        };
+        for (provider, model) in [
+            ("openai", openai::chat::USUAL_MODEL),
+            ("anthropic", anthropic::USUAL_MODEL),
+            ("gemini", gemini::USUAL_MODEL),
+        ] {
+            let rates = prices.of(provider).of(Some(model)).copied().unwrap_or_default();
+            let cached = rates.llm_cached_million.zip(rates.llm_input_million);
+            assert!(cached.is_some_and(|(cached, input)| cached < input), "{model}: {rates:?}");
+        }
+        assert_eq!(output("openai", "gpt-realtime-2.1"), (Some(24.0), Some(64.0)), "as its predecessor");
+        assert_eq!(output("openai", "gpt-realtime-2.1-mini"), (Some(2.4), Some(20.0)));
+        assert_eq!(output("openai", "gpt-realtime-mini"), (None, None), "not known, and not taken for another");
+        assert_eq!(output("gemini", "gemini-2.5-flash-lite"), (None, None));
     }
 
     #[test]

@@ -23,8 +23,8 @@ use super::{Llm, LlmRequest};
 /// Where Google itself listens.
 pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 /// The model when neither the agent nor the connection names one.
-pub(crate) const USUAL_MODEL: &str = "gemini-2.5-flash";
-/// These think before they answer unless told not to, and callers wait. Others refuse to be told so.
+pub(crate) const USUAL_MODEL: &str = "gemini-3.5-flash-lite";
+/// These think before they answer unless told not to, and callers wait. Others refuse to be told so, or hardly think anyway.
 const CAN_ANSWER_AT_ONCE: &str = "gemini-2.5-flash";
 
 /// The language model of a connection.

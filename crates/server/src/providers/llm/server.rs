@@ -76,11 +76,7 @@ impl Server {
     ///
     /// # Errors
     /// What is wrong with which setting, in a sentence.
-    pub(crate) fn read(
-        connect: &Connect<'_>,
-        usual_url: &str,
-        key_header: Option<HeaderName>,
-    ) -> Result<Self, String> {
+    pub(crate) fn read(connect: &Connect<'_>, usual_url: &str, key_header: Option<HeaderName>) -> Result<Self, String> {
         let settings = connect.settings;
         let fields = object(settings, "request")?.cloned().unwrap_or_default();
         if let Some(own) = OWN_FIELDS.iter().find(|own| fields.contains_key(**own)) {
@@ -198,7 +194,10 @@ mod tests {
         let body = json!({ "temperature": 0.5, "reasoning": { "summary": "no" }, "n": 1 });
         let request = server.post(&format!("{}/x", server.versioned("v1")), body).build().expect("a request");
         assert_eq!(request.url().as_str(), "https://models.example.com/v1/x?api-version=2026-01-01");
-        assert_eq!((&request.headers()["x-title"], &request.headers()["x-api-key"]), (&"Harbor".parse().unwrap(), &"s3cret".parse().unwrap()));
+        assert_eq!(
+            (&request.headers()["x-title"], &request.headers()["x-api-key"]),
+            (&"Harbor".parse().unwrap(), &"s3cret".parse().unwrap())
+        );
         let sent: Value =
             serde_json::from_slice(request.body().and_then(|b| b.as_bytes()).expect("bytes")).expect("JSON");
         assert_eq!(sent, json!({ "reasoning": { "summary": "no", "effort": "low" }, "n": 1 }));

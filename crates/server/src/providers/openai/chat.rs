@@ -23,7 +23,9 @@ use crate::providers::llm::{Dialect, MAX_TOKENS, Models, Server};
 use crate::providers::{Llm, LlmRequest};
 
 /// The model when neither the agent nor the connection names one.
-pub(crate) const USUAL_MODEL: &str = "gpt-4o-mini";
+pub(crate) const USUAL_MODEL: &str = "gpt-6-luna";
+/// OpenAI's small models reason before they answer unless told not to: callers wait, and with tools they refuse the request.
+const CAN_ANSWER_AT_ONCE: &str = "-luna";
 /// What the longest answer is called: by most servers, and by OpenAI, whose newer models refuse the older name.
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 const OPENAI_HOST: &str = "://api.openai.com";
@@ -61,8 +63,9 @@ impl Dialect for Chat {
     }
 
     fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
+        let model = server.model(request, USUAL_MODEL);
         let mut body = json!({
-            "model": server.model(request, USUAL_MODEL),
+            "model": model,
             "messages": wire::messages(&request.messages),
             "stream": true,
             "stream_options": { "include_usage": true },
@@ -70,6 +73,9 @@ impl Dialect for Chat {
         body[self.limit] = json!(request.max_tokens.unwrap_or(MAX_TOKENS));
         if let Some(temperature) = request.temperature {
             body["temperature"] = json!(temperature);
+        }
+        if model.ends_with(CAN_ANSWER_AT_ONCE) {
+            body["reasoning_effort"] = json!("none");
         }
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(|tool| json!({ "type": "function", "function": tool })).collect();
