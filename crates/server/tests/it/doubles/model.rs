@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -82,6 +82,7 @@ struct Inner<P> {
     protocol: P,
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<Value>>,
+    asked_at: Mutex<Vec<Instant>>,
     /// Who connected to be greeted, and who asked.
     greeted: Mutex<Vec<SocketAddr>>,
     askers: Mutex<Vec<SocketAddr>>,
@@ -102,6 +103,7 @@ impl<P: Protocol> Double<P> {
             protocol,
             replies: Mutex::new(replies.into()),
             asked: Mutex::default(),
+            asked_at: Mutex::default(),
             greeted: Mutex::default(),
             askers: Mutex::default(),
             complaints: Mutex::default(),
@@ -145,6 +147,11 @@ impl<P: Protocol> Double<P> {
     /// The bodies of all requests so far.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.inner.asked.lock().expect("whole").clone()
+    }
+
+    /// When each of them came.
+    pub(crate) fn asked_at(&self) -> Vec<Instant> {
+        self.inner.asked_at.lock().expect("whole").clone()
     }
 
     /// The connections that were made ahead of a question, and those of the questions.
@@ -199,6 +206,7 @@ async fn serve<P: Protocol>(
     }
     inner.complaints.lock().expect("whole").extend(complaints);
     inner.asked.lock().expect("whole").push(body);
+    inner.asked_at.lock().expect("whole").push(Instant::now());
     let next = inner.replies.lock().expect("whole").pop_front();
     match next {
         None => {

@@ -3,6 +3,7 @@
 mod anthropic;
 mod conversation;
 mod gemini;
+mod hedging;
 mod openai;
 mod rehearsal;
 mod service;

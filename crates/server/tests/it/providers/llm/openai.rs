@@ -221,9 +221,9 @@ async fn calls_are_shown_by_ids_that_every_server_takes() {
     ask(&*double.llm(), request).await.1.expect("answered");
     let messages = double.asked()[0]["messages"].as_array().cloned().unwrap_or_default();
     let ids: Vec<&str> = messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
-    assert_eq!(ids, ["call00000", "call00001", "call00002"], "nine letters and digits each, and none twice");
+    assert_eq!(ids, ["call00001", "call00000", "call00002"], "nine letters and digits each, and none twice");
     let told: Vec<&str> = messages[3..].iter().filter_map(|message| message["content"].as_str()).collect();
-    assert_eq!(told, ["toolu_01A-b", "cancelled", "call_0"], "each with its own answer");
+    assert_eq!(told, ["cancelled", "toolu_01A-b", "call_0"], "each with its own answer");
     double.finish();
 }
 
