@@ -30,7 +30,7 @@ impl Conversation {
             return;
         }
         self.model_failures += 1;
-        if failure.code == FailureCode::Config || self.model_failures > 1 {
+        if failure.code.is_final() || self.model_failures > 1 {
             self.give_up(failure);
         } else if thinking.said {
             self.mouth.close();
@@ -75,7 +75,7 @@ impl Conversation {
             return;
         }
         self.voice_failures += 1;
-        if self.closing.is_some() || failure.code == FailureCode::Config || self.voice_failures > 1 {
+        if self.closing.is_some() || failure.code.is_final() || self.voice_failures > 1 {
             self.end_without_voice(failure);
             return;
         }

@@ -162,8 +162,18 @@ pub enum FailureCode {
     ProviderTimeout,
     /// It refuses our settings or credentials: trying again is useless.
     Config,
+    /// It refuses what it took earlier in the call: trying again is useless, too, but nothing was wrong when the call began.
+    Refused,
     /// Anything else.
     Pipeline,
+}
+
+impl FailureCode {
+    /// Whether trying again is useless.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Config | Self::Refused)
+    }
 }
 
 /// A failure of a provider.

@@ -28,7 +28,7 @@ use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
-use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, TtsSettings};
+use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, Proven, TtsSettings};
 use crate::talk::realtime::Model;
 use crate::talk::tools::{Lists, Shared, Toolbox};
 use crate::vault::Vault;
@@ -285,7 +285,7 @@ impl Setup {
             let rates = provider.llm_rates(model.as_deref());
             let llm = provider.llm().map_err(SetupError::config)?;
             let pace = self.paces.of(id, model.as_deref());
-            found.push(((llm, LlmSettings { model, temperature, max_tokens, pace }), rates));
+            found.push(((llm, LlmSettings { model, temperature, max_tokens, pace, ..LlmSettings::default() }), rates));
         }
         Ok(found)
     }
@@ -305,7 +305,8 @@ impl Setup {
             let provider = self.provider(conn, tenant, id, "local").await?;
             let rates = provider.tts_rates(model.as_deref());
             let tts = provider.tts().map_err(SetupError::config)?;
-            found.push(((tts, TtsSettings { voice, model, speed, language: agent.language.clone() }), rates));
+            let (language, proven) = (agent.language.clone(), Proven::default());
+            found.push(((tts, TtsSettings { voice, model, speed, language, proven }), rates));
         }
         Ok(found)
     }

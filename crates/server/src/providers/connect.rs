@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use reqwest::RequestBuilder;
+use reqwest::header::HeaderName;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, judge_url};
@@ -107,6 +109,19 @@ impl<'a> Connect<'a> {
 pub(crate) fn versioned(base: &str, version: &str) -> String {
     let has_path = base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
     if has_path { base.to_owned() } else { format!("{base}/{version}") }
+}
+
+/// A request with the key, if there is one: in this header, or as a bearer token.
+pub(crate) fn signed(
+    request: RequestBuilder,
+    key: Option<&Private<String>>,
+    header: Option<&HeaderName>,
+) -> RequestBuilder {
+    match (key, header) {
+        (None, _) => request,
+        (Some(key), None) => request.bearer_auth(key.reveal()),
+        (Some(key), Some(header)) => request.header(header, key.reveal()),
+    }
 }
 
 #[cfg(test)]

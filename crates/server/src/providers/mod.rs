@@ -56,6 +56,14 @@ pub enum ProviderError {
         /// In its own words where it had any.
         words: String,
     },
+    /// It refuses what it took earlier in the call; `pipeline_error`.
+    #[error("{provider}: {words}")]
+    Refused {
+        /// The provider's name.
+        provider: &'static str,
+        /// In its own words where it had any.
+        words: String,
+    },
     /// It failed; `pipeline_error`.
     #[error("{provider}: {words}")]
     Failed {
@@ -78,7 +86,22 @@ impl ProviderError {
         match self {
             Self::Timeout { .. } => ErrorCode::ProviderTimeout,
             Self::Config { .. } => ErrorCode::ConfigError,
-            Self::Failed { .. } => ErrorCode::PipelineError,
+            Self::Refused { .. } | Self::Failed { .. } => ErrorCode::PipelineError,
+        }
+    }
+
+    /// Whether asking it again would be useless.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Config { .. } | Self::Refused { .. })
+    }
+
+    /// The same of a provider that has done its work in this call: what it took then cannot have been set up wrongly.
+    #[must_use]
+    pub fn of_proven(self) -> Self {
+        match self {
+            Self::Config { provider, words } => Self::Refused { provider, words },
+            error => error,
         }
     }
 }

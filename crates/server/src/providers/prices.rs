@@ -51,9 +51,13 @@ pub struct PriceList(BTreeMap<String, Rates>);
 pub struct Prices(BTreeMap<String, BTreeMap<String, Rates>>);
 
 impl Rates {
-    /// The same usage with its cost. Where something was used that has no price, it says that it is not all.
+    /// The same usage with its cost. Where something was used that has no price, it says that it is not all. A provider that
+    /// says itself what it charged is believed.
     #[must_use]
     pub fn price(rates: Option<&Self>, usage: Usage) -> Usage {
+        if usage.cost_usd > 0.0 {
+            return usage;
+        }
         let rates = rates.copied().unwrap_or_default();
         let cached = usage.llm_cached_tokens.min(usage.llm_input_tokens);
         let written_to_cache = usage.llm_cache_write_tokens.min(usage.llm_input_tokens - cached);
@@ -82,7 +86,7 @@ impl Rates {
                 None => priced.unpriced = true,
             }
         }
-        priced.cost_usd += micros / 1_000_000.0;
+        priced.cost_usd = micros / 1_000_000.0;
         priced
     }
 
@@ -117,13 +121,17 @@ impl PriceList {
         best.map(|(_, rates)| rates).or_else(|| self.0.get(ANY))
     }
 
-    /// With a connection's own prices before them.
+    /// With a connection's own prices before them, or alone where they have one for any model: a server of one's own may call
+    /// its models as others do.
     ///
     /// # Errors
     /// What is wrong with `settings.prices`, in a sentence.
     pub fn with(mut self, settings: &Map<String, Value>) -> Result<Self, String> {
         let Some(own) = settings.get("prices").filter(|own| !own.is_null()) else { return Ok(self) };
         let own = own.as_object().ok_or("settings.prices must be an object of prices by model.")?;
+        if own.contains_key(ANY) {
+            self.0.clear();
+        }
         for (model, rates) in own {
             let read = Rates::deserialize(rates).map_err(|error| format!("settings.prices.{model}: {error}."))?;
             if !read.is_sound() {
@@ -198,9 +206,14 @@ mod tests {
         assert_eq!(cost("openai/gpt-4o-mini", used), (126_000.0, false), "however it is routed to");
         assert!(cost("gpt-4o-minimal", used).1, "another model");
         assert_eq!(cost("gpt-4o-mini", Usage { tts_characters: 9, ..Usage::default() }), (0.0, true));
+        let free = json!({ "*": { "llm_input_million": 0, "llm_output_million": 0 } });
+        let free = prices.clone().with(&settings(free)).expect("a table");
+        assert_eq!(Rates::price(free.of(Some("gpt-4o-mini")), used), used, "whatever it is called");
         let minute = Rates { stt_minute: Some(0.006), ..Rates::default() };
         let heard = Rates::price(Some(&minute), Usage { stt_audio_ms: 90_000, ..Usage::default() });
         assert!((heard.cost_usd - 0.009).abs() < 1e-9);
+        let told = Usage { cost_usd: 0.25, ..used };
+        assert_eq!(cost("gpt-4o-mini", told), (250_000.0, false), "as the provider says itself");
     }
 
     #[test]

@@ -28,6 +28,8 @@ const TOO_LONG: [&str; 6] = [
 ];
 /// Parts of what they call an account without money: it looks like a rate limit, and waiting does not help.
 const NO_MONEY: [&str; 4] = ["insufficient_", "billing", "payment", "quota_exceeded"];
+/// Parts of what they call a conversation that they do not want to answer; others they would.
+const UNWILLING: [&str; 2] = ["content_filter", "content_policy"];
 /// Parts of what will not go away by itself, where no status says so: somebody has to change the connection or the agent.
 const OURS: [&str; 11] = [
     "api_key",
@@ -57,6 +59,8 @@ pub(crate) enum Verdict {
     Late,
     /// The conversation is longer than the model can read.
     TooLong,
+    /// It does not want to answer this conversation.
+    Unwilling,
 }
 
 /// A refusal, judged.
@@ -192,6 +196,9 @@ impl Described {
         }
         if status == 402 || is(&NO_MONEY, &codes) {
             return Verdict::Ours;
+        }
+        if is(&UNWILLING, &codes) {
+            return Verdict::Unwilling;
         }
         if matches!(status, 408 | 504) || is(&["timeout_error", "deadline_exceeded"], &codes) {
             return Verdict::Late;
@@ -332,7 +339,7 @@ impl Trouble {
         let words = words.without_key(key);
         let error = match verdict {
             Verdict::Ours | Verdict::TooLong => ProviderError::Config { provider, words },
-            Verdict::Theirs => ProviderError::Failed { provider, words },
+            Verdict::Theirs | Verdict::Unwilling => ProviderError::Failed { provider, words },
             Verdict::Late => ProviderError::timeout(provider, waited),
         };
         Self { error, again }
@@ -376,6 +383,9 @@ mod tests {
             (402, vec![], Verdict::Ours, None),
             (404, vec![], Verdict::Ours, None),
             (413, vec![], Verdict::TooLong, None),
+            (408, vec![], Verdict::Late, Some(ms(0))),
+            (498, vec![], Verdict::Theirs, Some(ms(0))),
+            (499, vec![], Verdict::Theirs, Some(ms(0))),
             (429, vec![("retry-after", "1")], Verdict::Theirs, Some(ms(1_000))),
             (429, vec![("retry-after-ms", "250")], Verdict::Theirs, Some(ms(250))),
             (429, vec![("retry-after", "30")], Verdict::Theirs, None),
@@ -405,6 +415,19 @@ mod tests {
             (429, error("Pay.", "insufficient_quota"), ours),
             (429, json!({ "error": { "status": "RESOURCE_EXHAUSTED", "message": "Check your billing." } }), theirs),
             (400, error("Long.", "context_length_exceeded"), Verdict::TooLong),
+            (
+                400,
+                json!({ "error": { "code": 400, "type": "exceed_context_size_error", "n_ctx": 4096 } }),
+                Verdict::TooLong,
+            ),
+            (400, error("Filtered.", "content_filter"), Verdict::Unwilling),
+            (404, error("Not there.", "DeploymentNotFound"), ours),
+            (
+                401,
+                json!({ "error": { "code": 401, "type": "authentication_error", "message": "Invalid API Key" } }),
+                ours,
+            ),
+            (503, json!({ "error": { "code": 503, "type": "unavailable_error", "message": "Loading model" } }), theirs),
             (529, anthropic("overloaded_error"), theirs),
             (504, anthropic("timeout_error"), Verdict::Late),
             (0, anthropic("timeout_error"), Verdict::Late),

@@ -11,16 +11,13 @@ use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use uuid::Uuid;
 
-use super::anthropic::{self, ANTHROPIC_URL};
 use super::connect::Connect;
-use super::gemini::{self, GEMINI_URL};
 use super::local::{LocalSpeech, LocalStt, LocalTts};
-use super::openai::{self, OPENAI_URL};
 use super::prices::{PriceList, Prices, Rates};
 use super::realtime::Realtime;
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
 use super::voice::Deadlines;
-use super::{Llm, Stt, Tts, assemblyai, cartesia, deepgram, elevenlabs};
+use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai};
 use crate::config::Config;
 use crate::models::Models;
 use crate::outbound::{self, ws::WebSockets};
@@ -271,20 +268,12 @@ impl Registry {
     }
 }
 
-/// How a language model is made: the client, where it is, its key, and the connection's settings.
-type MakeModel = fn(Client, &str, Option<Private<String>>, &Map<String, Value>) -> Result<Arc<dyn Llm>, String>;
-
-/// The language model of a connection.
-fn model(connect: &Connect<'_>, usual_url: &str, make: MakeModel) -> Result<Option<Arc<dyn Llm>>, String> {
-    make(connect.http.clone(), &connect.base_url(usual_url)?, connect.key.clone(), connect.settings).map(Some)
-}
-
 fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
     let (stt, llm, tts) = (openai::stt::usual_model(connect)?, openai::chat::USUAL_MODEL, openai::speech::USUAL_MODEL);
     let realtime = connect.text("realtime_model")?.unwrap_or(openai::speech_to_speech::USUAL_MODEL);
     Ok(Provider {
         stt: Some(openai::stt::connect(connect)?),
-        llm: model(connect, OPENAI_URL, openai::chat::connect)?,
+        llm: Some(openai::chat::connect(connect)?),
         tts: Some(openai::speech::connect(connect, Deadlines::default())?),
         realtime: Some(openai::speech_to_speech::connect(connect)?),
         usual: UsualModels { realtime: Some(realtime.to_owned()), ..UsualModels::of(connect, stt, llm, tts)? },
@@ -294,7 +283,7 @@ fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
 
 fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        llm: model(connect, ANTHROPIC_URL, anthropic::connect)?,
+        llm: Some(anthropic::connect(connect)?),
         usual: UsualModels::of(connect, "", anthropic::USUAL_MODEL, "")?,
         ..Provider::named("anthropic")
     })
@@ -302,7 +291,7 @@ fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
 
 fn gemini(connect: &Connect<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        llm: model(connect, GEMINI_URL, gemini::connect)?,
+        llm: Some(gemini::connect(connect)?),
         usual: UsualModels::of(connect, "", gemini::USUAL_MODEL, "")?,
         ..Provider::named("gemini")
     })
@@ -386,11 +375,33 @@ mod tests {
 
     #[test]
     fn hearing_thinking_and_speaking_have_each_the_price_of_their_own_model() {
-        assert_eq!(rates(openai, "openai", json!({})), [Some(0.0045), Some(0.15), None]);
+        assert_eq!(rates(openai, "openai", json!({})), [Some(0.0045), Some(0.1), None]);
         let others = json!({ "stt_api": "realtime", "model": "gpt-4.1-mini", "tts_model": "tts-1" });
         assert_eq!(rates(openai, "openai", others), [Some(0.017), Some(0.4), Some(15.0)]);
         assert_eq!(rates(deepgram, "deepgram", json!({})), [Some(0.0048), None, Some(30.0)]);
         assert_eq!(rates(elevenlabs, "elevenlabs", json!({ "tts_model": "eleven_multilingual_v2" }))[2], Some(100.0));
+    }
+
+    #[test]
+    fn the_usual_models_and_the_small_ones_have_prices_of_their_own() {
+        let prices = Prices::load(None).expect("a table");
+        let output = |provider: &str, model: &str| {
+            let rates = prices.of(provider).of(Some(model)).copied().unwrap_or_default();
+            (rates.llm_output_million, rates.audio_output_million)
+        };
+        for (provider, model) in [
+            ("openai", openai::chat::USUAL_MODEL),
+            ("anthropic", anthropic::USUAL_MODEL),
+            ("gemini", gemini::USUAL_MODEL),
+        ] {
+            let rates = prices.of(provider).of(Some(model)).copied().unwrap_or_default();
+            let cached = rates.llm_cached_million.zip(rates.llm_input_million);
+            assert!(cached.is_some_and(|(cached, input)| cached < input), "{model}: {rates:?}");
+        }
+        assert_eq!(output("openai", "gpt-realtime-2.1"), (Some(24.0), Some(64.0)), "as its predecessor");
+        assert_eq!(output("openai", "gpt-realtime-2.1-mini"), (Some(2.4), Some(20.0)));
+        assert_eq!(output("openai", "gpt-realtime-mini"), (None, None), "not known, and not taken for another");
+        assert_eq!(output("gemini", "gemini-2.5-flash-lite"), (None, None));
     }
 
     #[test]

@@ -43,10 +43,11 @@ type ToolResult = (u32, String, Value);
 type Greeting = (String, AbortOnDropHandle<Result<Rendered, ProviderError>>);
 
 pub(super) fn failure(error: &ProviderError) -> Failure {
-    let kind = match error.code() {
-        ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
-        ErrorCode::ConfigError => FailureCode::Config,
-        _ => FailureCode::Pipeline,
+    let kind = match error {
+        ProviderError::Timeout { .. } => FailureCode::ProviderTimeout,
+        ProviderError::Config { .. } => FailureCode::Config,
+        ProviderError::Refused { .. } => FailureCode::Refused,
+        ProviderError::Failed { .. } => FailureCode::Pipeline,
     };
     Failure::new(kind, plain(error.to_string()))
 }

@@ -9,6 +9,7 @@ mod race;
 mod run;
 
 pub use self::pace::{Pace, Paces};
+pub use self::run::Proven;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +82,8 @@ pub struct LlmSettings {
     pub max_tokens: Option<u32>,
     /// How long it takes to begin.
     pub pace: Arc<Pace>,
+    /// Whether it has answered in this call.
+    pub proven: Proven,
 }
 
 /// How a voice speaks.
@@ -94,6 +97,8 @@ pub struct TtsSettings {
     pub speed: f32,
     /// BCP 47 tag.
     pub language: String,
+    /// Whether it has spoken in this call.
+    pub proven: Proven,
 }
 
 /// What a running request says, and which one.
@@ -198,16 +203,23 @@ impl Pipeline {
             pace: Some(provider.1.pace.clone()),
             late_after: provider.1.pace.late_after().filter(|_| self.hedge),
             in_vain: llm::estimate(characters, 0),
+            proven: &provider.1.proven,
         });
         entries.collect()
     }
 
     fn voices(&self) -> Vec<Entry<'_, (Arc<dyn Tts>, TtsSettings)>> {
-        let entry = |(position, provider)| {
-            let rates = self.rates.tts.get(position).copied().flatten();
-            Entry { provider, rates, pace: None, late_after: None, in_vain: Usage::default() }
-        };
-        self.tts.iter().enumerate().map(entry).collect()
+        let rates = |position: usize| self.rates.tts.get(position).copied().flatten();
+        let providers = self.tts.iter().enumerate();
+        let entries = providers.map(|(position, provider)| Entry {
+            provider,
+            rates: rates(position),
+            pace: None,
+            late_after: None,
+            in_vain: Usage::default(),
+            proven: &provider.1.proven,
+        });
+        entries.collect()
     }
 
     /// Gets ready what can be while the phone rings: connections to the models that will be asked, and to servers of tools.

@@ -46,7 +46,8 @@ async fn ready(replies: Vec<Reply>, tools: Value) -> (TestService, Agent, Double
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let double = Double::start(OpenAi, replies).await;
     let connection = json!({
-        "name": "model", "provider": "openai", "settings": { "base_url": double.base_url() }, "credentials": { "api_key": KEY },
+        "name": "model", "provider": "openai", "credentials": { "api_key": KEY },
+        "settings": { "base_url": double.base_url(), "model": "gpt-4o-mini" },
     });
     let connection = service.client.create("/v1/connections", connection).await;
     let changes = json!({

@@ -72,10 +72,22 @@ fn asking_whether_anybody_is_there_gives_the_model_no_more_time() {
 
 #[test]
 fn a_refused_key_is_not_tried_twice() {
+    for code in [FailureCode::Config, FailureCode::Refused] {
+        let mut talk = asked();
+        talk.model_fails(code).until(20_000);
+        assert_eq!(talk.asks().len(), 1);
+        assert_eq!(talk.spoken(), [(2_000, TECHNICAL[0])], "nothing is promised that cannot be kept");
+        assert!(matches!(talk.end(), Some((_, End::Failed(failure))) if failure.code == code));
+    }
+}
+
+#[test]
+fn a_voice_that_refuses_in_the_middle_of_a_call_is_not_tried_twice() {
     let mut talk = asked();
-    talk.model_fails(FailureCode::Config).until(20_000);
-    assert_eq!(talk.asks().len(), 1);
-    assert!(matches!(talk.end(), Some((_, End::Failed(failure))) if failure.code == FailureCode::Config));
+    talk.model_says("We have a table at seven.").until(2_900);
+    talk.tell(Input::SpeechFailed { utterance: 1, failure: failure(FailureCode::Refused) });
+    assert_eq!(talk.spoken().len(), 1);
+    assert!(matches!(talk.end(), Some((_, End::Failed(failure))) if failure.code == FailureCode::Refused));
 }
 
 #[test]

@@ -245,7 +245,7 @@ pub(super) fn failed(failure: &Failure) -> TalkEnd {
         failure: match failure.code {
             FailureCode::ProviderTimeout => TalkFailure::ProviderTimeout,
             FailureCode::Config => TalkFailure::ConfigError,
-            FailureCode::Pipeline => TalkFailure::PipelineError,
+            FailureCode::Refused | FailureCode::Pipeline => TalkFailure::PipelineError,
         },
         error: failure.words.clone().into(),
     }

@@ -5,20 +5,21 @@
 //! | `base_url` | with or without `/v1` at its end |
 //! | `model` | when the agent names none |
 //! | `prompt_caching` | whether instructions, tools and the conversation so far are marked for the provider's cache; `true` by default |
-//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::new` |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read` |
 
 mod wire;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-use switchhook_core::private::Private;
+use reqwest::RequestBuilder;
+use reqwest::header::HeaderName;
+use serde_json::json;
 
 use self::wire::MessagesAnswer;
-use super::Llm;
-use super::LlmRequest;
+use super::connect::Connect;
 use super::llm::turns::turns;
 use super::llm::{Dialect, MAX_TOKENS, Models, Server};
+use super::{Llm, LlmRequest};
 
 /// Where Anthropic itself listens.
 pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
@@ -33,18 +34,9 @@ const HOTTEST: f32 = 1.0;
 ///
 /// # Errors
 /// What is wrong with its settings, in a sentence.
-pub fn connect(
-    http: reqwest::Client,
-    base_url: &str,
-    key: Option<Private<String>>,
-    settings: &Map<String, Value>,
-) -> Result<Arc<dyn Llm>, String> {
-    let server = Server::new(http, base_url, key, settings)?;
-    let caching = match settings.get("prompt_caching") {
-        None => true,
-        Some(Value::Bool(caching)) => *caching,
-        Some(_) => return Err("settings.prompt_caching must be true or false.".to_owned()),
-    };
+pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+    let server = Server::read(connect, ANTHROPIC_URL, Some(HeaderName::from_static("x-api-key")))?;
+    let caching = connect.flag("prompt_caching")?.unwrap_or(true);
     let base = server.versioned("v1");
     let (url, models) = (format!("{base}/messages"), format!("{base}/models?limit=1"));
     Ok(Arc::new(Models::new(Messages { url, models, caching }, server)))
@@ -64,11 +56,11 @@ impl Dialect for Messages {
         "anthropic"
     }
 
-    fn greeting(&self, server: &Server) -> reqwest::RequestBuilder {
-        with_key(server, server.get(&self.models))
+    fn greeting(&self, server: &Server) -> RequestBuilder {
+        versioned(server.get(&self.models))
     }
 
-    fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
+    fn request(&self, server: &Server, request: &LlmRequest) -> RequestBuilder {
         let (system, turns) = turns(&request.messages);
         let mut body = json!({
             "model": server.model(request, USUAL_MODEL),
@@ -88,14 +80,10 @@ impl Dialect for Messages {
         if self.caching {
             wire::mark_for_cache(&mut body);
         }
-        with_key(server, server.post(&self.url, body))
+        versioned(server.post(&self.url, body))
     }
 }
 
-fn with_key(server: &Server, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
-    let request = request.header("anthropic-version", VERSION);
-    match server.key() {
-        Some(key) => request.header("x-api-key", key.reveal()),
-        None => request,
-    }
+fn versioned(request: RequestBuilder) -> RequestBuilder {
+    request.header("anthropic-version", VERSION)
 }

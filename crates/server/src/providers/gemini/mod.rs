@@ -4,16 +4,18 @@
 //! |---|---|
 //! | `base_url` | up to `/models`; without a path, `/v1beta` is added |
 //! | `model` | when the agent names none |
-//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::new`; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read`; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
 
 mod wire;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-use switchhook_core::private::Private;
+use reqwest::RequestBuilder;
+use reqwest::header::HeaderName;
+use serde_json::{Value, json};
 
 use self::wire::ContentAnswer;
+use super::connect::Connect;
 use super::llm::turns::turns;
 use super::llm::{Dialect, MAX_TOKENS, Models, Server};
 use super::{Llm, LlmRequest};
@@ -21,21 +23,17 @@ use super::{Llm, LlmRequest};
 /// Where Google itself listens.
 pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 /// The model when neither the agent nor the connection names one.
-pub(crate) const USUAL_MODEL: &str = "gemini-2.5-flash";
-/// These think before they answer unless told not to, and callers wait. Others refuse to be told so.
+pub(crate) const USUAL_MODEL: &str = "gemini-3.5-flash-lite";
+/// These think before they answer unless told not to, and callers wait. Others refuse to be told so, or hardly think anyway.
 const CAN_ANSWER_AT_ONCE: &str = "gemini-2.5-flash";
 
 /// The language model of a connection.
 ///
 /// # Errors
 /// What is wrong with its settings, in a sentence.
-pub fn connect(
-    http: reqwest::Client,
-    base_url: &str,
-    key: Option<Private<String>>,
-    settings: &Map<String, Value>,
-) -> Result<Arc<dyn Llm>, String> {
-    let server = Server::new(http, base_url, key, settings)?;
+pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+    // A key in the address would be written into logs on the way.
+    let server = Server::read(connect, GEMINI_URL, Some(HeaderName::from_static("x-goog-api-key")))?;
     let base =
         reqwest::Url::parse(&server.versioned("v1beta")).map_err(|error| format!("settings.base_url: {error}."))?;
     Ok(Arc::new(Models::new(Contents { base }, server)))
@@ -65,16 +63,16 @@ impl Dialect for Contents {
         "gemini"
     }
 
-    fn greeting(&self, server: &Server) -> reqwest::RequestBuilder {
+    fn greeting(&self, server: &Server) -> RequestBuilder {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().push("models");
         }
         url.set_query(Some("pageSize=1"));
-        with_key(server, server.get(url.as_str()))
+        server.get(url.as_str())
     }
 
-    fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
+    fn request(&self, server: &Server, request: &LlmRequest) -> RequestBuilder {
         let (system, turns) = turns(&request.messages);
         let model = server.model(request, USUAL_MODEL);
         let mut settings = json!({ "maxOutputTokens": request.max_tokens.unwrap_or(MAX_TOKENS) });
@@ -92,14 +90,6 @@ impl Dialect for Contents {
             let declared: Vec<Value> = request.tools.iter().map(wire::tool).collect();
             body["tools"] = json!([{ "functionDeclarations": declared }]);
         }
-        // A key in the address would be written into logs on the way.
-        with_key(server, server.post(self.url(model).as_str(), body))
-    }
-}
-
-fn with_key(server: &Server, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
-    match server.key() {
-        Some(key) => request.header("x-goog-api-key", key.reveal()),
-        None => request,
+        server.post(self.url(model).as_str(), body)
     }
 }

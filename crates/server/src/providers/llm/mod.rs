@@ -40,6 +40,8 @@ const STREAM_BYTES: usize = 1024 * 1024;
 const GREETING_BYTES: usize = 256 * 1024;
 /// Half an hour of speech: no caller listens to more.
 const MOST_CHARACTERS: usize = 20_000;
+/// What a sentence ends with.
+const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '\u{2026}', '\u{3002}', '\u{ff01}', '\u{ff1f}', '"', '\u{201d}'];
 /// Tools called in one answer.
 const MOST_TOOLS: usize = 16;
 /// Tokens of an answer when the agent sets no limit: a caller does not listen longer.
@@ -167,7 +169,7 @@ impl<D: Dialect> Models<D> {
                 }
             }
         }
-        reading.finish(&mut answer, events).await?;
+        reading.finish(self.dialect.name(), &mut answer, events).await?;
         Ok(answer.usage().unwrap_or_else(|| estimate(characters(&request.messages), reading.characters)))
     }
 
@@ -198,6 +200,10 @@ struct Reading {
     alive: bool,
     /// Whether something was given to whoever listens.
     begun: bool,
+    /// Whether a tool was called, or began to be.
+    calls: bool,
+    /// Whether what was given last ends a sentence.
+    sentence: bool,
     thoughts: Thoughts,
     characters: usize,
 }
@@ -216,7 +222,7 @@ impl Reading {
                 return Ok(!self.give(spoken, events).await);
             }
             Step::Over => return Ok(true),
-            Step::Tool => self.alive = true,
+            Step::Tool => (self.alive, self.calls) = (true, true),
             Step::Nothing => {}
         }
         Ok(false)
@@ -228,14 +234,29 @@ impl Reading {
             return true;
         }
         self.begun = true;
+        if let Some(last) = text.trim_end().chars().last() {
+            self.sentence = SENTENCE_ENDS.contains(&last);
+        }
         events.send(LlmEvent::Delta(text)).await.is_ok()
     }
 
-    async fn finish<A: Answer>(&mut self, answer: &mut A, events: &mpsc::Sender<LlmEvent>) -> Result<(), Refusal> {
+    async fn finish<A: Answer>(
+        &mut self,
+        provider: &'static str,
+        answer: &mut A,
+        events: &mpsc::Sender<LlmEvent>,
+    ) -> Result<(), Refusal> {
         if !self.seen {
             return Err(Refusal::empty());
         }
-        let calls = answer.finish(self.done)?;
+        let calls = match answer.finish(self.done) {
+            // Whole sentences were said, and nobody misses what may have followed.
+            Err(refusal) if refusal == Refusal::cut_off() && self.sentence && !self.calls => {
+                tracing::warn!(provider, "the language model's answer ended without an end");
+                Vec::new()
+            }
+            finished => finished?,
+        };
         if calls.len() > MOST_TOOLS {
             return Err(Refusal::endless());
         }

@@ -126,6 +126,7 @@ impl Refusal {
             Verdict::Theirs => (Fault::Theirs, again),
             Verdict::Late => (Fault::Late(FIRST_BYTE), again),
             Verdict::TooLong => (Fault::Theirs, Remedy::Shorter),
+            Verdict::Unwilling => (Fault::Theirs, Remedy::None),
         };
         Self { remedy, fault, words }
     }

@@ -4,13 +4,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::Method;
+use reqwest::header::HeaderName;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use tokio::time::Instant;
 
 use super::Refusal;
 use crate::providers::LlmRequest;
-use crate::providers::connect::versioned;
+use crate::providers::connect::{Connect, signed, versioned};
 use crate::providers::extras::{Extras, object};
 pub(super) use crate::providers::registry::CONNECT;
 
@@ -59,6 +60,8 @@ pub(crate) struct Server {
     http: reqwest::Client,
     base: String,
     key: Option<Private<String>>,
+    /// The header of the key; without one it is a bearer token.
+    key_header: Option<HeaderName>,
     model: Option<String>,
     extras: Extras,
     fields: Map<String, Value>,
@@ -68,27 +71,23 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// As the settings say: `model`; of every request further `headers`, `query` parameters, and fields (`request`, a
-    /// merge patch: `null` takes a field out); and `timeouts_ms`: `first_byte`, `first_word` and `gap`.
+    /// As the settings say: `base_url` and `model`; of every request further `headers`, `query` parameters, and fields
+    /// (`request`, a merge patch: `null` takes a field out); and `timeouts_ms`: `first_byte`, `first_word` and `gap`.
     ///
     /// # Errors
     /// What is wrong with which setting, in a sentence.
-    pub(crate) fn new(
-        http: reqwest::Client,
-        base_url: &str,
-        key: Option<Private<String>>,
-        settings: &Map<String, Value>,
-    ) -> Result<Self, String> {
-        let model = settings.get("model").and_then(Value::as_str).filter(|model| !model.is_empty());
+    pub(crate) fn read(connect: &Connect<'_>, usual_url: &str, key_header: Option<HeaderName>) -> Result<Self, String> {
+        let settings = connect.settings;
         let fields = object(settings, "request")?.cloned().unwrap_or_default();
         if let Some(own) = OWN_FIELDS.iter().find(|own| fields.contains_key(**own)) {
             return Err(format!("settings.request must not contain {own}."));
         }
         Ok(Self {
-            http,
-            base: base_url.trim_end_matches('/').to_owned(),
-            key,
-            model: model.map(str::to_owned),
+            http: connect.http.clone(),
+            base: connect.base_url(usual_url)?,
+            key: connect.key.clone(),
+            key_header,
+            model: connect.text("model")?.map(str::to_owned),
             extras: Extras::read(settings)?,
             fields,
             patience: Patience::read(settings)?,
@@ -115,15 +114,19 @@ impl Server {
         self.key.as_ref()
     }
 
-    /// A request to read `url`, changed as the settings say.
+    /// A request to read `url`, changed as the settings say, with the key.
     pub(crate) fn get(&self, url: &str) -> reqwest::RequestBuilder {
-        self.extras.request(&self.http, Method::GET, url)
+        self.request(Method::GET, url)
     }
 
-    /// A request to `url`, changed as the settings say.
+    /// A request to `url`, changed as the settings say, with the key.
     pub(crate) fn post(&self, url: &str, mut body: Value) -> reqwest::RequestBuilder {
         merge(&mut body, &self.fields);
-        self.extras.request(&self.http, Method::POST, url).json(&body)
+        self.request(Method::POST, url).json(&body)
+    }
+
+    fn request(&self, method: Method, url: &str) -> reqwest::RequestBuilder {
+        signed(self.extras.request(&self.http, method, url), self.key(), self.key_header.as_ref())
     }
 
     /// Sends a request; the answer's status is a success.
@@ -162,13 +165,23 @@ fn merge(target: &mut Value, patch: &Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use switchhook_core::webhook::AddressPolicy;
 
     use super::*;
+    use crate::config::Config;
+    use crate::outbound::ws::WebSockets;
 
     fn with(settings: Value) -> Result<Server, String> {
         crate::lifecycle::install_tls();
-        let settings = settings.as_object().cloned().unwrap_or_default();
-        Server::new(reqwest::Client::new(), "https://models.example.com/", None, &settings)
+        let addresses = AddressPolicy::default();
+        let connect = Connect {
+            http: &reqwest::Client::new(),
+            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            addresses: &addresses,
+            settings: settings.as_object().expect("an object"),
+            key: Some(Private::new("s3cret".to_owned())),
+        };
+        Server::read(&connect, "https://models.example.com/", Some(HeaderName::from_static("x-api-key")))
     }
 
     #[test]
@@ -181,7 +194,10 @@ mod tests {
         let body = json!({ "temperature": 0.5, "reasoning": { "summary": "no" }, "n": 1 });
         let request = server.post(&format!("{}/x", server.versioned("v1")), body).build().expect("a request");
         assert_eq!(request.url().as_str(), "https://models.example.com/v1/x?api-version=2026-01-01");
-        assert_eq!(request.headers()["x-title"], "Harbor");
+        assert_eq!(
+            (&request.headers()["x-title"], &request.headers()["x-api-key"]),
+            (&"Harbor".parse().unwrap(), &"s3cret".parse().unwrap())
+        );
         let sent: Value =
             serde_json::from_slice(request.body().and_then(|b| b.as_bytes()).expect("bytes")).expect("JSON");
         assert_eq!(sent, json!({ "reasoning": { "summary": "no", "effort": "low" }, "n": 1 }));
@@ -193,6 +209,8 @@ mod tests {
             (json!({ "headers": { "Authorization": "Bearer x" } }), "credentials.api_key"),
             (json!({ "headers": { "a b": "x" } }), "settings.headers.a b"),
             (json!({ "query": { "v": 1 } }), "settings.query.v"),
+            (json!({ "model": 7 }), "settings.model must be text"),
+            (json!({ "base_url": "http://10.0.0.1" }), "settings.base_url"),
             (json!({ "request": [] }), "settings.request must be an object"),
             (json!({ "request": { "stream": false } }), "must not contain stream"),
             (json!({ "timeouts_ms": { "gap": 60_000 } }), "settings.timeouts_ms.gap must be from"),

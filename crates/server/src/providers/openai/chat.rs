@@ -9,45 +9,38 @@
 //! | `model` | when the agent names none |
 //! | `max_tokens_field` | `max_tokens`, or `max_completion_tokens` as OpenAI's newer models want it (the default there) |
 //! | `key_header` | the header of the key where it is not a bearer token: `api-key` on Azure |
-//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::new` |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read` |
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-use switchhook_core::private::Private;
+use serde_json::json;
 
-use super::server::{key_header, signed};
+use super::OPENAI_URL;
+use super::server::key_header;
 use super::wire::{self, ChatAnswer};
+use crate::providers::connect::Connect;
 use crate::providers::llm::{Dialect, MAX_TOKENS, Models, Server};
 use crate::providers::{Llm, LlmRequest};
 
 /// The model when neither the agent nor the connection names one.
-pub(crate) const USUAL_MODEL: &str = "gpt-4o-mini";
-/// Knows the newer name of the limit, and its newer models refuse the older one.
+pub(crate) const USUAL_MODEL: &str = "gpt-6-luna";
+/// OpenAI's small models reason before they answer unless told not to: callers wait, and with tools they refuse the request.
+const CAN_ANSWER_AT_ONCE: &str = "-luna";
+/// What the longest answer is called: by most servers, and by OpenAI, whose newer models refuse the older name.
+const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 const OPENAI_HOST: &str = "://api.openai.com";
 
 /// The language model of a connection.
 ///
 /// # Errors
 /// What is wrong with its settings, in a sentence.
-pub fn connect(
-    http: reqwest::Client,
-    base_url: &str,
-    key: Option<Private<String>>,
-    settings: &Map<String, Value>,
-) -> Result<Arc<dyn Llm>, String> {
-    let server = Server::new(http, base_url, key, settings)?;
-    let usual_limit = if base_url.contains(OPENAI_HOST) { "max_completion_tokens" } else { "max_tokens" };
-    let limit = match settings.get("max_tokens_field").and_then(Value::as_str) {
-        None => usual_limit,
-        Some("max_tokens") => "max_tokens",
-        Some("max_completion_tokens") => "max_completion_tokens",
-        Some(_) => return Err("settings.max_tokens_field must be max_tokens or max_completion_tokens.".to_owned()),
-    };
-    let key_header = key_header(settings)?;
+pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+    let server = Server::read(connect, OPENAI_URL, key_header(connect.settings)?)?;
     let base = server.versioned("v1");
+    let limit = connect.choice("max_tokens_field", &LIMITS.map(|field| (field, field)))?;
+    let limit = limit.unwrap_or(LIMITS[usize::from(base.contains(OPENAI_HOST))]);
     let (url, models) = (format!("{base}/chat/completions"), format!("{base}/models"));
-    Ok(Arc::new(Models::new(Chat { url, models, limit, key_header }, server)))
+    Ok(Arc::new(Models::new(Chat { url, models, limit }, server)))
 }
 
 struct Chat {
@@ -56,7 +49,6 @@ struct Chat {
     models: String,
     /// The field of the longest answer.
     limit: &'static str,
-    key_header: Option<reqwest::header::HeaderName>,
 }
 
 impl Dialect for Chat {
@@ -67,12 +59,13 @@ impl Dialect for Chat {
     }
 
     fn greeting(&self, server: &Server) -> reqwest::RequestBuilder {
-        signed(server.get(&self.models), server.key(), self.key_header.as_ref())
+        server.get(&self.models)
     }
 
     fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
+        let model = server.model(request, USUAL_MODEL);
         let mut body = json!({
-            "model": server.model(request, USUAL_MODEL),
+            "model": model,
             "messages": wire::messages(&request.messages),
             "stream": true,
             "stream_options": { "include_usage": true },
@@ -81,9 +74,12 @@ impl Dialect for Chat {
         if let Some(temperature) = request.temperature {
             body["temperature"] = json!(temperature);
         }
+        if model.ends_with(CAN_ANSWER_AT_ONCE) {
+            body["reasoning_effort"] = json!("none");
+        }
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(|tool| json!({ "type": "function", "function": tool })).collect();
         }
-        signed(server.post(&self.url, body), server.key(), self.key_header.as_ref())
+        server.post(&self.url, body)
     }
 }

@@ -7,7 +7,7 @@ use switchhook_core::private::Private;
 
 use super::OPENAI_URL;
 use crate::outbound::ws;
-use crate::providers::connect::{Connect, versioned};
+use crate::providers::connect::{Connect, signed, versioned};
 use crate::providers::extras::Extras;
 use crate::providers::streaming::Target;
 
@@ -65,19 +65,6 @@ pub(super) fn key_header(settings: &Map<String, Value>) -> Result<Option<HeaderN
     match settings.get("key_header").and_then(Value::as_str) {
         None => Ok(None),
         Some(name) => Ok(Some(name.parse().map_err(|_| "settings.key_header is no name of an HTTP header.")?)),
-    }
-}
-
-/// A request with the key, if there is one.
-pub(super) fn signed(
-    request: RequestBuilder,
-    key: Option<&Private<String>>,
-    header: Option<&HeaderName>,
-) -> RequestBuilder {
-    match (key, header) {
-        (None, _) => request,
-        (Some(key), None) => request.bearer_auth(key.reveal()),
-        (Some(key), Some(header)) => request.header(header, key.reveal()),
     }
 }
 

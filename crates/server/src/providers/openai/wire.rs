@@ -11,22 +11,24 @@ use crate::providers::llm::{Answer, Refusal, Step};
 /// is missing is answered as cancelled.
 pub(super) fn messages(messages: &[Message]) -> Vec<Value> {
     let mut sent = Vec::with_capacity(messages.len());
+    let mut ids = CallIds::default();
     for (position, message) in messages.iter().enumerate() {
         match message.role {
             Role::System => sent.push(json!({ "role": "system", "content": message.text })),
             Role::User => sent.push(json!({ "role": "user", "content": message.text })),
             Role::Tool => sent.push(json!({
-                "role": "tool", "tool_call_id": message.tool_call_id, "content": message.text,
+                "role": "tool", "tool_call_id": message.tool_call_id.as_deref().map(|id| ids.of(id)), "content": message.text,
             })),
             Role::Assistant if message.tool_calls.is_empty() => {
                 sent.push(json!({ "role": "assistant", "content": message.text }));
             }
             Role::Assistant => {
-                sent.push(with_tool_calls(message));
+                ids.give(&message.tool_calls);
+                sent.push(with_tool_calls(message, &ids));
                 let answers = messages[position + 1..].iter().take_while(|next| next.role == Role::Tool);
                 let answered: Vec<&str> = answers.filter_map(|answer| answer.tool_call_id.as_deref()).collect();
                 for call in message.tool_calls.iter().filter(|call| !answered.contains(&call.id.as_str())) {
-                    sent.push(json!({ "role": "tool", "tool_call_id": call.id, "content": CANCELLED }));
+                    sent.push(json!({ "role": "tool", "tool_call_id": ids.of(&call.id), "content": CANCELLED }));
                 }
             }
         }
@@ -34,13 +36,37 @@ pub(super) fn messages(messages: &[Message]) -> Vec<Value> {
     sent
 }
 
-fn with_tool_calls(message: &Message) -> Value {
+/// The ids by which calls are shown to the model, in the order of the conversation: some servers give none or the same one
+/// twice, and Mistral's take nine letters and digits only, also for calls that another model made.
+#[derive(Default)]
+struct CallIds<'m> {
+    given: usize,
+    /// Those of the last message with calls.
+    last: Vec<(&'m str, String)>,
+}
+
+impl<'m> CallIds<'m> {
+    fn give(&mut self, calls: &'m [ToolCall]) {
+        self.last.clear();
+        for call in calls {
+            self.last.push((&call.id, format!("call{:05}", self.given)));
+            self.given += 1;
+        }
+    }
+
+    fn of(&self, id: &str) -> String {
+        let known = self.last.iter().find(|(ours, _)| *ours == id);
+        known.map_or_else(|| id.to_owned(), |(_, theirs)| theirs.clone())
+    }
+}
+
+fn with_tool_calls(message: &Message, ids: &CallIds<'_>) -> Value {
     let calls: Vec<Value> = message
         .tool_calls
         .iter()
         .map(|call| {
             json!({
-                "id": call.id, "type": "function",
+                "id": ids.of(&call.id), "type": "function",
                 "function": { "name": call.name, "arguments": call.arguments.to_string() },
             })
         })
@@ -95,6 +121,7 @@ impl Answer for ChatAnswer {
         match self.reason.as_deref() {
             // Some servers give no reason; then the mark of the end is one.
             None if !done => Err(Refusal::cut_off()),
+            Some("error") => Err(Refusal::cut_off()),
             Some("content_filter") if !self.written && tools.is_empty() => {
                 Err(Refusal::unwilling("its content filter held the answer back (content_filter)"))
             }
@@ -118,6 +145,8 @@ impl ChatAnswer {
             llm_cached_tokens: cached.unwrap_or(0),
             llm_cache_write_tokens: tokens("/prompt_tokens_details/cache_write_tokens").unwrap_or(0),
             llm_output_tokens: tokens("/completion_tokens").unwrap_or(0),
+            // OpenRouter's, in US dollars.
+            cost_usd: usage.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0).unwrap_or(0.0),
             ..Usage::default()
         });
     }

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::select_all;
@@ -45,8 +46,24 @@ pub(super) struct Entry<'p, P> {
     pub(super) pace: Option<Arc<Pace>>,
     /// After how long a second one is asked as well.
     pub(super) late_after: Option<Duration>,
+    /// Whether it has given anything in this call.
+    pub(super) proven: &'p Proven,
     /// What being asked costs when the answer is not waited for.
     pub(super) in_vain: Usage,
+}
+
+/// Whether a provider has given anything in a call: what it refuses from then on was right when the call began.
+#[derive(Clone, Debug, Default)]
+pub struct Proven(Arc<AtomicBool>);
+
+impl Proven {
+    fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn judge(&self, error: ProviderError) -> ProviderError {
+        if self.0.load(Ordering::Relaxed) { error.of_proven() } else { error }
+    }
 }
 
 /// Something that a provider does.
@@ -144,7 +161,8 @@ pub(super) async fn run<P, T, W>(
             let _ = signals.send((tag, Signal::Piece(piece))).await;
             let winner = attempts.pop().expect("the one that spoke is left");
             let entry = &entries[winner.position];
-            break winner.rest(tag, &signals).await.map(|usage| entry.cost(usage));
+            let result = winner.rest(tag, &signals).await;
+            break result.map(|usage| entry.cost(usage)).map_err(|error| entry.proven.judge(error));
         }
         if attempts.is_empty() {
             break Err(last);
@@ -155,13 +173,17 @@ pub(super) async fn run<P, T, W>(
             (at, first) = first_sign(&mut attempts) => match first {
                 First::Piece(piece) => {
                     note(&entries, &attempts[at]);
+                    entries[attempts[at].position].proven.note();
                     spoken = Some(piece);
                     steps = race.spoke(attempts[at].number);
                 }
                 First::Over(Ok(usage)) => break Ok(entries[attempts[at].position].cost(usage)),
                 First::Over(Err(error)) => {
                     let failed = attempts.remove(at);
-                    last = error;
+                    // One that may be asked again is more hopeful than one that refuses.
+                    if last.is_final() || !error.is_final() {
+                        last = entries[failed.position].proven.judge(error);
+                    }
                     steps.extend(race.failed(began.elapsed(), failed.number));
                 }
             },

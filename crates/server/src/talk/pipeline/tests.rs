@@ -1,6 +1,6 @@
 //! What comes of a question when models are late, fail or answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
 use async_trait::async_trait;
@@ -41,6 +41,28 @@ impl Llm for Quick {
             events.send(LlmEvent::Delta(piece.to_owned())).await.expect("somebody listens");
         }
         Ok(Usage { llm_output_tokens: 2, ..Usage::default() })
+    }
+
+    async fn analyse(&self, _: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        Err(none_configured("language model"))
+    }
+}
+
+/// Does what it is told, one thing after the other.
+struct Told(Mutex<VecDeque<Result<&'static str, ProviderError>>>);
+
+impl Told {
+    fn to<const N: usize>(manners: [Result<&'static str, ProviderError>; N]) -> Arc<dyn Llm> {
+        Arc::new(Self(Mutex::new(manners.into())))
+    }
+}
+
+#[async_trait]
+impl Llm for Told {
+    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let next = self.0.lock().expect("whole").pop_front().expect("it is not asked more often");
+        events.send(LlmEvent::Delta(next?.to_owned())).await.expect("somebody listens");
+        Ok(Usage::default())
     }
 
     async fn analyse(&self, _: AnalysisRequest) -> Result<Analysis, ProviderError> {
@@ -111,4 +133,28 @@ async fn one_that_fails_is_replaced_at_once_and_the_last_error_is_told() {
     }
     let (_, result) = asked(&pipeline(Vec::new(), true)).await;
     assert!(matches!(result, Err(ProviderError::Config { .. })));
+}
+
+fn wrong_key() -> ProviderError {
+    ProviderError::Config { provider: "told", words: "Wrong key.".to_owned() }
+}
+
+#[tokio::test]
+async fn what_is_refused_at_first_is_a_wrong_setting_and_later_a_failure() {
+    let pipeline = pipeline(vec![Told::to([Err(wrong_key()), Ok("Four."), Err(wrong_key())])], false);
+    let refused = ProviderError::Refused { provider: "told", words: "Wrong key.".to_owned() };
+    for expected in [Err(wrong_key()), Ok(()), Err(refused)] {
+        assert_eq!(asked(&pipeline).await.1.map(drop), expected);
+    }
+}
+
+#[tokio::test]
+async fn whoever_refuses_is_replaced_and_only_told_of_when_nobody_is_more_hopeful() {
+    let busy = || ProviderError::Failed { provider: "told", words: "Busy.".to_owned() };
+    for (first, second) in [(busy(), wrong_key()), (wrong_key(), busy())] {
+        let pipeline = pipeline(vec![Told::to([Err(first)]), Told::to([Err(second)])], false);
+        assert_eq!(asked(&pipeline).await.1, Err(busy()), "one of them may answer next time");
+    }
+    let (said, _) = asked(&pipeline(vec![Told::to([Err(wrong_key())]), Told::to([Ok("Four.")])], false)).await;
+    assert_eq!(said, "Four.");
 }

@@ -142,11 +142,7 @@ impl Driver {
 
     /// What is refused now worked before: that is a failure and no wrong setting.
     pub(super) fn lost_for_good(&mut self, error: ProviderError) -> Inputs {
-        let error = match error {
-            ProviderError::Config { provider, words } => ProviderError::Failed { provider, words },
-            error => error,
-        };
-        vec![Input::Failed(failure(&error))]
+        vec![Input::Failed(failure(&error.of_proven()))]
     }
 
     pub(super) fn resume(&mut self, mut session: Box<dyn RealtimeSession>) -> Inputs {

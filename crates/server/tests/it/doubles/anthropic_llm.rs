@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, Uri};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use switchhook::providers::connect::Connect;
 use switchhook::providers::{Llm, anthropic};
 
-use super::model::{KEY, Piece, Protocol, header, http, key};
+use super::model::{KEY, Piece, Protocol, header};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Anthropic;
@@ -130,8 +131,8 @@ impl Protocol for Anthropic {
         event(&json!({ "type": "error", "error": { "type": "overloaded_error", "message": words } }))
     }
 
-    fn connect(self, base: &str, settings: &Map<String, Value>) -> Result<Arc<dyn Llm>, String> {
-        anthropic::connect(http(), base, key(), settings)
+    fn make(self, connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+        anthropic::connect(connect)
     }
 
     fn conversation(self, body: &Value) -> Vec<(&'static str, String)> {

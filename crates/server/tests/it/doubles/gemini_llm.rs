@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, Uri};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use switchhook::providers::connect::Connect;
 use switchhook::providers::{Llm, gemini};
 
-use super::model::{KEY, Piece, Protocol, data, header, http, key};
+use super::model::{KEY, Piece, Protocol, data, header};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Gemini;
@@ -115,8 +116,8 @@ impl Protocol for Gemini {
         data(&self.error(503, words))
     }
 
-    fn connect(self, base: &str, settings: &Map<String, Value>) -> Result<Arc<dyn Llm>, String> {
-        gemini::connect(http(), base, key(), settings)
+    fn make(self, connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+        gemini::connect(connect)
     }
 
     fn conversation(self, body: &Value) -> Vec<(&'static str, String)> {

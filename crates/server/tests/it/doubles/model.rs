@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -13,9 +13,13 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use switchhook::config::Config;
+use switchhook::outbound::ws::WebSockets;
 use switchhook::providers::Llm;
+use switchhook::providers::connect::Connect;
 use switchhook_core::private::Private;
+use switchhook_core::webhook::AddressPolicy;
 use tokio::sync::{Notify, mpsc};
 
 /// The key that every double accepts.
@@ -39,8 +43,8 @@ pub(crate) trait Protocol: Copy + Send + Sync + 'static {
     /// An event that says that something went wrong inside an answer.
     fn error_event(self, words: &str) -> String;
 
-    /// The adapter, which asks at `base`.
-    fn connect(self, base: &str, settings: &Map<String, Value>) -> Result<Arc<dyn Llm>, String>;
+    /// The adapter.
+    fn make(self, connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String>;
 
     /// What of a request is a conversation, as (by whom, what), instructions left out. Calls are `call NAME ARGUMENTS`, results
     /// `result TEXT`.
@@ -78,6 +82,7 @@ struct Inner<P> {
     protocol: P,
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<Value>>,
+    asked_at: Mutex<Vec<Instant>>,
     /// Who connected to be greeted, and who asked.
     greeted: Mutex<Vec<SocketAddr>>,
     askers: Mutex<Vec<SocketAddr>>,
@@ -98,6 +103,7 @@ impl<P: Protocol> Double<P> {
             protocol,
             replies: Mutex::new(replies.into()),
             asked: Mutex::default(),
+            asked_at: Mutex::default(),
             greeted: Mutex::default(),
             askers: Mutex::default(),
             complaints: Mutex::default(),
@@ -121,7 +127,17 @@ impl<P: Protocol> Double<P> {
     pub(crate) fn llm_with(&self, settings: Value) -> Arc<dyn Llm> {
         let mut settings = settings.as_object().expect("an object").clone();
         settings.entry("timeouts_ms").or_insert(json!({ "first_byte": 1_000, "first_word": 1_000, "gap": 500 }));
-        self.inner.protocol.connect(&self.base_url(), &settings).expect("good settings")
+        settings.entry("base_url").or_insert_with(|| json!(self.base_url()));
+        let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
+        switchhook::lifecycle::install_tls();
+        let connect = Connect {
+            http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
+            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            addresses: &addresses,
+            settings: &settings,
+            key: Some(Private::new(KEY.to_owned())),
+        };
+        self.inner.protocol.make(&connect).expect("good settings")
     }
 
     pub(crate) fn llm(&self) -> Arc<dyn Llm> {
@@ -131,6 +147,11 @@ impl<P: Protocol> Double<P> {
     /// The bodies of all requests so far.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.inner.asked.lock().expect("whole").clone()
+    }
+
+    /// When each of them came.
+    pub(crate) fn asked_at(&self) -> Vec<Instant> {
+        self.inner.asked_at.lock().expect("whole").clone()
     }
 
     /// The connections that were made ahead of a question, and those of the questions.
@@ -185,6 +206,7 @@ async fn serve<P: Protocol>(
     }
     inner.complaints.lock().expect("whole").extend(complaints);
     inner.asked.lock().expect("whole").push(body);
+    inner.asked_at.lock().expect("whole").push(Instant::now());
     let next = inner.replies.lock().expect("whole").pop_front();
     match next {
         None => {
@@ -236,17 +258,6 @@ fn events(
 /// An event of OpenAI's kind, without a name.
 pub(crate) fn data(data: &Value) -> String {
     format!("data: {data}\n\n")
-}
-
-/// The key, as it is given to adapters.
-pub(crate) fn key() -> Option<Private<String>> {
-    Some(Private::new(KEY.to_owned()))
-}
-
-/// The client that adapters are given.
-pub(crate) fn http() -> reqwest::Client {
-    switchhook::lifecycle::install_tls();
-    reqwest::Client::builder().no_proxy().build().expect("a client")
 }
 
 /// A header's text.

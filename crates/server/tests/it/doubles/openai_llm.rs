@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, Uri};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use switchhook::providers::Llm;
+use switchhook::providers::connect::Connect;
 use switchhook::providers::openai::chat;
 
-use super::model::{KEY, Piece, Protocol, data, header, http, key};
+use super::model::{KEY, Piece, Protocol, data, header};
 
 #[derive(Clone, Copy)]
 pub(crate) struct OpenAi;
@@ -114,8 +115,8 @@ impl Protocol for OpenAi {
         data(&json!({ "error": { "message": words, "type": "server_error", "code": null } }))
     }
 
-    fn connect(self, base: &str, settings: &Map<String, Value>) -> Result<Arc<dyn Llm>, String> {
-        chat::connect(http(), base, key(), settings)
+    fn make(self, connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+        chat::connect(connect)
     }
 
     fn conversation(self, body: &Value) -> Vec<(&'static str, String)> {

@@ -1,6 +1,8 @@
 //! Adapters of providers, against doubles that speak their protocols.
 
 mod llm;
+mod own_machines;
 mod realtime;
+mod refusals;
 mod stt;
 mod tts;

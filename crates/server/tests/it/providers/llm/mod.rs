@@ -3,6 +3,7 @@
 mod anthropic;
 mod conversation;
 mod gemini;
+mod hedging;
 mod openai;
 mod rehearsal;
 mod service;
@@ -50,6 +51,7 @@ every_adapter!(
     a_busy_server_is_asked_again_and_then_given_up,
     what_cannot_be_read_is_a_failure_and_not_an_answer,
     an_answer_without_its_end_is_a_failure,
+    whole_sentences_without_an_end_are_an_answer,
     a_conversation_that_is_too_long_is_shortened_once,
     a_call_is_looked_back_upon_by_its_schema,
     a_connection_that_was_made_ahead_carries_the_first_question,
@@ -265,6 +267,25 @@ async fn an_answer_without_its_end_is_a_failure<P: Protocol>(protocol: P) {
         matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty answer")),
         "{result:?}"
     );
+    double.finish();
+}
+
+async fn whole_sentences_without_an_end_are_an_answer<P: Protocol>(protocol: P) {
+    let reasons = ["\"finish_reason\":\"", "\"stop_reason\":\"", "\"finishReason\":\""];
+    let cut = |pieces: &[Piece]| {
+        let ends = |event: &String| reasons.iter().any(|reason| event.contains(reason));
+        Reply::Events(protocol.answer(pieces).into_iter().take_while(|event| !ends(event)).collect())
+    };
+    let replies =
+        vec![cut(&[Piece::Text("There is one at seven.")]), cut(&[Piece::Text("Let me look."), table("Friday")])];
+    let double = Double::start(protocol, replies).await;
+    let llm = double.llm();
+    let (events, usage) = ask(&*llm, request()).await;
+    assert_eq!(text(&events), "There is one at seven.");
+    usage.expect("it is not asked again, nor is there anything to excuse");
+    let (events, result) = ask(&*llm, request()).await;
+    assert_eq!(text(&events), "Let me look.");
+    assert!(matches!(result, Err(ProviderError::Failed { .. })), "what it wanted to do is lost: {result:?}");
     double.finish();
 }
 

@@ -1,7 +1,8 @@
 //! What only servers of OpenAI's interface do: each of them a little differently.
 
 use serde_json::{Value, json};
-use switchhook::providers::LlmEvent;
+use switchhook::providers::{LlmEvent, ProviderError};
+use switchhook_core::conversation::{Message, Role, ToolCall};
 
 use super::{request, text};
 use crate::doubles::model::{Double, KEY, Protocol as _, Reply, ask, data, says};
@@ -31,8 +32,10 @@ async fn azure_begins_without_a_choice_and_wants_its_key_elsewhere() {
     let answer = [answer, vec![]].concat();
     let double = Double::start(OpenAi, vec![says("Yes."), Reply::Events(answer), says("Yes.")]).await;
     let base = format!("{}/openai/deployments/d1", double.base_url());
-    let settings = json!({ "key_header": "api-key", "query": { "api-version": "2026-01-01" }, "max_tokens_field": "max_completion_tokens" });
-    let llm = OpenAi.connect(&base, settings.as_object().expect("an object")).expect("good settings");
+    let llm = double.llm_with(json!({
+        "base_url": base, "key_header": "api-key", "query": { "api-version": "2026-01-01" },
+        "max_tokens_field": "max_completion_tokens",
+    }));
     let (events, _) = ask(&*llm, request()).await;
     assert_eq!(text(&events), "Yes.");
     assert_eq!(double.asked()[0]["max_completion_tokens"], 300);
@@ -119,11 +122,130 @@ async fn an_end_needs_no_reason_where_it_is_marked_and_usage_is_estimated_where_
 }
 
 #[tokio::test]
+async fn ends_and_figures_come_where_each_server_puts_them() {
+    let figures = json!({ "prompt_tokens": 33, "completion_tokens": 4, "total_tokens": 37 });
+    let with = |delta: Value, reason: Value, usage: &Value| {
+        data(&json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }], "usage": usage }))
+    };
+    let tool = json!({ "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "hours", "arguments": "{}" } }] });
+    let none = json!(null);
+    for (server, chunks, said, calls) in [
+        (
+            "vLLM counts in every chunk, and ends with the last of a call",
+            vec![
+                with(json!({ "content": "Yes." }), none.clone(), &json!({ "prompt_tokens": 33 })),
+                with(tool, json!("tool_calls"), &figures),
+            ],
+            "Yes.",
+            1,
+        ),
+        (
+            "Together counts in the last words",
+            vec![with(json!({ "content": "Yes." }), json!("eos"), &figures)],
+            "Yes.",
+            0,
+        ),
+        (
+            "llama.cpp begins with null, and tells its timings",
+            vec![
+                chunk(&json!({ "role": "assistant", "content": null }), None),
+                chunk(&json!({ "content": "Yes." }), Some("")),
+                chunk(&json!({}), Some("stop")),
+                data(
+                    &json!({ "choices": [], "usage": figures, "timings": { "prompt_ms": 7.5 }, "model": "/models/a.gguf" }),
+                ),
+                done(),
+            ],
+            "Yes.",
+            0,
+        ),
+    ] {
+        let (text, tools, tokens) = read(chunks).await;
+        assert_eq!((text.as_str(), tools.len(), tokens), (said, calls, 33), "{server}");
+    }
+}
+
+#[tokio::test]
+async fn deepseek_and_openrouter_say_what_was_cached_and_what_it_cost() {
+    let usage = json!({ "prompt_tokens": 33, "completion_tokens": 4, "prompt_cache_hit_tokens": 30, "cost": 0.00021 });
+    let chunks = vec![
+        ": OPENROUTER PROCESSING\n\n".to_owned(),
+        chunk(&json!({ "content": "Yes." }), Some("stop")),
+        data(&json!({ "choices": [], "provider": "x", "usage": usage })),
+        done(),
+    ];
+    let double = Double::start(OpenAi, vec![Reply::Events(chunks)]).await;
+    let usage = ask(&*double.llm(), request()).await.1.expect("a good answer");
+    assert_eq!((usage.llm_cached_tokens, usage.cost_usd), (30, 0.000_21));
+    double.finish();
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_in_an_error_is_asked_for_again_while_nothing_was_said() {
+    let gone = || Reply::Events(vec![chunk(&json!({ "content": "" }), Some("error")), done()]);
+    let double = Double::start(OpenAi, vec![gone(), says("Yes.")]).await;
+    assert_eq!(text(&ask(&*double.llm(), request()).await.0), "Yes.");
+    double.finish();
+}
+
+#[tokio::test]
+async fn a_filter_is_no_wrong_setting_and_not_asked_again() {
+    let body = json!({ "error": {
+        "code": "content_filter", "message": "The response was filtered.", "status": 400,
+        "innererror": { "code": "ResponsibleAIPolicyViolation" },
+    } });
+    let double = Double::start(OpenAi, vec![Reply::Refuses(400, Vec::new(), body)]).await;
+    let (_, result) = ask(&*double.llm(), request()).await;
+    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("filtered")), "{result:?}");
+    double.finish();
+}
+
+#[tokio::test]
+async fn calls_are_shown_by_ids_that_every_server_takes() {
+    let call =
+        |id: &str| ToolCall { id: id.to_owned(), name: "tables".to_owned(), arguments: json!({}), signature: None };
+    let called = |ids: &[&str]| Message {
+        tool_calls: ids.iter().map(|id| call(id)).collect(),
+        ..Message::new(Role::Assistant, "")
+    };
+    let answer = |id: &str| Message { tool_call_id: Some(id.to_owned()), ..Message::new(Role::Tool, id) };
+    let mut request = request();
+    // Another model's ids, and those of a server that gives the same ones again and again.
+    request.messages.extend([
+        called(&["toolu_01A-b", "call_0"]),
+        answer("toolu_01A-b"),
+        called(&["call_0"]),
+        answer("call_0"),
+    ]);
+    let double = Double::start(OpenAi, vec![says("Yes.")]).await;
+    ask(&*double.llm(), request).await.1.expect("answered");
+    let messages = double.asked()[0]["messages"].as_array().cloned().unwrap_or_default();
+    let ids: Vec<&str> = messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    assert_eq!(ids, ["call00001", "call00000", "call00002"], "nine letters and digits each, and none twice");
+    let told: Vec<&str> = messages[3..].iter().filter_map(|message| message["content"].as_str()).collect();
+    assert_eq!(told, ["cancelled", "toolu_01A-b", "call_0"], "each with its own answer");
+    double.finish();
+}
+
+#[tokio::test]
+async fn models_that_would_reason_first_are_told_not_to() {
+    let double = Double::start(OpenAi, vec![says("Yes."), says("Yes."), says("Yes.")]).await;
+    let with = |model: &str| switchhook::providers::LlmRequest { model: Some(model.to_owned()), ..request() };
+    ask(&*double.llm(), with("openai/gpt-6-luna")).await.1.expect("answered");
+    ask(&*double.llm(), with("llama3.1:8b")).await.1.expect("answered");
+    let thorough = double.llm_with(json!({ "request": { "reasoning_effort": "low" } }));
+    ask(&*thorough, with("gpt-6-luna")).await.1.expect("answered");
+    let efforts: Vec<Value> = double.asked().iter().map(|body| body["reasoning_effort"].clone()).collect();
+    assert_eq!(efforts, [json!("none"), json!(null), json!("low")]);
+    double.finish();
+}
+
+#[tokio::test]
 async fn an_account_without_money_is_not_asked_again() {
     let body = json!({ "error": { "message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota" } });
     let double = Double::start(OpenAi, vec![Reply::Refuses(429, Vec::new(), body)]).await;
     let (_, result) = ask(&*double.llm(), request()).await;
-    assert!(matches!(result, Err(switchhook::providers::ProviderError::Config { .. })));
+    assert!(matches!(result, Err(ProviderError::Config { .. })));
     double.finish();
 }
 
