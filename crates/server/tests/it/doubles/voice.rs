@@ -10,6 +10,7 @@ use reqwest::StatusCode;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::without_delay;
 use crate::harness::PATIENCE;
 
 /// The only key that doubles accept.
@@ -234,7 +235,7 @@ pub(crate) fn sound(piece: &[char]) -> Vec<u8> {
 pub(crate) async fn serve(router: Router) -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("bound");
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    tokio::spawn(async move { axum::serve(without_delay(listener), router).await });
     address
 }
 

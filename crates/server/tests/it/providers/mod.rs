@@ -2,5 +2,6 @@
 
 mod llm;
 mod realtime;
+mod rehearsal;
 mod stt;
 mod tts;

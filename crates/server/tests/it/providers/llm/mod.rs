@@ -4,7 +4,6 @@ mod anthropic;
 mod conversation;
 mod gemini;
 mod openai;
-mod rehearsal;
 mod service;
 
 use std::time::{Duration, Instant};

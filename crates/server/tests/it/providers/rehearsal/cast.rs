@@ -1,0 +1,180 @@
+//! Who hears, thinks and speaks in a rehearsal. Whoever it is takes their time, on top of what an adapter waits for itself.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::json;
+use switchhook::config::Config;
+use switchhook::outbound::Client;
+use switchhook::providers::scripted::{ScriptedStt, ScriptedTts};
+use switchhook::providers::{
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
+    TtsAudio, TtsRequest, Usage,
+};
+use switchhook::talk::pipeline::{KnownRates, LlmSettings, Pipeline, TtsSettings};
+use switchhook::talk::tools::{Shared, Toolbox};
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::ToolCall;
+use switchhook_core::id::{AgentId, CallId};
+use switchhook_core::webhook::AddressPolicy;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, sleep_until};
+use uuid::Uuid;
+
+/// What a recogniser takes from the sound to its words.
+const UNDERSTANDS: Duration = Duration::from_millis(100);
+/// What a model that answers takes to its first word.
+const THINKS: Duration = Duration::from_millis(600);
+/// What a voice takes to its first sound.
+const BREATHES: Duration = Duration::from_millis(150);
+const LANGUAGE: &str = "en-US";
+
+/// The three of a call.
+pub(crate) struct Cast {
+    pub(crate) ears: Arc<dyn Stt>,
+    pub(crate) mind: Arc<dyn Llm>,
+    pub(crate) mouth: Arc<dyn Tts>,
+}
+
+impl Cast {
+    /// All of them scripted.
+    pub(crate) fn scripted(mind: Arc<dyn Llm>) -> Self {
+        Self { ears: Arc::new(ScriptedStt), mind, mouth: Arc::new(ScriptedTts) }
+    }
+
+    /// What a call is held with, and what its voice will have been asked to speak.
+    pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<Mutex<Vec<String>>>) {
+        let Self { ears, mind, mouth } = self;
+        let spoken = Arc::default();
+        let mouth = Breathing { mouth, spoken: Arc::clone(&spoken) };
+        let options = SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new() };
+        let voice = TtsSettings { voice: None, model: None, speed: 1.0, language: LANGUAGE.to_owned() };
+        let pipeline = Pipeline {
+            stt: vec![(Arc::new(Understanding(ears)), options)],
+            llm: vec![(Arc::new(Thinking(mind)), LlmSettings::default())],
+            tts: vec![(Arc::new(mouth), voice)],
+            tools: Arc::new(tools(agent)),
+            rates: KnownRates::default(),
+            hedge: false,
+        };
+        (pipeline, spoken)
+    }
+}
+
+fn tools(agent: &AgentConfig) -> Toolbox {
+    let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
+    let client = Client::new(&Config::for_tests("/nonexistent"), &addresses, Duration::from_secs(10));
+    let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
+    let call = CallId::from_uuid(Uuid::nil());
+    Toolbox::new(client.expect("a client"), &shared, agent, &BTreeMap::new(), call)
+}
+
+struct Understanding(Arc<dyn Stt>);
+
+#[async_trait]
+impl Stt for Understanding {
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError> {
+        let (sender, heard) = mpsc::channel(64);
+        let session = self.0.open(options, sender).await?;
+        tokio::spawn(understand(heard, events));
+        Ok(session)
+    }
+}
+
+/// Tells each a while after it was heard, until nothing more comes or nobody listens.
+async fn understand(mut heard: mpsc::Receiver<SttEvent>, events: mpsc::Sender<SttEvent>) {
+    let mut waiting: VecDeque<(Instant, SttEvent)> = VecDeque::new();
+    loop {
+        let due = waiting.front().map(|(due, _)| *due);
+        tokio::select! {
+            Some(event) = heard.recv() => waiting.push_back((Instant::now() + UNDERSTANDS, event)),
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                let (_, event) = waiting.pop_front().expect("one is due");
+                if events.send(event).await.is_err() {
+                    return;
+                }
+            }
+            else => return,
+        }
+    }
+}
+
+struct Thinking(Arc<dyn Llm>);
+
+#[async_trait]
+impl Llm for Thinking {
+    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        sleep(THINKS).await;
+        self.0.answer(request, events).await
+    }
+
+    async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        self.0.analyse(request).await
+    }
+}
+
+struct Breathing {
+    mouth: Arc<dyn Tts>,
+    spoken: Arc<Mutex<Vec<String>>>,
+}
+
+#[async_trait]
+impl Tts for Breathing {
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
+        self.spoken.lock().expect("whole").push(request.text.clone());
+        sleep(BREATHES).await;
+        self.mouth.speak(request, audio).await
+    }
+}
+
+/// A model that gives these answers.
+struct Script {
+    answers: Mutex<VecDeque<&'static str>>,
+    /// Given when there are no more of them.
+    then: Then,
+}
+
+enum Then {
+    Always(&'static str),
+    Goodbye(&'static str),
+}
+
+/// A model that has one answer to everything.
+pub(crate) fn always(answer: &'static str) -> Arc<dyn Llm> {
+    Arc::new(Script { answers: Mutex::default(), then: Then::Always(answer) })
+}
+
+/// A model that gives these answers one after the other, and ends the call with the last words.
+pub(crate) fn and_goodbye<const N: usize>(answers: [&'static str; N], last: &'static str) -> Arc<dyn Llm> {
+    Arc::new(Script { answers: Mutex::new(answers.into()), then: Then::Goodbye(last) })
+}
+
+#[async_trait]
+impl Llm for Script {
+    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let next = self.answers.lock().expect("whole").pop_front();
+        let text = next.unwrap_or(match self.then {
+            Then::Always(text) | Then::Goodbye(text) => text,
+        });
+        let mut said = vec![LlmEvent::Delta(text.to_owned())];
+        if next.is_none() && matches!(self.then, Then::Goodbye(_)) {
+            let (id, name) = ("call_end".to_owned(), "end_call".to_owned());
+            said.push(LlmEvent::ToolCall(ToolCall { id, name, arguments: json!({}), signature: None }));
+        }
+        for event in said {
+            // A driver that is gone needs no answer.
+            let _ = events.send(event).await;
+        }
+        Ok(Usage::default())
+    }
+
+    async fn analyse(&self, _: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        Err(ProviderError::Failed { provider: "script", words: "nobody looks back on a rehearsal".to_owned() })
+    }
+}
