@@ -1,6 +1,7 @@
 //! Who hears, thinks and speaks in a rehearsal. Whoever it is takes their time, on top of what an adapter waits for itself.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,22 +45,53 @@ impl Cast {
         Self { ears: Arc::new(ScriptedStt), mind, mouth: Arc::new(ScriptedTts) }
     }
 
-    /// What a call is held with, and what its voice will have been asked to speak.
-    pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<Mutex<Vec<String>>>) {
+    /// What a call is held with, and what can be seen of its work.
+    pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<Backstage>) {
         let Self { ears, mind, mouth } = self;
-        let spoken = Arc::default();
-        let mouth = Breathing { mouth, spoken: Arc::clone(&spoken) };
+        let backstage = Arc::<Backstage>::default();
+        let mouth = Breathing { mouth, backstage: backstage.clone() };
+        let mind = Thinking { mind, backstage: backstage.clone() };
         let options = SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new() };
         let voice = TtsSettings { voice: None, model: None, speed: 1.0, language: LANGUAGE.to_owned() };
         let pipeline = Pipeline {
             stt: vec![(Arc::new(Understanding(ears)), options)],
-            llm: vec![(Arc::new(Thinking(mind)), LlmSettings::default())],
+            llm: vec![(Arc::new(mind), LlmSettings::default())],
             tts: vec![(Arc::new(mouth), voice)],
             tools: Arc::new(tools(agent)),
             rates: KnownRates::default(),
             hedge: false,
         };
-        (pipeline, spoken)
+        (pipeline, backstage)
+    }
+}
+
+/// What the line does not show.
+#[derive(Default)]
+pub(super) struct Backstage {
+    /// What the voice was asked to speak.
+    pub(super) spoken: Mutex<Vec<String>>,
+    /// Answers and utterances in the making.
+    at_work: AtomicUsize,
+}
+
+impl Backstage {
+    /// Whether the agent has not come to the end of what it says.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.at_work.load(Ordering::Relaxed) > 0
+    }
+
+    fn work(&self) -> Work<'_> {
+        self.at_work.fetch_add(1, Ordering::Relaxed);
+        Work(self)
+    }
+}
+
+/// Over when it is dropped.
+struct Work<'b>(&'b Backstage);
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        self.0.at_work.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -105,29 +137,34 @@ async fn understand(mut heard: mpsc::Receiver<SttEvent>, events: mpsc::Sender<St
     }
 }
 
-struct Thinking(Arc<dyn Llm>);
+struct Thinking {
+    mind: Arc<dyn Llm>,
+    backstage: Arc<Backstage>,
+}
 
 #[async_trait]
 impl Llm for Thinking {
     async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let _work = self.backstage.work();
         sleep(THINKS).await;
-        self.0.answer(request, events).await
+        self.mind.answer(request, events).await
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
-        self.0.analyse(request).await
+        self.mind.analyse(request).await
     }
 }
 
 struct Breathing {
     mouth: Arc<dyn Tts>,
-    spoken: Arc<Mutex<Vec<String>>>,
+    backstage: Arc<Backstage>,
 }
 
 #[async_trait]
 impl Tts for Breathing {
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
-        self.spoken.lock().expect("whole").push(request.text.clone());
+        let _work = self.backstage.work();
+        self.backstage.spoken.lock().expect("whole").push(request.text.clone());
         sleep(BREATHES).await;
         self.mouth.speak(request, audio).await
     }

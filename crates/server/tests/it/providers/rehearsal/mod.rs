@@ -9,7 +9,7 @@
 mod cast;
 mod line;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use self::cast::Backstage;
 pub(super) use self::cast::{Cast, always, and_goodbye};
 use self::line::Line;
 pub(super) use self::line::words;
@@ -33,7 +34,7 @@ const ROUNDS: usize = 64;
 /// Notes that may wait to be read.
 const WAITING: usize = 256;
 /// The longest time without the agent's sound after the caller's words, in milliseconds.
-pub(super) const DEAD_AIR: u64 = 3_000;
+const DEAD_AIR: u64 = 3_000;
 /// No answer to the caller's words is waited for longer, in milliseconds.
 const NEVER: u64 = 30_000;
 
@@ -43,7 +44,9 @@ pub(super) struct Rehearsal {
     talk: JoinHandle<Report>,
     notes: mpsc::Receiver<Note>,
     began: Instant,
-    spoken: Arc<Mutex<Vec<String>>>,
+    backstage: Arc<Backstage>,
+    /// When something was in the making last.
+    at_work: u64,
     pub(super) transcript: Vec<Entry>,
     /// When the call ended, in milliseconds, and how it went.
     pub(super) end: Option<(u64, Report)>,
@@ -52,7 +55,7 @@ pub(super) struct Rehearsal {
 impl Rehearsal {
     /// Rings, and begins when that is answered.
     pub(super) async fn begin(agent: &AgentConfig, cast: Cast) -> Self {
-        let (pipeline, spoken) = cast.pipeline(agent);
+        let (pipeline, backstage) = cast.pipeline(agent);
         let prepared = Prepared::new(Settings { agent: agent.clone(), recording: None }, pipeline);
         let answered = Instant::now() + RINGS;
         while Instant::now() < answered {
@@ -63,7 +66,7 @@ impl Rehearsal {
         // Nobody commands.
         let (_, commands) = mpsc::channel(1);
         let talk = tokio::spawn(prepared.talk(media, commands, said));
-        Self { line, talk, notes, began: Instant::now(), spoken, transcript: Vec::new(), end: None }
+        Self { line, talk, notes, began: Instant::now(), backstage, at_work: 0, transcript: Vec::new(), end: None }
     }
 
     /// Milliseconds since the call was answered.
@@ -93,6 +96,25 @@ impl Rehearsal {
         voice
     }
 
+    /// The caller speaks a recorded line, if the call is not over, and the agent answers. Gives what is wrong with that.
+    pub(super) async fn says_and_is_answered(&mut self, line: &str) -> Option<String> {
+        if self.end.is_some() {
+            return None;
+        }
+        let spoke = self.caller_says(line).await;
+        self.dead_air_since(spoke).await
+    }
+
+    /// Waits until the agent has answered what the caller said, or the call is over, and tells when the caller was left alone
+    /// meanwhile.
+    pub(super) async fn dead_air_since(&mut self, spoke: u64) -> Option<String> {
+        self.until_silent_for(DEAD_AIR + 100, spoke).await;
+        let silence = self.longest_silence(spoke);
+        let heard =
+            || format!("{silence} ms of silence since {spoke}; heard {:?}, {:?}", self.line.sounds, self.spoken());
+        (silence > DEAD_AIR).then(heard)
+    }
+
     /// Lets so many milliseconds pass, or less when the call ends.
     pub(super) async fn wait(&mut self, ms: u64) {
         let until = self.now() + ms;
@@ -101,12 +123,12 @@ impl Rehearsal {
         }
     }
 
-    /// Waits until the agent has spoken since then and been silent for so long, or the call is over, or there is no hope.
+    /// Waits until the agent has spoken since then, has nothing more to say and was silent for so long, or the call is over, or there is no hope.
     pub(super) async fn until_silent_for(&mut self, quiet: u64, since: u64) {
         while self.end.is_none() && self.now() < since + NEVER {
             self.wait(20).await;
             let ended = self.line.sounds.last().map_or(0, |(_, ended)| *ended);
-            if ended > since && self.now() >= ended + quiet {
+            if ended > since && self.now() >= ended.max(self.at_work) + quiet {
                 return;
             }
         }
@@ -133,7 +155,7 @@ impl Rehearsal {
 
     /// What the voice was asked to speak.
     pub(super) fn spoken(&self) -> Vec<String> {
-        self.spoken.lock().expect("whole").clone()
+        self.backstage.spoken.lock().expect("whole").clone()
     }
 
     /// When the agent's sound is on the line.
@@ -160,7 +182,7 @@ impl Rehearsal {
     }
 
     /// The longest time without the agent's sound from then on until it had said all, or the call was over.
-    pub(super) fn longest_silence(&self, since: u64) -> u64 {
+    fn longest_silence(&self, since: u64) -> u64 {
         let mut silent_since = since;
         let mut longest = 0;
         for (began, ended) in self.line.sounds.iter().filter(|(_, ended)| *ended > since) {
@@ -170,7 +192,8 @@ impl Rehearsal {
         let answered = silent_since > since;
         match &self.end {
             Some((end, _)) => longest.max(end - silent_since),
-            None if answered => longest,
+            // What was begun is awaited.
+            None if answered => longest.max(self.at_work.saturating_sub(silent_since)),
             None => self.now() - since,
         }
     }
@@ -184,6 +207,9 @@ impl Rehearsal {
         pass().await;
         let now = self.now();
         self.line.listen(now);
+        if self.backstage.is_at_work() {
+            self.at_work = now;
+        }
         while let Ok(note) = self.notes.try_recv() {
             if let Note::Line(entry) = note {
                 self.transcript.push(entry);

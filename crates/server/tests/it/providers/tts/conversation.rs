@@ -6,7 +6,7 @@ use switchhook_core::conversation::FailureCode;
 
 use super::{Cast, Kind};
 use crate::doubles::voice::{Manner, No};
-use crate::providers::rehearsal::{self, DEAD_AIR, Rehearsal, always, and_goodbye};
+use crate::providers::rehearsal::{self, Rehearsal, always, and_goodbye};
 
 macro_rules! every_voice {
     ($($module:ident $kind:ident)*) => { $(
@@ -56,10 +56,9 @@ async fn a_table_is_booked(kind: Kind) {
     cast.stage.next([Manner::Well, Manner::Stall(30)]);
     let spoke = talk.caller_says("day").await;
     talk.until_heard(900, spoke).await;
-    let stopped = cast.stage.seen(|seen| seen.stopped);
     let spoke = talk.caller_says("interrupt").await;
     let (began, ended) = *talk.sounds().last().expect("it was heard");
-    assert_eq!(cast.stage.seen(|seen| seen.stopped), stopped + 1, "what nobody hears is not made");
+    assert_eq!(cast.stage.seen(|seen| seen.stopped), 1, "what nobody hears is not made");
     talk.until_silent_for(20_000, spoke).await;
 
     assert!(talk.was_ended_by_the_agent(), "{:?}", talk.end);
@@ -118,28 +117,32 @@ fn troubles(kind: Kind) -> Vec<Trouble> {
 }
 
 async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
-    for Trouble { name: trouble, manners, refusals, code } in troubles(kind) {
-        let cast = Cast::start(kind).await;
-        let mind = always("There is one at seven and there is another one at nine.");
-        let call = rehearsal::Cast { mouth: cast.voice.clone(), ..rehearsal::Cast::scripted(mind) };
-        let mut talk = Rehearsal::begin(&agent(), call).await;
-        talk.until_silent_for(5_000, 0).await;
-        cast.stage.next(manners);
-        cast.stage.refuse(refusals);
-        for line in ["name", "day", "time", "people"] {
-            let spoke = talk.caller_says(line).await;
-            talk.until_silent_for(DEAD_AIR + 100, spoke).await;
-            let silence = talk.longest_silence(spoke);
-            let told = talk.spoken();
-            assert!(silence <= DEAD_AIR, "{kind:?}, {trouble}: {silence} ms of silence: {told:?}, {:?}", talk.end);
-            if talk.end.is_some() {
-                break;
-            }
-        }
-        assert_eq!(talk.failure(), code, "{kind:?}, {trouble}: {:?}, {:?}", talk.end, talk.spoken());
-        if code.is_none() {
-            let last = talk.said().pop();
-            assert_eq!(last, Some((true, "There is one at seven and there is another one at nine.")), "{trouble}");
-        }
+    let mut broken = Vec::new();
+    for trouble in troubles(kind) {
+        let name = trouble.name;
+        broken.extend(promises_broken(kind, trouble).await.into_iter().map(|promise| format!("{name}: {promise}")));
     }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+async fn promises_broken(kind: Kind, Trouble { manners, refusals, code, .. }: Trouble) -> Vec<String> {
+    let cast = Cast::start(kind).await;
+    let mind = always("There is one at seven and there is another one at nine.");
+    let call = rehearsal::Cast { mouth: cast.voice.clone(), ..rehearsal::Cast::scripted(mind) };
+    let mut talk = Rehearsal::begin(&agent(), call).await;
+    talk.until_silent_for(5_000, 0).await;
+    cast.stage.next(manners);
+    cast.stage.refuse(refusals);
+    let mut broken = Vec::new();
+    for line in ["name", "day", "time", "people"] {
+        broken.extend(talk.says_and_is_answered(line).await);
+    }
+    if talk.failure() != code {
+        broken.push(format!("it ends by {:?} and not by {code:?}", talk.end));
+    }
+    let last = talk.said().pop();
+    if code.is_none() && last != Some((true, "There is one at seven and there is another one at nine.")) {
+        broken.push(format!("in the end it says {last:?}"));
+    }
+    broken
 }
