@@ -19,6 +19,10 @@ macro_rules! every_voice {
             async fn whatever_fails_nobody_listens_to_a_dead_line() {
                 super::whatever_fails_nobody_listens_to_a_dead_line(super::Kind::$kind).await;
             }
+            #[tokio::test(start_paused = true)]
+            async fn whoever_answers_the_phone_is_greeted_or_let_go() {
+                super::whoever_answers_the_phone_is_greeted_or_let_go(super::Kind::$kind).await;
+            }
         }
     )* };
 }
@@ -125,11 +129,31 @@ async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-async fn promises_broken(kind: Kind, Trouble { manners, refusals, code, .. }: Trouble) -> Vec<String> {
-    let cast = Cast::start(kind).await;
+async fn whoever_answers_the_phone_is_greeted_or_let_go(kind: Kind) {
+    let mut broken = Vec::new();
+    for Trouble { name, manners, refusals, code } in troubles(kind) {
+        let cast = Cast::start(kind).await;
+        cast.stage.next(manners);
+        cast.stage.refuse(refusals);
+        let mut talk = begin(&cast).await;
+        broken.extend(talk.dead_air_since(0).await.map(|promise| format!("{name}: {promise}")));
+        if talk.failure() != code {
+            broken.push(format!("{name}: it ends by {:?} and not by {code:?}", talk.end));
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// A call whose agent says the same again and again.
+async fn begin(cast: &Cast) -> Rehearsal {
     let mind = always("There is one at seven and there is another one at nine.");
     let call = rehearsal::Cast { mouth: cast.voice.clone(), ..rehearsal::Cast::scripted(mind) };
-    let mut talk = Rehearsal::begin(&agent(), call).await;
+    Rehearsal::begin(&agent(), call).await
+}
+
+async fn promises_broken(kind: Kind, Trouble { manners, refusals, code, .. }: Trouble) -> Vec<String> {
+    let cast = Cast::start(kind).await;
+    let mut talk = begin(&cast).await;
     talk.until_silent_for(5_000, 0).await;
     cast.stage.next(manners);
     cast.stage.refuse(refusals);
