@@ -5,6 +5,7 @@
 
 mod prepared;
 mod sound;
+mod speech;
 mod tools;
 
 pub use self::prepared::Prepared;
@@ -19,11 +20,12 @@ use switchhook_media::frame::FRAME_DURATION;
 use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
-use tokio_util::task::AbortOnDropHandle;
 
+use self::speech::{Phrases, Speaking};
 use super::handset::Handset;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
+use super::opening::Opening;
 use super::pipeline::{Pipeline, Rendered, Running, Signal};
 use super::plain::plain;
 use super::recorder::Recorder;
@@ -40,7 +42,7 @@ type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T
 /// The turn of a tool, the id of its call, and what it answered.
 type ToolResult = (u32, String, Value);
 /// The greeting's words, and its sound in the making.
-type Greeting = (String, AbortOnDropHandle<Result<Rendered, ProviderError>>);
+type Greeting = (String, Opening<Rendered>);
 
 pub(super) fn failure(error: &ProviderError) -> Failure {
     let kind = match error.code() {
@@ -49,14 +51,6 @@ pub(super) fn failure(error: &ProviderError) -> Failure {
         _ => FailureCode::Pipeline,
     };
     Failure::new(kind, plain(error.to_string()))
-}
-
-/// An utterance in the making.
-struct Speaking {
-    /// Dropping it stops it.
-    _running: Running,
-    /// Of its text, which was sent.
-    characters: u64,
 }
 
 struct Driver {
@@ -76,6 +70,8 @@ struct Driver {
     speaking: HashMap<u32, Speaking>,
     answers: Signals<LlmEvent>,
     speech: Signals<TtsAudio>,
+    /// What is still to be said into memory.
+    phrases: Phrases,
     /// Tools that run, and what they answer.
     tools: Vec<Running>,
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
@@ -125,6 +121,7 @@ impl Driver {
             speaking: HashMap::new(),
             answers: mpsc::channel(64),
             speech: mpsc::channel(64),
+            phrases: Phrases::new(Conversation::phrases(&settings.agent)),
             tools: Vec::new(),
             results: mpsc::channel(64),
             pass_on: None,
@@ -146,6 +143,9 @@ impl Driver {
     async fn run(&mut self, mut heard: mpsc::Receiver<SttEvent>, mut commands: mpsc::Receiver<Command>) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        if self.greeting.is_none() {
+            self.phrases.begin(&self.pipeline);
+        }
         self.handle(Input::MediaStarted);
         while self.end.is_none() {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
@@ -156,6 +156,7 @@ impl Driver {
                 Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
+                Some(usage) = self.phrases.spent.recv() => self.paid(usage),
                 Some((turn, id, result)) = self.results.1.recv() => vec![Input::ToolResult { turn, id, result }],
                 Some(command) = commands.recv() => vec![self.told(command)],
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
@@ -204,7 +205,7 @@ impl Driver {
                 self.asks.insert(turn, Asked { running, read, written: 0 });
             }
             Effect::CancelModel { turn } => self.take_back(turn),
-            Effect::Speak { utterance, text, .. } => self.speak(utterance, text),
+            Effect::Speak { utterance, text, ready_only, .. } => return self.speak(utterance, text, ready_only),
             Effect::ClearPlayback => {
                 self.handset.clear();
                 self.stop_speaking();
@@ -241,27 +242,6 @@ impl Driver {
         self.last_response = i64::try_from(waited.as_millis()).ok();
     }
 
-    fn speak(&mut self, utterance: u32, text: String) {
-        let characters = text.chars().count() as u64;
-        self.handset.playback.announce(utterance);
-        let signals = self.speech.0.clone();
-        let running = match self.greeting.take_if(|(prepared, _)| *prepared == text) {
-            Some((_, rendering)) => AbortOnDropHandle::new(tokio::spawn(async move {
-                let signal = match rendering.await {
-                    Ok(Ok(rendered)) => {
-                        let piece = TtsAudio { samples: rendered.samples, words: rendered.words };
-                        let _ = signals.send((utterance, Signal::Piece(piece))).await;
-                        Signal::Done(rendered.usage)
-                    }
-                    Ok(Err(error)) => Signal::Failed(error),
-                    Err(_) => return,
-                };
-                let _ = signals.send((utterance, signal)).await;
-            })),
-            None => self.pipeline.speak(utterance, text, signals),
-        };
-        self.speaking.insert(utterance, Speaking { _running: running, characters });
-    }
 
     fn recognised(&mut self, event: SttEvent) -> Inputs {
         let machine = match &event {
@@ -304,35 +284,6 @@ impl Driver {
         }
     }
 
-    fn spoken(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {
-        if !self.speaking.contains_key(&utterance) {
-            return Inputs::new(); // It was cleared while this was on its way.
-        }
-        vec![match signal {
-            Signal::Piece(audio) => {
-                let samples = self.handset.playback.push(utterance, &audio.samples);
-                Input::SpeechReady { utterance, samples, words: audio.words, complete: false }
-            }
-            Signal::Done(usage) => {
-                self.add(usage);
-                self.speaking.remove(&utterance);
-                let samples = self.handset.playback.complete(utterance);
-                Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true }
-            }
-            Signal::Failed(error) => {
-                self.speaking.remove(&utterance);
-                self.handset.playback.complete(utterance);
-                Input::SpeechFailed { utterance, failure: failure(&error) }
-            }
-        }]
-    }
-
-    /// Nothing of what is being made is wanted any more. It was sent and is charged all the same.
-    fn stop_speaking(&mut self) {
-        let characters = self.speaking.drain().map(|(_, speaking)| speaking.characters).sum();
-        self.add(self.pipeline.stopped(characters));
-    }
-
     fn add(&mut self, usage: Usage) {
         self.usage = self.usage + usage;
     }
@@ -344,6 +295,7 @@ impl Driver {
             self.perform(effect);
         }
         self.stop_speaking();
+        self.phrases.end(&mut self.usage);
         let recorded = self.handset.written().await;
         Report {
             end: self.end.take().unwrap_or(Ended::MediaLost),

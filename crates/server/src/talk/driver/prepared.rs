@@ -6,16 +6,18 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{Driver, Greeting, Recogniser, failure};
 use crate::carrier::Media;
+use crate::providers::ProviderError;
 use crate::talk::opening::Opening;
-use crate::talk::pipeline::{Pipeline, Running};
+use crate::talk::pipeline::{Pipeline, Rendered, Running};
 use crate::talk::prepared::stillborn;
 use crate::talk::{Command, Note, Report, Settings};
 
-/// The name in errors.
+/// The names in errors.
 const RECOGNISER: &str = "speech to text";
+pub(super) const VOICE: &str = "text to speech";
 
 /// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory,
-/// models and servers of tools are connected to.
+/// models, voices and servers of tools are connected to.
 pub struct Prepared {
     settings: Settings,
     pipeline: Pipeline,
@@ -38,20 +40,34 @@ impl Prepared {
         };
         let greeting = Conversation::opening(&settings.agent).map(|text| {
             let rendering = pipeline.render(text.clone());
-            (text, rendering)
+            (text, Opening::UnderWay(rendering))
         });
         let getting_ready = {
-            let pipeline = pipeline.clone();
-            AbortOnDropHandle::new(tokio::spawn(async move { pipeline.get_ready().await }))
+            let (pipeline, speaks) = (pipeline.clone(), greeting.is_some());
+            AbortOnDropHandle::new(tokio::spawn(async move { pipeline.get_ready(speaks).await }))
         };
         Self { settings, pipeline, recogniser, greeting, getting_ready }
     }
 
     /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
     pub async fn not_ready(&mut self) -> Failure {
-        match self.recogniser.wait(RECOGNISER).await {
-            Err(error) => failure(error),
-            Ok(_) => std::future::pending().await,
+        let Self { recogniser, greeting, .. } = self;
+        let deaf = async {
+            match recogniser.wait(RECOGNISER).await {
+                Err(error) => failure(error),
+                Ok(_) => std::future::pending().await,
+            }
+        };
+        let dumb = async {
+            match greeting {
+                Some((_, greeting)) => refused(greeting).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            failure = deaf => failure,
+            failure = dumb => failure,
         }
     }
 
@@ -66,5 +82,13 @@ impl Prepared {
         driver.tools.push(self.getting_ready);
         driver.run(heard, commands).await;
         driver.report().await
+    }
+}
+
+/// That the voice will not speak, however often it is asked. Whatever else was wrong may be over when the phone is answered.
+async fn refused(greeting: &mut Opening<Rendered>) -> Failure {
+    match greeting.wait(VOICE).await {
+        Err(error @ ProviderError::Config { .. }) => failure(error),
+        _ => std::future::pending().await,
     }
 }
