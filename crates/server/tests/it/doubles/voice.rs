@@ -74,7 +74,8 @@ pub(crate) struct Seen {
 #[derive(Default)]
 struct Inner {
     seen: Mutex<Seen>,
-    manners: Mutex<VecDeque<Manner>>,
+    /// Each of any utterance, or of one with these words.
+    manners: Mutex<VecDeque<(Option<&'static str>, Manner)>>,
     noes: Mutex<VecDeque<No>>,
     changed: Notify,
 }
@@ -86,7 +87,12 @@ pub(crate) struct Stage(Arc<Inner>);
 impl Stage {
     /// How the next utterances are spoken.
     pub(crate) fn next(&self, manners: impl IntoIterator<Item = Manner>) {
-        lock(&self.0.manners).extend(manners);
+        lock(&self.0.manners).extend(manners.into_iter().map(|manner| (None, manner)));
+    }
+
+    /// How the next utterance with these words is spoken.
+    pub(crate) fn next_of(&self, words: &'static str, manner: Manner) {
+        lock(&self.0.manners).push_back((Some(words), manner));
     }
 
     /// How the next requests are refused.
@@ -94,8 +100,10 @@ impl Stage {
         lock(&self.0.noes).extend(noes);
     }
 
-    pub(crate) fn manner(&self) -> Manner {
-        lock(&self.0.manners).pop_front().unwrap_or(Manner::Well)
+    fn manner(&self, text: &str) -> Manner {
+        let mut manners = lock(&self.0.manners);
+        let at = manners.iter().position(|(words, _)| words.is_none_or(|words| text.contains(words)));
+        at.and_then(|at| manners.remove(at)).map_or(Manner::Well, |(_, manner)| manner)
     }
 
     /// The refusal that is due, if one is.
@@ -208,7 +216,7 @@ impl Utterance {
         }
         let characters: Vec<char> = text.chars().collect();
         let mut pieces: Vec<Vec<char>> = characters.chunks(PIECE).map(<[char]>::to_vec).collect();
-        let (count, fate) = match stage.manner() {
+        let (count, fate) = match stage.manner(text) {
             Manner::Well => (pieces.len(), Fate::End),
             Manner::Stall(count) => (count, Fate::Stay { deaf: false }),
             Manner::Deaf => (1, Fate::Stay { deaf: true }),

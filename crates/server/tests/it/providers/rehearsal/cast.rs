@@ -1,6 +1,6 @@
 //! Who hears, thinks and speaks in a rehearsal. Whoever it is takes their time, on top of what an adapter waits for itself.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use switchhook::providers::{
 use switchhook::talk::pipeline::{KnownRates, LlmSettings, Pipeline, TtsSettings};
 use switchhook::talk::tools::{Shared, Toolbox};
 use switchhook_core::agent::AgentConfig;
-use switchhook_core::conversation::ToolCall;
+use switchhook_core::conversation::{Conversation, ToolCall};
 use switchhook_core::id::{AgentId, CallId};
 use switchhook_core::webhook::AddressPolicy;
 use tokio::sync::mpsc;
@@ -48,7 +48,8 @@ impl Cast {
     /// What a call is held with, and what can be seen of its work.
     pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<Backstage>) {
         let Self { ears, mind, mouth } = self;
-        let backstage = Arc::<Backstage>::default();
+        let phrases = Conversation::phrases(agent).into_iter().collect();
+        let backstage = Arc::new(Backstage { phrases, ..Backstage::default() });
         let mouth = Breathing { mouth, backstage: backstage.clone() };
         let mind = Thinking { mind, backstage: backstage.clone() };
         let options = SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new() };
@@ -57,6 +58,7 @@ impl Cast {
             stt: vec![(Arc::new(Understanding(ears)), options)],
             llm: vec![(Arc::new(mind), LlmSettings::default())],
             tts: vec![(Arc::new(mouth), voice)],
+            phrases: Arc::default(),
             tools: Arc::new(tools(agent)),
             rates: KnownRates::default(),
             hedge: false,
@@ -70,7 +72,9 @@ impl Cast {
 pub(super) struct Backstage {
     /// What the voice was asked to speak.
     pub(super) spoken: Mutex<Vec<String>>,
-    /// Answers and utterances in the making.
+    /// What may be spoken into memory while the agent has nothing to say.
+    phrases: HashSet<String>,
+    /// Answers and other utterances in the making.
     at_work: AtomicUsize,
 }
 
@@ -150,6 +154,10 @@ impl Llm for Thinking {
         self.mind.answer(request, events).await
     }
 
+    async fn warm(&self) {
+        self.mind.warm().await;
+    }
+
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
         self.mind.analyse(request).await
     }
@@ -163,10 +171,18 @@ struct Breathing {
 #[async_trait]
 impl Tts for Breathing {
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
-        let _work = self.backstage.work();
+        let _work = (!self.backstage.phrases.contains(&request.text)).then(|| self.backstage.work());
         self.backstage.spoken.lock().expect("whole").push(request.text.clone());
         sleep(BREATHES).await;
         self.mouth.speak(request, audio).await
+    }
+
+    async fn warm(&self, like: &TtsRequest) {
+        self.mouth.warm(like).await;
+    }
+
+    fn keeps_phrases(&self) -> bool {
+        self.mouth.keeps_phrases()
     }
 }
 

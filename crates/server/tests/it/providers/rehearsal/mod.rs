@@ -48,25 +48,28 @@ pub(super) struct Rehearsal {
     /// When something was in the making last.
     at_work: u64,
     pub(super) transcript: Vec<Entry>,
-    /// When the call ended, in milliseconds, and how it went.
-    pub(super) end: Option<(u64, Report)>,
+    /// When the call ended, in milliseconds, and why. One that is not to be held ends before it is answered.
+    pub(super) end: Option<(u64, Ended)>,
 }
 
 impl Rehearsal {
     /// Rings, and begins when that is answered.
     pub(super) async fn begin(agent: &AgentConfig, cast: Cast) -> Self {
         let (pipeline, backstage) = cast.pipeline(agent);
-        let prepared = Prepared::new(Settings { agent: agent.clone(), recording: None }, pipeline);
+        let mut prepared = Prepared::new(Settings { agent: agent.clone(), recording: None }, pipeline);
         let answered = Instant::now() + RINGS;
-        while Instant::now() < answered {
+        let mut refused = None;
+        while Instant::now() < answered && refused.is_none() {
             pass().await;
+            refused = prepared.not_ready().now_or_never();
         }
         let (line, media) = Line::new();
         let (said, notes) = mpsc::channel(WAITING);
         // Nobody commands.
         let (_, commands) = mpsc::channel(1);
         let talk = tokio::spawn(prepared.talk(media, commands, said));
-        Self { line, talk, notes, began: Instant::now(), backstage, at_work: 0, transcript: Vec::new(), end: None }
+        let end = refused.map(|failure| (0, Ended::By(End::Failed(failure))));
+        Self { line, talk, notes, began: Instant::now(), backstage, at_work: 0, transcript: Vec::new(), end }
     }
 
     /// Milliseconds since the call was answered.
@@ -170,7 +173,7 @@ impl Rehearsal {
 
     /// The failure that ended the call.
     pub(super) fn failure(&self) -> Option<FailureCode> {
-        match &self.end.as_ref()?.1.end {
+        match &self.end.as_ref()?.1 {
             Ended::By(End::Failed(failure)) => Some(failure.code),
             _ => None,
         }
@@ -178,7 +181,7 @@ impl Rehearsal {
 
     /// Whether the agent ended the call as it wanted to.
     pub(super) fn was_ended_by_the_agent(&self) -> bool {
-        self.end.as_ref().is_some_and(|(_, report)| matches!(report.end, Ended::By(End::AgentHungUp)))
+        self.end.as_ref().is_some_and(|(_, end)| matches!(end, Ended::By(End::AgentHungUp)))
     }
 
     /// The longest time without the agent's sound from then on until it had said all, or the call was over.
@@ -217,7 +220,7 @@ impl Rehearsal {
         }
         if self.talk.is_finished() {
             let report = (&mut self.talk).now_or_never().expect("it is finished").expect("the driver does not panic");
-            self.end = Some((now, report));
+            self.end = Some((now, report.end));
         }
     }
 }
