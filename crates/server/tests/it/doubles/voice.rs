@@ -1,6 +1,6 @@
 //! What the doubles of all voices share: how they are told to behave, what they have seen, and how they sound.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -74,6 +74,8 @@ pub(crate) struct Seen {
 struct Inner {
     seen: Mutex<Seen>,
     manners: Mutex<VecDeque<Manner>>,
+    /// Of texts whose turn is not known.
+    particular: Mutex<HashMap<String, Manner>>,
     noes: Mutex<VecDeque<No>>,
     changed: Notify,
 }
@@ -93,7 +95,15 @@ impl Stage {
         lock(&self.0.noes).extend(noes);
     }
 
-    pub(crate) fn manner(&self) -> Manner {
+    /// How this text is spoken, whenever and as often as it comes.
+    pub(crate) fn always(&self, text: &str, manner: Manner) {
+        lock(&self.0.particular).insert(text.to_owned(), manner);
+    }
+
+    fn manner(&self, text: &str) -> Manner {
+        if let Some(manner) = lock(&self.0.particular).get(text) {
+            return manner.clone();
+        }
         lock(&self.0.manners).pop_front().unwrap_or(Manner::Well)
     }
 
@@ -207,7 +217,7 @@ impl Utterance {
         }
         let characters: Vec<char> = text.chars().collect();
         let mut pieces: Vec<Vec<char>> = characters.chunks(PIECE).map(<[char]>::to_vec).collect();
-        let (count, fate) = match stage.manner() {
+        let (count, fate) = match stage.manner(text) {
             Manner::Well => (pieces.len(), Fate::End),
             Manner::Stall(count) => (count, Fate::Stay { deaf: false }),
             Manner::Deaf => (1, Fate::Stay { deaf: true }),
