@@ -21,12 +21,11 @@ use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use self::speech::{Phrases, Speaking};
+use self::speech::{Greeting, Phrases, Speaking};
 use super::handset::Handset;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
-use super::opening::Opening;
-use super::pipeline::{Pipeline, Rendered, Running, Signal};
+use super::pipeline::{Pipeline, Running, Signal};
 use super::plain::plain;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
@@ -41,8 +40,6 @@ type Recogniser = (Box<dyn SttSession>, Option<Rates>, mpsc::Receiver<SttEvent>)
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
 /// The turn of a tool, the id of its call, and what it answered.
 type ToolResult = (u32, String, Value);
-/// The greeting's words, and its sound in the making.
-type Greeting = (String, Opening<Rendered>);
 
 pub(super) fn failure(error: &ProviderError) -> Failure {
     let kind = match error.code() {

@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn said(bytes: usize) -> Rendered {
-        Rendered { samples: vec![0; bytes / 2], ..Rendered::default() }
+        Rendered { samples: vec![0; bytes / 2], words: Vec::new() }
     }
 
     #[test]
@@ -137,7 +137,9 @@ mod tests {
     fn what_was_not_used_for_longest_is_forgotten_first_and_what_belongs_to_nobody_at_once() {
         let (phrases, ava) = (Phrases::default(), voice(1.0));
         let keep = |voice: &Voice, text| phrases.make(voice, text).expect("new").keep(said(MOST_BYTES / 3));
-        ["one", "two", "three"].map(|text| keep(&ava, text));
+        for text in ["one", "two", "three"] {
+            keep(&ava, text);
+        }
         assert!(phrases.find(&ava, "one").is_some());
         keep(&ava, "four");
         assert!(phrases.find(&ava, "two").is_none());

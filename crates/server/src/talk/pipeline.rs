@@ -183,28 +183,6 @@ impl Pipeline {
         }))
     }
 
-    /// Renders a sentence that will be spoken later.
-    pub fn render(&self, text: String) -> AbortOnDropHandle<Result<Rendered, ProviderError>> {
-        let pipeline = self.clone();
-        AbortOnDropHandle::new(tokio::spawn(async move {
-            let (signals, mut pieces) = mpsc::channel(WAITING);
-            let speaking = run(Kind::Voice, 0, pipeline.voices(), |voice, audio| say(voice, &text, audio), signals);
-            let gathering = async {
-                let mut rendered = Rendered::default();
-                while let Some((_, signal)) = pieces.recv().await {
-                    match signal {
-                        Signal::Piece(piece) => rendered.add(piece),
-                        Signal::Done(usage) => rendered.usage = usage,
-                        Signal::Failed(error) => return Err(error),
-                    }
-                }
-                Ok(rendered)
-            };
-            let ((), rendered) = tokio::join!(speaking, gathering);
-            rendered
-        }))
-    }
-
     /// A phrase as one of the voices has said it before.
     #[must_use]
     pub fn kept(&self, text: &str) -> Option<Arc<Rendered>> {
@@ -303,15 +281,13 @@ impl Pipeline {
     }
 }
 
-/// A sentence that has been spoken into memory.
+/// A phrase that has been spoken into memory.
 #[derive(Default)]
 pub struct Rendered {
     /// 8 kHz, 16 bit, mono.
     pub samples: Vec<i16>,
     /// When its words are spoken.
     pub words: Vec<SpokenWord>,
-    /// What it cost.
-    pub usage: Usage,
 }
 
 impl Rendered {

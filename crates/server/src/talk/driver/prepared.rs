@@ -4,17 +4,16 @@ use switchhook_core::conversation::{Conversation, Failure};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Driver, Greeting, Recogniser, failure};
+use super::speech::Greeting;
+use super::{Driver, Recogniser, failure};
 use crate::carrier::Media;
-use crate::providers::ProviderError;
 use crate::talk::opening::Opening;
-use crate::talk::pipeline::{Pipeline, Rendered, Running};
+use crate::talk::pipeline::{Pipeline, Running};
 use crate::talk::prepared::stillborn;
 use crate::talk::{Command, Note, Report, Settings};
 
-/// The names in errors.
+/// The name in errors.
 const RECOGNISER: &str = "speech to text";
-pub(super) const VOICE: &str = "text to speech";
 
 /// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory,
 /// models, voices and servers of tools are connected to.
@@ -38,10 +37,7 @@ impl Prepared {
                 Ok((session, rates, heard))
             })
         };
-        let greeting = Conversation::opening(&settings.agent).map(|text| {
-            let rendering = pipeline.render(text.clone());
-            (text, Opening::UnderWay(rendering))
-        });
+        let greeting = Conversation::opening(&settings.agent).map(|text| Greeting::begin(&pipeline, text));
         let getting_ready = {
             let (pipeline, speaks) = (pipeline.clone(), greeting.is_some());
             AbortOnDropHandle::new(tokio::spawn(async move { pipeline.get_ready(speaks).await }))
@@ -60,7 +56,7 @@ impl Prepared {
         };
         let dumb = async {
             match greeting {
-                Some((_, greeting)) => refused(greeting).await,
+                Some(greeting) => greeting.refused().await,
                 None => std::future::pending().await,
             }
         };
@@ -82,13 +78,5 @@ impl Prepared {
         driver.tools.push(self.getting_ready);
         driver.run(heard, commands).await;
         driver.report().await
-    }
-}
-
-/// That the voice will not speak, however often it is asked. Whatever else was wrong may be over when the phone is answered.
-async fn refused(greeting: &mut Opening<Rendered>) -> Failure {
-    match greeting.wait(VOICE).await {
-        Err(error @ ProviderError::Config { .. }) => failure(error),
-        _ => std::future::pending().await,
     }
 }

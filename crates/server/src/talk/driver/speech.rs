@@ -4,10 +4,54 @@ use switchhook_core::conversation::{Failure, FailureCode, Input};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::prepared::VOICE;
 use super::{Driver, Inputs, failure};
-use crate::providers::{TtsAudio, Usage};
+use crate::providers::{ProviderError, TtsAudio, Usage};
 use crate::talk::pipeline::{Pipeline, Running, Signal};
+
+/// Pieces of a greeting that may be there before the phone is answered; the rest waits at the provider.
+const AHEAD: usize = 512;
+
+/// The greeting, spoken while the phone rings.
+pub(super) struct Greeting {
+    text: String,
+    running: Running,
+    /// What has come first, if it was looked at.
+    first: Option<Signal<TtsAudio>>,
+    signals: mpsc::Receiver<(u32, Signal<TtsAudio>)>,
+}
+
+impl Greeting {
+    pub(super) fn begin(pipeline: &Pipeline, text: String) -> Self {
+        let (sender, signals) = mpsc::channel(AHEAD);
+        let running = pipeline.speak(0, text.clone(), sender);
+        Self { text, running, first: None, signals }
+    }
+
+    /// That the voice will not speak, however often it is asked. Whatever else is wrong may be over when the phone is answered.
+    /// May be dropped and called again.
+    pub(super) async fn refused(&mut self) -> Failure {
+        if self.first.is_none() {
+            self.first = self.signals.recv().await.map(|(_, signal)| signal);
+        }
+        match &self.first {
+            Some(Signal::Failed(error @ ProviderError::Config { .. })) => failure(error),
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Says it as this utterance.
+    fn say(mut self, utterance: u32, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Running {
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            let _running = self.running;
+            if let Some(first) = self.first {
+                let _ = signals.send((utterance, first)).await;
+            }
+            while let Some((_, signal)) = self.signals.recv().await {
+                let _ = signals.send((utterance, signal)).await;
+            }
+        }))
+    }
+}
 
 /// An utterance in the making.
 pub(super) struct Speaking {
@@ -71,19 +115,8 @@ impl Driver {
         let characters = text.chars().count() as u64;
         self.handset.playback.announce(utterance);
         let signals = self.speech.0.clone();
-        let running = match self.greeting.take_if(|(prepared, _)| *prepared == text) {
-            Some((_, mut rendering)) => AbortOnDropHandle::new(tokio::spawn(async move {
-                let signal = match rendering.wait(VOICE).await {
-                    Ok(rendered) => {
-                        let rendered = std::mem::take(rendered);
-                        let piece = TtsAudio { samples: rendered.samples, words: rendered.words };
-                        let _ = signals.send((utterance, Signal::Piece(piece))).await;
-                        Signal::Done(rendered.usage)
-                    }
-                    Err(error) => Signal::Failed(error.clone()),
-                };
-                let _ = signals.send((utterance, signal)).await;
-            })),
+        let running = match self.greeting.take_if(|greeting| greeting.text == text) {
+            Some(greeting) => greeting.say(utterance, signals),
             None => self.pipeline.speak(utterance, text, signals),
         };
         self.speaking.insert(utterance, Speaking { _running: running, characters });

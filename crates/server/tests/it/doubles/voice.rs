@@ -1,6 +1,6 @@
 //! What the doubles of all voices share: how they are told to behave, what they have seen, and how they sound.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -76,6 +76,8 @@ struct Inner {
     seen: Mutex<Seen>,
     /// Each of any utterance, or of one with these words.
     manners: Mutex<VecDeque<(Option<&'static str>, Manner)>>,
+    /// Of texts whose turn is not known.
+    particular: Mutex<HashMap<String, Manner>>,
     noes: Mutex<VecDeque<No>>,
     changed: Notify,
 }
@@ -100,7 +102,15 @@ impl Stage {
         lock(&self.0.noes).extend(noes);
     }
 
+    /// How this text is spoken, whenever and as often as it comes.
+    pub(crate) fn always(&self, text: &str, manner: Manner) {
+        lock(&self.0.particular).insert(text.to_owned(), manner);
+    }
+
     fn manner(&self, text: &str) -> Manner {
+        if let Some(manner) = lock(&self.0.particular).get(text) {
+            return manner.clone();
+        }
         let mut manners = lock(&self.0.manners);
         let at = manners.iter().position(|(words, _)| words.is_none_or(|words| text.contains(words)));
         at.and_then(|at| manners.remove(at)).map_or(Manner::Well, |(_, manner)| manner)
