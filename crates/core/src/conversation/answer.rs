@@ -90,6 +90,7 @@ impl Answering {
 
 impl Conversation {
     pub(super) fn ask_for_greeting(&mut self) {
+        self.owe(self.now);
         self.ask(Kind::Greeting, self.history.messages(), None);
     }
 
@@ -119,6 +120,7 @@ impl Conversation {
     pub(super) fn answer(&mut self, said: &Said) {
         let early = self.thinking.take_if(|thinking| thinking.early.as_ref() == Some(&said.text));
         self.cancel_model();
+        self.owe(said.ended);
         let may_fill = !std::mem::take(&mut self.filled);
         self.answering = Some(Answering {
             turn: early.as_ref().map_or(self.last_turn + 1, |thinking| thinking.turn),

@@ -40,6 +40,7 @@ impl Conversation {
     pub(super) fn keys_sent(&mut self) {
         self.keys_on_line = false;
         self.mouth.go_on(self.now);
+        self.excuse_silence(self.now);
         self.quiet.agent_fell_silent(Kind::Said, self.now);
     }
 

@@ -24,7 +24,7 @@ pub enum Effect {
         /// The number of the [`Effect::Ask`].
         turn: u32,
     },
-    /// Make speech of this text and play it after everything already queued.
+    /// Make speech of this text and play it after everything already queued; if it is to be `ready_only`, before that.
     Speak {
         /// Numbers the utterances of this conversation, rising.
         utterance: u32,
@@ -32,6 +32,9 @@ pub enum Effect {
         text: String,
         /// Whether it is known that nothing follows: a hint to flush a streaming voice.
         last_of_turn: bool,
+        /// Whether only sound that is kept will do, since a voice is late or has failed: it is wanted at once and before
+        /// everything queued, also what is already being played. Without it, answer [`super::Input::SpeechFailed`] at once.
+        ready_only: bool,
     },
     /// Stop the sound on the line at once and forget everything queued. Also ends a [`Effect::Pause`].
     ClearPlayback,
@@ -101,7 +104,9 @@ impl fmt::Debug for Effect {
                 write!(f, "Ask(turn {turn}, messages {}, speculative {speculative})", messages.len())
             }
             Self::CancelModel { turn } => write!(f, "CancelModel(turn {turn})"),
-            Self::Speak { utterance, .. } => write!(f, "Speak(utterance {utterance})"),
+            Self::Speak { utterance, ready_only, .. } => {
+                write!(f, "Speak(utterance {utterance}, ready only {ready_only})")
+            }
             Self::ClearPlayback => f.write_str("ClearPlayback"),
             Self::Pause => f.write_str("Pause"),
             Self::Resume => f.write_str("Resume"),

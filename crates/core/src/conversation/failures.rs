@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Conversation;
 use super::answer::Stage;
+use super::dead_air::late;
 use super::effect::{Effect, End};
 use super::input::{Failure, FailureCode};
 use super::mouth::Kind;
@@ -74,6 +75,11 @@ impl Conversation {
         if !self.mouth.awaits(utterance) {
             return;
         }
+        if self.mouth.is_ready_phrase(utterance) {
+            // There is nothing to cover up with.
+            self.end_without_voice(late());
+            return;
+        }
         self.voice_failures += 1;
         if self.closing.is_some() || failure.code.is_final() || self.voice_failures > 1 {
             self.end_without_voice(failure);
@@ -99,22 +105,23 @@ impl Conversation {
     pub(super) fn give_up_on_voice(&mut self) -> bool {
         let due = self.is_due(self.voice_lost_at());
         if due {
-            self.end_without_voice(Failure::new(
-                FailureCode::ProviderTimeout,
-                "The voice did not speak in time; check its connection or choose another voice.",
-            ));
+            self.end_without_voice(late());
         }
         due
     }
 
-    /// There is nothing to say goodbye with. A goodbye that fails does not change why the call ends; a message that nobody
-    /// hears was not left.
-    fn end_without_voice(&mut self, failure: Failure) {
-        let reason = match self.closing.take() {
-            Some(closing) if closing.reason != End::VoicemailMessageLeft => closing.reason,
-            _ => End::Failed(failure),
-        };
-        self.end(reason);
+    /// Ends the call, with a word if the sound of it is kept. A goodbye that fails does not change why the call ends; a message
+    /// that nobody hears was not left.
+    pub(super) fn end_without_voice(&mut self, failure: Failure) {
+        match self.closing.take() {
+            Some(closing) if closing.reason != End::VoicemailMessageLeft => self.end(closing.reason),
+            None if self.machine.is_none() && self.media.is_some() => {
+                self.fall_silent();
+                self.say_ready(Kind::Goodbye, phrases::TECHNICAL[0]);
+                self.close_with(End::Failed(failure));
+            }
+            _ => self.end(End::Failed(failure)),
+        }
     }
 
     /// Apologises and ends the call.

@@ -7,7 +7,7 @@
 //! The cast: `caller` gathers the caller's turn, `keys` what is typed in it, and `endpointing` says how much silence ends it (`turns`); `answer` asks the
 //! model, whose stream `speech` cuts into utterances, and runs its `tools`; `mouth` queues them and knows what was `heard`, which alone enters
 //! `history` and `transcript`; `barge_in` judges callers who speak over the agent (`overlap`); `ending` says goodbye,
-//! also when `failures` cannot be covered up; `control` does what the API asks of a running conversation.
+//! also when `failures` cannot be covered up; `dead_air` lets no caller wait in silence; `control` does what the API asks of a running conversation.
 //!
 //! Calls with a speech-to-speech model have an engine of their own in [`realtime`].
 //!
@@ -18,6 +18,7 @@ mod answer;
 mod barge_in;
 mod caller;
 mod control;
+mod dead_air;
 mod effect;
 mod ending;
 mod endpointing;
@@ -40,7 +41,7 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
@@ -53,6 +54,7 @@ pub use transcript::{Entry, Speaker};
 use self::answer::{Answering, Thinking};
 use self::barge_in::Overlap;
 use self::caller::Caller;
+use self::dead_air::Debt;
 use self::ending::{Closing, Machine};
 use self::history::History;
 use self::mouth::{Kind, Mouth};
@@ -97,6 +99,12 @@ pub struct Conversation {
     /// How long the model was waited for since its last sign of life, in questions that were taken back.
     model_waited: Duration,
     voice_failures: u32,
+    /// The caller waits to hear something.
+    owed: Option<Debt>,
+    /// When the agent was last heard.
+    heard_at: Option<Timestamp>,
+    /// How often the voice was covered up for since it was last heard.
+    covers: u32,
     unclear: u32,
     /// Whether a hang-up was already cancelled because the caller spoke during the goodbye.
     rescued: bool,
@@ -158,6 +166,9 @@ impl Conversation {
             model_failures: 0,
             model_waited: Duration::ZERO,
             voice_failures: 0,
+            owed: None,
+            heard_at: None,
+            covers: 0,
             unclear: 0,
             rescued: false,
             filled: false,
@@ -173,6 +184,16 @@ impl Conversation {
         (agent.greeting.mode == GreetingMode::Speak && !text.is_empty()).then(|| text.to_owned())
     }
 
+    /// Texts that may be said in any conversation of this agent, those first that are needed most when its voice is late or
+    /// fails. Their sound can be made in advance and kept.
+    #[must_use]
+    pub fn phrases(agent: &AgentConfig) -> Vec<String> {
+        let own = agent.tools.iter().filter_map(|tool| tool.filler.as_deref()).map(|text| text.trim().to_owned());
+        let all = phrases::urgent().map(str::to_owned).chain(own).chain(phrases::others().map(str::to_owned));
+        let mut known = HashSet::new();
+        all.filter(|text| !text.is_empty() && known.insert(text.clone())).collect()
+    }
+
     /// Moves the conversation on. Nothing is done here: perform the effects, in order.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
         if self.ended {
@@ -181,6 +202,7 @@ impl Conversation {
         self.now = self.now.max(now);
         self.take_in(input);
         self.settle();
+        self.settle_debt();
         std::mem::take(&mut self.effects)
     }
 
@@ -196,6 +218,7 @@ impl Conversation {
             self.overlap_at(),
             self.closing_at(),
             self.voice_lost_at(),
+            self.voice_late_at(),
             self.model_lost_at(),
             self.tools_lost_at(),
             self.turn_over_at(),
@@ -240,6 +263,7 @@ impl Conversation {
             Conversation::drop_backchannel,
             Conversation::drop_speculation,
             Conversation::finish_goodbye,
+            Conversation::cover_voice,
             Conversation::give_up_on_voice,
             Conversation::give_up_on_model,
             Conversation::give_up_on_tools,
@@ -280,18 +304,19 @@ impl Conversation {
             Input::ModelDone { turn } => self.model_done(turn),
             Input::ModelFailed { turn, failure } => self.model_failed(turn, failure),
             Input::SpeechReady { utterance, samples, words, complete } => {
-                if self.mouth.made(utterance, samples, words, complete, self.now) && samples > 0 {
+                let wanted = self.mouth.made(utterance, samples, words, complete, self.now);
+                if wanted && samples > 0 && !self.mouth.is_ready_phrase(utterance) {
                     self.note_sound_made(utterance);
                 }
             }
             Input::SpeechFailed { utterance, failure } => self.voice_failed(utterance, failure),
             Input::Played { utterance, samples } => {
                 let kind = self.mouth.played(utterance, samples, self.now);
-                self.note_sound_heard(kind, utterance);
+                self.agent_heard(kind, utterance);
             }
             Input::PlaybackFinished { utterance } => {
                 let kind = self.mouth.finished(utterance, self.now);
-                self.note_sound_heard(kind, utterance);
+                self.agent_heard(kind, utterance);
             }
             Input::Dtmf { digit } => self.key_pressed(digit),
             Input::Say { text, interrupt } => self.asked_to_say(text, interrupt),
@@ -355,7 +380,8 @@ impl Conversation {
 
     fn utter(&mut self, kind: Kind, text: &str, last_of_turn: bool) -> u32 {
         let utterance = self.mouth.add(kind, text, self.now);
-        self.effects.push(Effect::Speak { utterance, text: text.to_owned(), last_of_turn });
+        self.voice_asked();
+        self.effects.push(Effect::Speak { utterance, text: text.to_owned(), last_of_turn, ready_only: false });
         utterance
     }
 
@@ -377,7 +403,8 @@ impl Conversation {
         if spoken.kind == Kind::Answer {
             self.answering = None;
         }
-        if !spoken.cut {
+        // A phrase may have come from memory, and says nothing about the voice.
+        if !spoken.cut && !matches!(spoken.kind, Kind::Filler | Kind::Apology) {
             self.voice_failures = 0;
         }
         if spoken.heard.is_empty() {

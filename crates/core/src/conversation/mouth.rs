@@ -7,6 +7,8 @@ use super::heard::{Sound, heard};
 use super::input::SpokenWord;
 use crate::Timestamp;
 
+/// Samples that are played at a time: 20 ms.
+const FRAME: u64 = 160;
 /// Samples in a second of telephone sound.
 const SAMPLES_PER_SECOND: u64 = 8_000;
 
@@ -57,6 +59,8 @@ impl Utterance {
 struct Act {
     kind: Kind,
     utterances: Vec<Utterance>,
+    /// Whether it is a phrase whose sound is kept, and came before what was queued.
+    ready: bool,
     /// Whether more utterances may follow.
     open: bool,
     began: Option<Timestamp>,
@@ -89,21 +93,35 @@ impl Mouth {
         if self.waiting().is_none() {
             self.progress = Some(now);
         }
+        let utterance = self.utterance(text);
+        match self.acts.back_mut().filter(|act| act.open && act.kind == kind) {
+            Some(act) => act.utterances.push(utterance),
+            None => {
+                self.acts.push_back(act(kind, utterance, now));
+            }
+        }
+        self.last_number
+    }
+
+    /// Puts a phrase whose sound is kept before everything else, and gives the number of its utterance.
+    pub(super) fn put_first(&mut self, kind: Kind, text: &str, now: Timestamp) -> u32 {
+        if self.waiting().is_none() {
+            self.progress = Some(now);
+        }
+        let utterance = self.utterance(text);
+        self.acts.push_front(Act { ready: true, open: false, ..act(kind, utterance, now) });
+        self.last_number
+    }
+
+    fn utterance(&mut self, text: &str) -> Utterance {
         self.last_number += 1;
-        let utterance = Utterance {
+        Utterance {
             number: self.last_number,
             text: text.to_owned(),
             sound: Sound::default(),
             played: 0,
             finished: false,
-        };
-        match self.acts.back_mut().filter(|act| act.open && act.kind == kind) {
-            Some(act) => act.utterances.push(utterance),
-            None => {
-                self.acts.push_back(Act { kind, utterances: vec![utterance], open: true, began: None, ended: now });
-            }
         }
-        self.last_number
     }
 
     /// Nothing more will be added to what was last said.
@@ -123,14 +141,27 @@ impl Mouth {
         self.waiting().is_none()
     }
 
-    /// When something was last heard, made or begun.
-    pub(super) fn last_moved(&self) -> Option<Timestamp> {
-        self.progress
+    /// What is being said, whatever may stand in front of it.
+    pub(super) fn current(&self) -> Option<Kind> {
+        self.said().map(|act| act.kind)
     }
 
-    /// What is being said.
-    pub(super) fn current(&self) -> Option<Kind> {
-        self.acts.front().map(|act| act.kind)
+    fn said(&self) -> Option<&Act> {
+        self.acts.iter().find(|act| !act.ready).or(self.acts.front())
+    }
+
+    /// Whether everything that was made of what is to be said has been heard, and there should be more.
+    pub(super) fn lacks_sound(&self) -> bool {
+        let waits = |utterance: &Utterance| {
+            !utterance.sound.complete && utterance.sound.made < utterance.played.saturating_add(FRAME)
+        };
+        let waiting = self.acts.iter().find(|act| act.utterances.iter().any(|utterance| !utterance.finished));
+        waiting.is_some_and(|act| !act.ready) && self.waiting().is_some_and(waits)
+    }
+
+    /// Whether this is a phrase whose sound is kept.
+    pub(super) fn is_ready_phrase(&self, number: u32) -> bool {
+        self.acts.iter().any(|act| act.ready && act.utterances.iter().any(|utterance| utterance.number == number))
     }
 
     /// The utterance that is played or waited for.
@@ -143,9 +174,9 @@ impl Mouth {
         self.acts.iter().flat_map(|act| &act.utterances).any(|u| u.number == number && !u.finished)
     }
 
-    /// Whether any of the act at the front was heard.
+    /// Whether any of what is being said was heard.
     pub(super) fn was_heard(&self) -> bool {
-        self.acts.front().is_some_and(|act| act.began.is_some())
+        self.said().is_some_and(|act| act.began.is_some())
     }
 
     /// Since when there is no progress, when there should be.
@@ -216,18 +247,20 @@ impl Mouth {
 
     /// All of an utterance was heard, and so was everything before it. Gives the kind of its act.
     pub(super) fn finished(&mut self, number: u32, now: Timestamp) -> Option<Kind> {
-        let kind = self.find(number).map(|(act, _)| act.kind)?;
+        self.find(number)?;
+        self.progress = Some(now);
         for act in &mut self.acts {
-            for utterance in
-                act.utterances.iter_mut().filter(|utterance| utterance.number <= number && !utterance.finished)
-            {
-                utterance.finished = true;
-                act.began.get_or_insert(now);
-                act.ended = now;
+            for utterance in &mut act.utterances {
+                if !std::mem::replace(&mut utterance.finished, true) {
+                    act.began.get_or_insert(now);
+                    act.ended = now;
+                }
+                if utterance.number == number {
+                    return Some(act.kind);
+                }
             }
         }
-        self.progress = Some(now);
-        Some(kind)
+        None
     }
 
     /// The next act of which everything was heard.
@@ -240,6 +273,10 @@ impl Mouth {
     pub(super) fn cut(&mut self) -> Vec<Spoken> {
         self.acts.drain(..).map(|act| over(&act)).collect()
     }
+}
+
+fn act(kind: Kind, utterance: Utterance, now: Timestamp) -> Act {
+    Act { kind, utterances: vec![utterance], ready: false, open: true, began: None, ended: now }
 }
 
 fn over(act: &Act) -> Spoken {

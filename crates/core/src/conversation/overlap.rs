@@ -64,7 +64,8 @@ impl Conversation {
             Verdict::Wait => return false,
             Verdict::Interrupt => self.fall_silent(),
             Verdict::GoOn => {
-                self.overlap = None;
+                let stopped = self.overlap.take().and_then(|overlap| overlap.stopped);
+                self.excuse_silence(stopped.unwrap_or(self.now));
                 self.mouth.go_on(self.now);
                 self.effects.push(Effect::Resume);
             }

@@ -14,6 +14,8 @@ pub(super) const RETRYING: &[&str] = &["Sorry, this is taking longer than usual.
 pub(super) const LOST_THREAD: &[&str] = &["Sorry, I lost my thread. Could you say that again?"];
 pub(super) const TECHNICAL: &[&str] =
     &["Sorry, I cannot go on because of a technical problem. Please call again later."];
+/// Said in front of a voice that is late.
+pub(super) const COVERS: &[&str] = &[FILLERS[0], STILL_HERE[0]];
 pub(super) const NOT_PASSED_ON: &[&str] =
     &["I am sorry, I could not put you through.", "Sorry, putting you through did not work."];
 pub(super) const TIME_IS_UP: &[&str] = &["I am sorry, our time is up. Goodbye."];
@@ -23,6 +25,19 @@ pub(super) const FAREWELLS: &[&str] = &[
     "bye", "goodbye", "good", "thanks", "thank", "you", "too", "ok", "okay", "have", "a", "nice", "great", "day",
     "cheers",
 ];
+
+/// What is said when something fails.
+pub(super) fn urgent() -> impl Iterator<Item = &'static str> {
+    [COVERS, TECHNICAL, LOST_THREAD].into_iter().flatten().copied()
+}
+
+/// All phrases, those first that cover up for something.
+pub(super) fn others() -> impl Iterator<Item = &'static str> {
+    [FILLERS, RETRYING, STILL_HERE, UNCLEAR, GOODBYES, REPROMPTS, TIME_IS_UP, NOT_PASSED_ON]
+        .into_iter()
+        .flatten()
+        .copied()
+}
 
 /// One of the phrases, other than the one said last. The time is the dice: callers are not in step with the clock.
 pub(super) fn vary(phrases: &'static [&'static str], now: Timestamp, last: &str) -> &'static str {

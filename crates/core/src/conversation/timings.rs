@@ -21,14 +21,18 @@ pub struct Timings {
     pub backchannel_boundary: Duration,
     /// How long the model may be silent, before its first word and between words.
     pub model_silence: Duration,
-    /// How long a voice may take to go on when it is its turn to be heard.
+    /// How long a voice may take to go on when it is its turn to be heard, and how long the line may take to play it, where
+    /// [`Timings::dead_air`] does not apply.
     pub speech_silence: Duration,
     /// How long a tool may take.
     pub tool: Duration,
     /// Without any sound of the answer this long after the turn, a filler is said.
     pub filler: Duration,
-    /// The longest silence of the agent while it owes an answer; then a filler is said, however often.
+    /// The longest silence of the agent while it owes something. A voice that is waited for is then covered up for; a filler
+    /// is said [`Timings::voice_start`] before.
     pub dead_air: Duration,
+    /// How long a voice needs to be heard.
+    pub voice_start: Duration,
     /// In greeting mode `wait`, the agent greets after this much silence.
     pub greeting_wait: Duration,
     /// Kept between the last sound of a goodbye and the hang-up, so that the network delivers it.
@@ -44,7 +48,7 @@ impl Default for Timings {
         Self {
             vad_onset: Duration::from_millis(64),
             vad_hangover: Duration::from_millis(200),
-            recogniser: Duration::from_secs(3),
+            recogniser: Duration::from_millis(2_500),
             unclear_speech: Duration::from_millis(300),
             false_interruption: Duration::from_secs(1),
             long_backchannel: Duration::from_millis(1_500),
@@ -54,6 +58,7 @@ impl Default for Timings {
             tool: Duration::from_secs(10),
             filler: Duration::from_secs(2),
             dead_air: Duration::from_millis(2_700),
+            voice_start: Duration::from_millis(300),
             greeting_wait: Duration::from_secs(2),
             goodbye_tail: Duration::from_millis(300),
             goodbye_limit: Duration::from_secs(20),

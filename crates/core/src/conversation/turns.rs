@@ -82,6 +82,7 @@ impl Conversation {
         let worth_asking = said.voiced >= self.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
         if worth_asking && self.machine.is_none() {
             self.unclear += 1;
+            self.owe(said.ended);
             self.say_one_of(Kind::Unclear, phrases::UNCLEAR);
         }
     }
@@ -145,9 +146,7 @@ impl Conversation {
         let answering = self.answering.as_ref();
         let first = answering.filter(|answering| answering.may_fill && self.mouth.is_idle());
         let first = first.map(|answering| answering.turn_ended + self.timings.filler);
-        let last_sounds = [answering.map(|answering| answering.speech_ended), self.mouth.last_moved(), self.media];
-        let dead = last_sounds.into_iter().flatten().max().map(|last| last + self.timings.dead_air);
-        [first, dead].into_iter().flatten().min()
+        [first, self.silence_too_long_at()].into_iter().flatten().min()
     }
 
     pub(super) fn fill(&mut self) -> bool {

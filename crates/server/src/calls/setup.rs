@@ -28,6 +28,7 @@ use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
+use crate::talk::phrases::Phrases;
 use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, Proven, TtsSettings};
 use crate::talk::realtime::Model;
 use crate::talk::tools::{Lists, Shared, Toolbox};
@@ -87,6 +88,8 @@ pub struct Setup {
     lists: Arc<Lists>,
     /// How fast models are.
     paces: Paces,
+    /// What voices have said.
+    phrases: Arc<Phrases>,
 }
 
 impl Setup {
@@ -102,8 +105,8 @@ impl Setup {
         addresses: Addresses,
     ) -> anyhow::Result<Self> {
         let rest = Rest::new(&config)?;
-        let (carriers, lists, paces) = (Mutex::default(), Arc::default(), Paces::default());
-        Ok(Self { config, vault, providers, simulator, rest, addresses, carriers, lists, paces })
+        let (carriers, lists, paces, phrases) = (Mutex::default(), Arc::default(), Paces::default(), Arc::default());
+        Ok(Self { config, vault, providers, simulator, rest, addresses, carriers, lists, paces, phrases })
     }
 
     /// Where carriers reach this service.
@@ -247,7 +250,7 @@ impl Setup {
         let (tts, tts_rates) = self.tts(conn, tenant, agent).await?.into_iter().unzip();
         let rates = KnownRates { stt: stt_rates, llm: llm_rates, tts: tts_rates };
         let hedge = agent.llm.as_ref().is_some_and(|llm| llm.hedge);
-        Ok(Pipeline { stt, llm, tts, tools: Arc::new(tools), rates, hedge })
+        Ok(Pipeline { stt, llm, tts, phrases: self.phrases.clone(), tools: Arc::new(tools), rates, hedge })
     }
 
     async fn stt(

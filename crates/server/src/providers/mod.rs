@@ -303,10 +303,19 @@ pub trait Tts: Send + Sync {
     /// # Errors
     /// When the provider cannot be reached, refuses, or breaks off.
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError>;
+
+    /// Makes what a first request like this, whatever its words, would have to wait for otherwise, such as a connection. Nothing
+    /// is spoken. What goes wrong is found out when something is.
+    async fn warm(&self, _like: &TtsRequest) {}
+
+    /// Whether it is worth while to keep what it says often.
+    fn keeps_phrases(&self) -> bool {
+        true
+    }
 }
 
 /// A sentence to speak. `Debug` would print spoken words, so there is none.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct TtsRequest {
     /// The words.
     pub text: String,

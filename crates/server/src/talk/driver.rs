@@ -5,6 +5,7 @@
 
 mod prepared;
 mod sound;
+mod speech;
 mod tools;
 
 pub use self::prepared::Prepared;
@@ -19,12 +20,12 @@ use switchhook_media::frame::FRAME_DURATION;
 use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
-use tokio_util::task::AbortOnDropHandle;
 
+use self::speech::{Greeting, Phrases, Speaking};
 use super::handset::Handset;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
-use super::pipeline::{Pipeline, Rendered, Running, Signal};
+use super::pipeline::{Pipeline, Running, Signal};
 use super::plain::plain;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
@@ -39,8 +40,6 @@ type Recogniser = (Box<dyn SttSession>, Option<Rates>, mpsc::Receiver<SttEvent>)
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
 /// The turn of a tool, the id of its call, and what it answered.
 type ToolResult = (u32, String, Value);
-/// The greeting's words, and its sound in the making.
-type Greeting = (String, AbortOnDropHandle<Result<Rendered, ProviderError>>);
 
 pub(super) fn failure(error: &ProviderError) -> Failure {
     let kind = match error {
@@ -50,14 +49,6 @@ pub(super) fn failure(error: &ProviderError) -> Failure {
         ProviderError::Failed { .. } => FailureCode::Pipeline,
     };
     Failure::new(kind, plain(error.to_string()))
-}
-
-/// An utterance in the making.
-struct Speaking {
-    /// Dropping it stops it.
-    _running: Running,
-    /// Of its text, which was sent.
-    characters: u64,
 }
 
 struct Driver {
@@ -77,6 +68,8 @@ struct Driver {
     speaking: HashMap<u32, Speaking>,
     answers: Signals<LlmEvent>,
     speech: Signals<TtsAudio>,
+    /// What is still to be said into memory.
+    phrases: Phrases,
     /// Tools that run, and what they answer.
     tools: Vec<Running>,
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
@@ -126,6 +119,7 @@ impl Driver {
             speaking: HashMap::new(),
             answers: mpsc::channel(64),
             speech: mpsc::channel(64),
+            phrases: Phrases::new(Conversation::phrases(&settings.agent)),
             tools: Vec::new(),
             results: mpsc::channel(64),
             pass_on: None,
@@ -147,6 +141,9 @@ impl Driver {
     async fn run(&mut self, mut heard: mpsc::Receiver<SttEvent>, mut commands: mpsc::Receiver<Command>) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        if self.greeting.is_none() {
+            self.phrases.begin(&self.pipeline);
+        }
         self.handle(Input::MediaStarted);
         while self.end.is_none() {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
@@ -157,6 +154,7 @@ impl Driver {
                 Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
+                Some(usage) = self.phrases.spent.recv() => self.paid(usage),
                 Some((turn, id, result)) = self.results.1.recv() => vec![Input::ToolResult { turn, id, result }],
                 Some(command) = commands.recv() => vec![self.told(command)],
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
@@ -205,7 +203,7 @@ impl Driver {
                 self.asks.insert(turn, Asked { running, read, written: 0 });
             }
             Effect::CancelModel { turn } => self.take_back(turn),
-            Effect::Speak { utterance, text, .. } => self.speak(utterance, text),
+            Effect::Speak { utterance, text, ready_only, .. } => return self.speak(utterance, text, ready_only),
             Effect::ClearPlayback => {
                 self.handset.clear();
                 self.stop_speaking();
@@ -240,28 +238,6 @@ impl Driver {
         let after_turn = times.first_audio_played.since(times.turn_ended);
         self.latencies.after_turn(after_turn.saturating_sub(self.handset.in_flight.delay()));
         self.last_response = i64::try_from(waited.as_millis()).ok();
-    }
-
-    fn speak(&mut self, utterance: u32, text: String) {
-        let characters = text.chars().count() as u64;
-        self.handset.playback.announce(utterance);
-        let signals = self.speech.0.clone();
-        let running = match self.greeting.take_if(|(prepared, _)| *prepared == text) {
-            Some((_, rendering)) => AbortOnDropHandle::new(tokio::spawn(async move {
-                let signal = match rendering.await {
-                    Ok(Ok(rendered)) => {
-                        let piece = TtsAudio { samples: rendered.samples, words: rendered.words };
-                        let _ = signals.send((utterance, Signal::Piece(piece))).await;
-                        Signal::Done(rendered.usage)
-                    }
-                    Ok(Err(error)) => Signal::Failed(error),
-                    Err(_) => return,
-                };
-                let _ = signals.send((utterance, signal)).await;
-            })),
-            None => self.pipeline.speak(utterance, text, signals),
-        };
-        self.speaking.insert(utterance, Speaking { _running: running, characters });
     }
 
     fn recognised(&mut self, event: SttEvent) -> Inputs {
@@ -305,35 +281,6 @@ impl Driver {
         }
     }
 
-    fn spoken(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {
-        if !self.speaking.contains_key(&utterance) {
-            return Inputs::new(); // It was cleared while this was on its way.
-        }
-        vec![match signal {
-            Signal::Piece(audio) => {
-                let samples = self.handset.playback.push(utterance, &audio.samples);
-                Input::SpeechReady { utterance, samples, words: audio.words, complete: false }
-            }
-            Signal::Done(usage) => {
-                self.add(usage);
-                self.speaking.remove(&utterance);
-                let samples = self.handset.playback.complete(utterance);
-                Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true }
-            }
-            Signal::Failed(error) => {
-                self.speaking.remove(&utterance);
-                self.handset.playback.complete(utterance);
-                Input::SpeechFailed { utterance, failure: failure(&error) }
-            }
-        }]
-    }
-
-    /// Nothing of what is being made is wanted any more. It was sent and is charged all the same.
-    fn stop_speaking(&mut self) {
-        let characters = self.speaking.drain().map(|(_, speaking)| speaking.characters).sum();
-        self.add(self.pipeline.stopped(characters));
-    }
-
     fn add(&mut self, usage: Usage) {
         self.usage = self.usage + usage;
     }
@@ -345,6 +292,7 @@ impl Driver {
             self.perform(effect);
         }
         self.stop_speaking();
+        self.phrases.end(&mut self.usage);
         let recorded = self.handset.written().await;
         Report {
             end: self.end.take().unwrap_or(Ended::MediaLost),

@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::run::{Entry, Kind, run};
+use super::phrases::{Phrases, Voice};
 use super::plain::{plain, plain_value};
 use super::tools::Toolbox;
 use crate::providers::llm;
@@ -32,6 +33,8 @@ use crate::providers::{
 const PATIENCE: Duration = Duration::from_secs(4);
 /// The same for a voice, while which is waited for there is silence.
 const VOICE_PATIENCE: Duration = Duration::from_secs(2);
+/// Between two phrases that are said into memory: what the caller is to hear goes first.
+const BETWEEN_PHRASES: Duration = Duration::from_secs(1);
 /// Pieces of an answer or of speech that may wait for the driver.
 const WAITING: usize = 64;
 
@@ -47,6 +50,8 @@ pub struct Pipeline {
     pub llm: Vec<(Arc<dyn Llm>, LlmSettings)>,
     /// Text to speech.
     pub tts: Vec<(Arc<dyn Tts>, TtsSettings)>,
+    /// What they have said before.
+    pub phrases: Arc<Phrases>,
     /// What the model may call.
     pub tools: Arc<Toolbox>,
     /// What they charge.
@@ -99,6 +104,18 @@ pub struct TtsSettings {
     pub language: String,
     /// Whether it has spoken in this call.
     pub proven: Proven,
+}
+
+impl TtsSettings {
+    pub(super) fn request(&self, text: &str) -> TtsRequest {
+        TtsRequest {
+            text: text.to_owned(),
+            voice: self.voice.clone(),
+            model: self.model.clone(),
+            speed: self.speed,
+            language: self.language.clone(),
+        }
+    }
 }
 
 /// What a running request says, and which one.
@@ -171,26 +188,42 @@ impl Pipeline {
         }))
     }
 
-    /// Renders a sentence that will be spoken later.
-    pub fn render(&self, text: String) -> AbortOnDropHandle<Result<Rendered, ProviderError>> {
+    /// A phrase as one of the voices has said it before.
+    #[must_use]
+    pub fn kept(&self, text: &str) -> Option<Arc<Rendered>> {
+        self.tts.iter().find_map(|voice| self.phrases.find(voice, text))
+    }
+
+    /// Has the first voice say into memory what of `texts` is not there, one after the other and until one cannot be said. What
+    /// that costs is told before it is asked for, since it is charged also when it is not waited for.
+    pub fn keep_phrases(&self, texts: Vec<String>, spent: mpsc::Sender<Usage>) -> Running {
         let pipeline = self.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
-            let (signals, mut pieces) = mpsc::channel(WAITING);
-            let speaking = run(Kind::Voice, 0, pipeline.voices(), |voice, audio| say(voice, &text, audio), signals);
-            let gathering = async {
-                let mut rendered = Rendered::default();
-                while let Some((_, signal)) = pieces.recv().await {
-                    match signal {
-                        Signal::Piece(piece) => rendered.add(piece),
-                        Signal::Done(usage) => rendered.usage = usage,
-                        Signal::Failed(error) => return Err(error),
-                    }
+            let Some(voice) = pipeline.tts.first().filter(|(tts, _)| tts.keeps_phrases()) else { return };
+            for text in &texts {
+                let Some(making) = pipeline.phrases.make(voice, text) else { continue };
+                let characters = text.chars().count() as u64;
+                if spent.send(pipeline.stopped(characters)).await.is_err() {
+                    return;
                 }
-                Ok(rendered)
-            };
-            let ((), rendered) = tokio::join!(speaking, gathering);
-            rendered
+                let Ok(said) = pipeline.say_into_memory(voice, text).await else { return };
+                making.keep(said);
+                tokio::time::sleep(BETWEEN_PHRASES).await;
+            }
         }))
+    }
+
+    async fn say_into_memory(&self, voice: &Voice, text: &str) -> Result<Rendered, ProviderError> {
+        let (audio, mut pieces) = mpsc::channel(WAITING);
+        let gathering = async {
+            let mut rendered = Rendered::default();
+            while let Some(piece) = pieces.recv().await {
+                rendered.add(piece);
+            }
+            rendered
+        };
+        let (said, rendered) = tokio::join!(say(voice, text, audio), gathering);
+        said.map(|_| rendered)
     }
 
     /// The models, for a question of so many characters.
@@ -222,11 +255,17 @@ impl Pipeline {
         entries.collect()
     }
 
-    /// Gets ready what can be while the phone rings: connections to the models that will be asked, and to servers of tools.
-    pub async fn get_ready(&self) {
+    /// Gets ready what can be while the phone rings: connections to the models that will be asked, to servers of tools and, unless
+    /// it `speaks` already, to the voice.
+    pub async fn get_ready(&self, speaks: bool) {
         let soon = if self.hedge { 2 } else { 1 };
-        let warming = futures_util::future::join_all(self.llm.iter().take(soon).map(|(llm, _)| llm.warm()));
-        tokio::join!(warming, self.tools.get_ready());
+        let models = futures_util::future::join_all(self.llm.iter().take(soon).map(|(llm, _)| llm.warm()));
+        let voice = async {
+            if let Some((tts, settings)) = self.tts.first().filter(|_| !speaks) {
+                tts.warm(&settings.request("")).await;
+            }
+        };
+        tokio::join!(models, voice, self.tools.get_ready());
     }
 
     /// Looks back on the conversation with the first model that answers.
@@ -254,15 +293,13 @@ impl Pipeline {
     }
 }
 
-/// A sentence that has been spoken into memory.
+/// A phrase that has been spoken into memory.
 #[derive(Default)]
 pub struct Rendered {
     /// 8 kHz, 16 bit, mono.
     pub samples: Vec<i16>,
     /// When its words are spoken.
     pub words: Vec<SpokenWord>,
-    /// What it cost.
-    pub usage: Usage,
 }
 
 impl Rendered {
@@ -277,13 +314,7 @@ fn say(
     text: &str,
     audio: mpsc::Sender<TtsAudio>,
 ) -> impl Future<Output = Result<Usage, ProviderError>> + Send + use<> {
-    let request = TtsRequest {
-        text: text.to_owned(),
-        voice: settings.voice.clone(),
-        model: settings.model.clone(),
-        speed: settings.speed,
-        language: settings.language.clone(),
-    };
+    let request = settings.request(text);
     let tts = tts.clone();
     async move { tts.speak(request, audio).await }
 }

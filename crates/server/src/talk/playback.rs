@@ -37,6 +37,12 @@ impl Playback {
         self.queue.push_back(Utterance { number, samples: VecDeque::new(), complete: false, received: 0, played: 0 });
     }
 
+    /// The same before everything else, also before the rest of what is being played.
+    pub fn announce_first(&mut self, number: u32) {
+        self.announce(number);
+        self.queue.rotate_right(1);
+    }
+
     /// Adds sound to an announced utterance and says how many samples of it there are now. Sound of one that was cleared is
     /// dropped.
     pub fn push(&mut self, number: u32, samples: &[i16]) -> u64 {
@@ -140,6 +146,22 @@ mod tests {
         assert_eq!((first(frame), played), (161, Played { utterance: 1, samples: 200, finished: true }));
         let (frame, played) = playback.next_frame().expect("the second");
         assert_eq!((first(frame), played.utterance, played.finished), (1_000, 2, true));
+    }
+
+    #[test]
+    fn what_comes_first_is_played_before_the_rest_of_what_was_being_played() {
+        let mut playback = Playback::default();
+        playback.announce(1);
+        playback.push(1, &samples(0, 200));
+        let _first = playback.next_frame();
+        playback.announce_first(2);
+        playback.push(2, &samples(1_000, 160));
+        playback.complete(2);
+        playback.push(1, &samples(200, 160));
+        let (frame, played) = playback.next_frame().expect("the phrase");
+        assert_eq!((first(frame), played), (1_000, Played { utterance: 2, samples: 160, finished: true }));
+        let (frame, played) = playback.next_frame().expect("the rest");
+        assert_eq!((first(frame), played), (160, Played { utterance: 1, samples: 320, finished: false }));
     }
 
     #[test]

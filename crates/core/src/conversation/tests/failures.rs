@@ -125,7 +125,7 @@ fn a_silent_voice_ends_the_call() {
     agent.greeting = crate::agent::Greeting::default();
     let mut talk = Talk::with_voice(&agent, Voice::SaysNothing);
     talk.until(30_000);
-    assert!(matches!(talk.end(), Some((10_000, End::Failed(f))) if f.code == FailureCode::ProviderTimeout));
+    assert!(matches!(talk.end(), Some((2_700, End::Failed(f))) if f.code == FailureCode::ProviderTimeout));
 }
 
 #[test]

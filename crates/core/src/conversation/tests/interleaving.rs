@@ -12,7 +12,7 @@ use crate::conversation::Timings;
 /// What happens next, its first argument, its second, and how many milliseconds later.
 type Step = (u8, u8, u8, u8);
 
-fn config() -> ProptestConfig {
+pub(super) fn config() -> ProptestConfig {
     let cases = std::env::var("SWITCHHOOK_PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2_000);
     ProptestConfig { cases, ..ProptestConfig::default() }
 }
@@ -51,6 +51,9 @@ struct Watched {
     texts: HashMap<u32, String>,
     /// Utterances of which anything was played.
     heard: HashSet<u32>,
+    /// Whether the sound of phrases is kept, and which were said before everything else.
+    ready: bool,
+    first: HashSet<u32>,
     words: u32,
     held: bool,
     ended: bool,
@@ -62,13 +65,17 @@ impl Watched {
         if let Input::Dtmf { digit } = input {
             self.keys.push(digit);
         }
-        for effect in self.conversation.handle(self.now, input) {
-            self.check(effect);
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            for effect in self.conversation.handle(self.now, input) {
+                inputs.extend(self.check(effect));
+            }
         }
         assert_eq!(self.conversation.next_deadline().is_none(), self.ended, "a deadline, or an end");
     }
 
-    fn check(&mut self, effect: Effect) {
+    /// Gives what is answered at once.
+    fn check(&mut self, effect: Effect) -> Option<Input> {
         assert!(!self.ended, "nothing follows a hang-up");
         match effect {
             Effect::Ask { turn, messages, .. } => {
@@ -76,12 +83,18 @@ impl Watched {
                 assert_eq!(messages[0].role, Role::System);
                 self.last_ask = turn;
             }
-            Effect::Speak { utterance, text, .. } => {
+            Effect::Speak { utterance, text, ready_only, .. } => {
                 assert!(utterance > self.last_utterance, "utterances rise");
                 assert!(!text.is_empty());
                 assert!(!text.to_lowercase().contains("stale"), "an answer to another question is dropped");
                 self.last_utterance = utterance;
                 self.texts.insert(utterance, text);
+                if ready_only && self.ready {
+                    self.first.insert(utterance);
+                    return Some(Input::SpeechReady { utterance, samples: 800, words: Vec::new(), complete: true });
+                } else if ready_only {
+                    return Some(Input::SpeechFailed { utterance, failure: failure(FailureCode::ProviderTimeout) });
+                }
             }
             Effect::Pause => assert!(!std::mem::replace(&mut self.held, true), "held twice"),
             Effect::Resume => assert!(std::mem::replace(&mut self.held, false), "went on without being held"),
@@ -96,6 +109,7 @@ impl Watched {
             Effect::HangUp { .. } => self.ended = true,
             _ => {}
         }
+        None
     }
 
     /// Every word is of an utterance that was at least partly played.
@@ -187,6 +201,7 @@ impl Watched {
             }
             32..35 => {
                 self.heard.extend(1..=utterance.min(self.last_utterance));
+                self.heard.extend(&self.first);
                 Input::PlaybackFinished { utterance }
             }
             35 | 40..44 => {
@@ -233,6 +248,8 @@ proptest! {
             last_utterance: 0,
             texts: HashMap::new(),
             heard: HashSet::new(),
+            ready: seed >> 15 == 1,
+            first: HashSet::new(),
             words: 0,
             held: false,
             ended: false,

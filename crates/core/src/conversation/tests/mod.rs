@@ -10,6 +10,7 @@ use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 
 mod control;
+mod dead_air;
 mod ending;
 mod failures;
 mod greeting;
@@ -44,6 +45,8 @@ struct Talk {
     conversation: Conversation,
     now: u64,
     voice: Voice,
+    /// Whether the sound of phrases is kept.
+    ready: bool,
     line: Line,
     segment: u32,
     effects: Vec<(u64, Effect)>,
@@ -66,6 +69,12 @@ fn failure(code: FailureCode) -> Failure {
     Failure::new(code, "It broke.")
 }
 
+/// How long a text takes to say, in milliseconds and in samples.
+fn length(text: &str) -> (u64, u64) {
+    let ms = MS_PER_CHARACTER * u64::try_from(text.chars().count()).unwrap();
+    (ms, ms * SAMPLES_PER_MS)
+}
+
 impl Talk {
     /// Media flows from 0 ms on.
     fn with(agent: &AgentConfig) -> Self {
@@ -75,7 +84,7 @@ impl Talk {
     fn with_voice(agent: &AgentConfig, voice: Voice) -> Self {
         let conversation = Conversation::new(agent, at(0));
         let line = Line { queue: VecDeque::new(), played_ms: 0, held: false };
-        let mut talk = Self { conversation, now: 0, voice, line, segment: 0, effects: Vec::new() };
+        let mut talk = Self { conversation, now: 0, voice, ready: false, line, segment: 0, effects: Vec::new() };
         talk.tell(Input::MediaStarted);
         talk
     }
@@ -98,11 +107,20 @@ impl Talk {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
+            Effect::Speak { utterance, text, ready_only: true, .. } => {
+                if self.ready {
+                    let (ms, samples) = length(&text);
+                    self.line.queue.push_front((utterance, ms));
+                    self.tell(Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true });
+                } else {
+                    let failure = failure(FailureCode::ProviderTimeout);
+                    self.tell(Input::SpeechFailed { utterance, failure });
+                }
+            }
             Effect::Speak { utterance, text, .. } => match self.voice {
                 Voice::Speaks => {
-                    let ms = MS_PER_CHARACTER * u64::try_from(text.chars().count()).unwrap();
+                    let (ms, samples) = length(&text);
                     self.line.queue.push_back((utterance, ms));
-                    let samples = ms * SAMPLES_PER_MS;
                     self.tell(Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true });
                 }
                 Voice::Fails(code) => {
@@ -237,7 +255,7 @@ impl Talk {
     fn spoken(&self) -> Vec<(u64, &str)> {
         let mut spoken = Vec::new();
         for (ms, effect) in &self.effects {
-            if let Effect::Speak { text, .. } = effect {
+            if let Effect::Speak { text, ready_only: false, .. } = effect {
                 spoken.push((*ms, text.as_str()));
             }
         }

@@ -27,10 +27,10 @@ fn words_that_the_recogniser_still_owes_are_awaited_for_a_while() {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_starts().partial("I want").until(1_500);
     talk.until(1_700).tell(Input::SpeechStopped { segment: 0 });
-    talk.until(4_499);
+    talk.until(3_999);
     assert!(talk.asks().is_empty());
-    talk.until(4_500);
-    assert_eq!(talk.asks().len(), 1, "3 s after the last sound the turn goes on with what there is");
+    talk.until(4_000);
+    assert_eq!(talk.asks().len(), 1, "2.5 s after the last sound the turn goes on with what there is");
     talk.until(4_600).tell(Input::Final { segment: 0, text: "I want more".to_owned() }).until(9_000);
     assert_eq!(talk.history(), [user("I want")], "late words of a turn that is over are dropped");
 }
@@ -100,9 +100,11 @@ fn speech_without_words_is_asked_back_twice_and_noise_never() {
 
 #[test]
 fn a_wait_is_filled_but_not_in_two_turns_in_a_row() {
-    let mut talk = Talk::with(&quiet_agent());
+    let mut agent = quiet_agent();
+    (agent.turn_taking.min_silence_ms, agent.turn_taking.max_silence_ms) = (300, 300);
+    let mut talk = Talk::with(&agent);
     for (start, fillers) in [(1_000, 1), (12_000, 1), (23_000, 2)] {
-        talk.until(start).caller_says("Is there a table?", 500).until(start + 3_100);
+        talk.until(start).caller_says("Is there a table?", 500).until(start + 2_850);
         let said = talk.spoken().len();
         talk.model_says("Yes.").until(start + 8_000);
         assert_eq!(talk.spoken().len(), said + 1);

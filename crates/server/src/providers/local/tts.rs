@@ -82,6 +82,11 @@ impl Tts for LocalTts {
         }
         Ok(usage)
     }
+
+    /// Loads the model. Whether it cannot be is told when something is said.
+    async fn warm(&self, _like: &TtsRequest) {
+        let _ = self.shared.hibari().await;
+    }
 }
 
 /// A phrase as it goes onto the line.

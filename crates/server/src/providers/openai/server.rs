@@ -1,7 +1,7 @@
 //! Where a server of OpenAI's interfaces is, and what every request to it carries.
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, RequestBuilder};
+use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 
@@ -41,6 +41,12 @@ impl SpeechServer {
     pub(super) fn post(&self, path: &str) -> RequestBuilder {
         let post = self.extras.post(&self.http, &format!("{}{path}", self.base));
         signed(post, self.key(), self.key_header.as_ref())
+    }
+
+    /// A request to read `path`.
+    pub(super) fn get(&self, path: &str) -> RequestBuilder {
+        let get = self.extras.request(&self.http, Method::GET, &format!("{}{path}", self.base));
+        signed(get, self.key(), self.key_header.as_ref())
     }
 
     /// A websocket at `path`.

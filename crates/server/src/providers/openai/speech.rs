@@ -4,7 +4,7 @@
 //! OpenAI's `pcm` is 24 kHz, 16 bit, mono, without a header; other servers may have another rate, or only WAV. Dropping the
 //! request closes the connection, which is the only way to stop a server. There are no times of words.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -32,6 +32,8 @@ pub(crate) const USUAL_MODEL: &str = "gpt-4o-mini-tts";
 const RATE: u32 = 24_000;
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.25, 4.0);
+/// As long as a connection is kept at least after an answer, by us and by most servers.
+const WARM: Duration = Duration::from_secs(45);
 /// How much of a refusal is read, in bytes.
 const REFUSAL: usize = 16 * 1024;
 
@@ -42,6 +44,8 @@ struct OpenAiSpeech {
     format: &'static str,
     rate: u32,
     deadlines: Deadlines,
+    /// When the server last answered.
+    answered: Mutex<Option<Instant>>,
 }
 
 /// The voices behind a connection. `settings.tts_voice` and `settings.tts_model` are for agents that name none;
@@ -60,6 +64,7 @@ pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tt
         format,
         rate,
         deadlines,
+        answered: Mutex::default(),
     }))
 }
 
@@ -105,7 +110,19 @@ impl OpenAiSpeech {
 
     async fn post(&self, request: &TtsRequest) -> Result<Response, Trouble> {
         let post = self.server.post("/audio/speech").json(&self.body(request));
-        post.send().await.map_err(|error| self.no_answer(&error))
+        let response = post.send().await.map_err(|error| self.no_answer(&error))?;
+        self.answered();
+        Ok(response)
+    }
+
+    fn answered(&self) {
+        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether a connection is still open, as far as that can be told.
+    fn is_warm(&self) -> bool {
+        let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        answered.is_some_and(|at| at.elapsed() < WARM)
     }
 
     /// Tells sound from what is none, also where the status says that all is well.
@@ -159,5 +176,19 @@ impl Tts for OpenAiSpeech {
             attempts.again(trouble, &line).await?;
         }
         Ok(cost(&request.text))
+    }
+
+    /// Asks for what every server of this interface can tell, or refuses to: the connection stays.
+    async fn warm(&self, _like: &TtsRequest) {
+        if self.is_warm() {
+            return;
+        }
+        let asked = async {
+            if let Ok(mut response) = self.server.get("/models").send().await {
+                self.answered();
+                let _ = beginning(&mut response, self.deadlines.gap).await;
+            }
+        };
+        let _ = timeout(self.deadlines.connect, asked).await;
     }
 }

@@ -37,6 +37,11 @@ impl Tts for ScriptedTts {
         }
         Ok(Usage { tts_characters: request.text.chars().count() as u64, ..Usage::default() })
     }
+
+    /// Nothing is faster.
+    fn keeps_phrases(&self) -> bool {
+        false
+    }
 }
 
 #[expect(

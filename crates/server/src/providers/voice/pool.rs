@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use switchhook_media::g711::Law;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
+use url::Url;
 
 use super::socket::{Handle, Place, Said};
 use super::wire::{MINUTE, Piece, Wire};
@@ -116,14 +117,34 @@ impl<W: Wire> Pool<W> {
                 return Ok(pooled.handle.take_place());
             }
         }
+        let mut pooled = self.open(&url).await?;
+        pooled.begun.push_back(now);
+        let place = pooled.handle.take_place();
+        lane.push(pooled);
+        Ok(place)
+    }
+
+    async fn open(&self, url: &Url) -> Result<Pooled, Trouble> {
         let patience = self.deadlines.connect;
-        let socket = self.websockets.connect(&url, self.wire.headers(), patience).await;
+        let socket = self.websockets.connect(url, self.wire.headers(), patience).await;
         let socket =
             socket.map_err(|error| Trouble::opening(self.wire.provider(), error, self.wire.key(), patience))?;
         let handle = Handle::serve(self.wire.clone(), socket, self.deadlines);
-        let place = handle.take_place();
-        lane.push(Pooled { handle, opened: now, begun: VecDeque::from([now]) });
-        Ok(place)
+        Ok(Pooled { handle, opened: Instant::now(), begun: VecDeque::new() })
+    }
+
+    /// Opens a socket where there is none.
+    async fn open_first(&self, like: &TtsRequest) {
+        let Ok(url) = self.wire.address(like) else { return };
+        let lane = self.lane(url.as_str());
+        let mut lane = lane.lock().await;
+        let now = Instant::now();
+        if lane.iter().any(|pooled| pooled.is_open() && pooled.opened + OLDEST > now) {
+            return;
+        }
+        if let Ok(pooled) = self.open(&url).await {
+            lane.push(pooled);
+        }
     }
 
     fn lane(&self, address: &str) -> Arc<Lane> {
@@ -148,5 +169,9 @@ impl<W: Wire> Tts for Pool<W> {
             attempts.again(trouble, &line).await?;
         }
         Ok(cost(&request.text))
+    }
+
+    async fn warm(&self, like: &TtsRequest) {
+        let _ = timeout(self.deadlines.connect, self.open_first(like)).await;
     }
 }

@@ -4,7 +4,8 @@ use switchhook_core::conversation::{Conversation, Failure};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Driver, Greeting, Recogniser, failure};
+use super::speech::Greeting;
+use super::{Driver, Recogniser, failure};
 use crate::carrier::Media;
 use crate::talk::opening::Opening;
 use crate::talk::pipeline::{Pipeline, Running};
@@ -15,7 +16,7 @@ use crate::talk::{Command, Note, Report, Settings};
 const RECOGNISER: &str = "speech to text";
 
 /// A conversation that is being got ready while the phone rings: the recogniser is open, the greeting is spoken into memory,
-/// models and servers of tools are connected to.
+/// models, voices and servers of tools are connected to.
 pub struct Prepared {
     settings: Settings,
     pipeline: Pipeline,
@@ -36,22 +37,33 @@ impl Prepared {
                 Ok((session, rates, heard))
             })
         };
-        let greeting = Conversation::opening(&settings.agent).map(|text| {
-            let rendering = pipeline.render(text.clone());
-            (text, rendering)
-        });
+        let greeting = Conversation::opening(&settings.agent).map(|text| Greeting::begin(&pipeline, text));
         let getting_ready = {
-            let pipeline = pipeline.clone();
-            AbortOnDropHandle::new(tokio::spawn(async move { pipeline.get_ready().await }))
+            let (pipeline, speaks) = (pipeline.clone(), greeting.is_some());
+            AbortOnDropHandle::new(tokio::spawn(async move { pipeline.get_ready(speaks).await }))
         };
         Self { settings, pipeline, recogniser, greeting, getting_ready }
     }
 
     /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
     pub async fn not_ready(&mut self) -> Failure {
-        match self.recogniser.wait(RECOGNISER).await {
-            Err(error) => failure(error),
-            Ok(_) => std::future::pending().await,
+        let Self { recogniser, greeting, .. } = self;
+        let deaf = async {
+            match recogniser.wait(RECOGNISER).await {
+                Err(error) => failure(error),
+                Ok(_) => std::future::pending().await,
+            }
+        };
+        let dumb = async {
+            match greeting {
+                Some(greeting) => greeting.refused().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            failure = deaf => failure,
+            failure = dumb => failure,
         }
     }
 

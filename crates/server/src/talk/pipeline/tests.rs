@@ -85,6 +85,7 @@ fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
         stt: Vec::new(),
         llm: llms.into_iter().map(|llm| (llm, settings())).collect(),
         tts: Vec::new(),
+        phrases: Arc::default(),
         tools: Arc::new(tools),
         rates: KnownRates::default(),
         hedge,

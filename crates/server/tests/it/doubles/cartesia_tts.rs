@@ -57,8 +57,8 @@ async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
         }
         let text = request["transcript"].as_str().unwrap_or_default().to_owned();
         let Utterance { pieces, late, fate } = Utterance::new(stage, &text, request);
-        if fate == Fate::End {
-            say(&mut socket, &timestamps(&context, &text)).await?;
+        if !pieces.is_empty() {
+            say(&mut socket, &timestamps(&context, &String::from_iter(pieces.concat()))).await?;
         }
         for piece in &pieces {
             say(&mut socket, &chunk(&context, piece)).await?;

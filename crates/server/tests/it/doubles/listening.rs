@@ -102,6 +102,8 @@ struct Shared {
     make: Box<dyn Fn() -> Box<dyn Peer> + Send + Sync>,
     /// What happens to the connections to come; the last one also to all after it.
     behaviours: Mutex<VecDeque<Behaviour>>,
+    /// What happens to the one that is open, from its next message on.
+    now: Mutex<Option<Behaviour>>,
     complaints: Mutex<Vec<String>>,
     connections: watch::Sender<usize>,
     /// Connections that are over.
@@ -118,6 +120,7 @@ impl Listening {
         let shared = Arc::new(Shared {
             make: Box::new(move || Box::new(make())),
             behaviours: Mutex::new(behaviours.into_iter().collect()),
+            now: Mutex::default(),
             complaints: Mutex::default(),
             connections: watch::Sender::new(0),
             over: watch::Sender::new(0),
@@ -128,6 +131,8 @@ impl Listening {
         let server = Arc::clone(&shared);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                // As servers of speech do: what is said does not wait for a receipt of what was said before.
+                stream.set_nodelay(true).expect("a socket");
                 let server = Arc::clone(&server);
                 server.connections.send_modify(|count| *count += 1);
                 tokio::spawn(async move {
@@ -145,6 +150,11 @@ impl Listening {
 
     pub(crate) fn connections(&self) -> usize {
         *self.shared.connections.borrow()
+    }
+
+    /// From now on this happens to the connection that is open; its messages are counted from the next one on.
+    pub(crate) fn now(&self, behaviour: Behaviour) {
+        *locked(&self.shared.now) = Some(behaviour);
     }
 
     /// Waits until so many messages came.
@@ -254,6 +264,10 @@ impl Serving<'_> {
                 Message::Binary(bytes) => Said::Binary(bytes.to_vec()),
                 _ => continue,
             };
+            if let Some(behaviour) = locked(&self.shared.now).take() {
+                self.behaviour = behaviour;
+                count = 0;
+            }
             count += 1;
             self.shared.messages.send_modify(|count| *count += 1);
             match peer.answer(said, &mut self.ear) {

@@ -21,3 +21,11 @@ pub(crate) mod openai_tts;
 pub(crate) mod telnyx;
 pub(crate) mod twilio;
 pub(crate) mod voice;
+
+use axum::serve::{ListenerExt as _, TapIo};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A server that sends what it has at once, as servers of speech do, and does not wait for a receipt of what it sent before.
+pub(crate) fn without_delay(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
+    listener.tap_io(|stream| stream.set_nodelay(true).expect("a socket"))
+}

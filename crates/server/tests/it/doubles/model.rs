@@ -22,6 +22,8 @@ use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use tokio::sync::{Notify, mpsc};
 
+use super::without_delay;
+
 /// The key that every double accepts.
 pub(crate) const KEY: &str = "sk-0123456789abcdef";
 
@@ -115,7 +117,7 @@ impl<P: Protocol> Double<P> {
             .into_make_service_with_connect_info::<SocketAddr>();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("serves") });
+        let server = tokio::spawn(async move { axum::serve(without_delay(listener), router).await.expect("serves") });
         Self { inner, address, server }
     }
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use switchhook_media::tone::sine;
 
 use super::voice::{Fate, KEY, PER_CHARACTER, Stage, Utterance};
+use super::without_delay;
 
 /// Its PCM.
 const RATE: u32 = 24_000;
@@ -125,7 +126,7 @@ pub(crate) async fn serve(stage: Stage) -> SocketAddr {
         })
     };
     let service = router(stage).layer(counting).into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async move { axum::serve(listener, service).await });
+    tokio::spawn(async move { axum::serve(without_delay(listener), service).await });
     address
 }
 

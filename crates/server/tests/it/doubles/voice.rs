@@ -1,6 +1,6 @@
 //! What the doubles of all voices share: how they are told to behave, what they have seen, and how they sound.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +10,7 @@ use reqwest::StatusCode;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::without_delay;
 use crate::harness::PATIENCE;
 
 /// The only key that doubles accept.
@@ -73,7 +74,10 @@ pub(crate) struct Seen {
 #[derive(Default)]
 struct Inner {
     seen: Mutex<Seen>,
-    manners: Mutex<VecDeque<Manner>>,
+    /// Each of any utterance, or of one with these words.
+    manners: Mutex<VecDeque<(Option<&'static str>, Manner)>>,
+    /// Of texts whose turn is not known.
+    particular: Mutex<HashMap<String, Manner>>,
     noes: Mutex<VecDeque<No>>,
     changed: Notify,
 }
@@ -85,7 +89,12 @@ pub(crate) struct Stage(Arc<Inner>);
 impl Stage {
     /// How the next utterances are spoken.
     pub(crate) fn next(&self, manners: impl IntoIterator<Item = Manner>) {
-        lock(&self.0.manners).extend(manners);
+        lock(&self.0.manners).extend(manners.into_iter().map(|manner| (None, manner)));
+    }
+
+    /// How the next utterance with these words is spoken.
+    pub(crate) fn next_of(&self, words: &'static str, manner: Manner) {
+        lock(&self.0.manners).push_back((Some(words), manner));
     }
 
     /// How the next requests are refused.
@@ -93,8 +102,18 @@ impl Stage {
         lock(&self.0.noes).extend(noes);
     }
 
-    pub(crate) fn manner(&self) -> Manner {
-        lock(&self.0.manners).pop_front().unwrap_or(Manner::Well)
+    /// How this text is spoken, whenever and as often as it comes.
+    pub(crate) fn always(&self, text: &str, manner: Manner) {
+        lock(&self.0.particular).insert(text.to_owned(), manner);
+    }
+
+    fn manner(&self, text: &str) -> Manner {
+        if let Some(manner) = lock(&self.0.particular).get(text) {
+            return manner.clone();
+        }
+        let mut manners = lock(&self.0.manners);
+        let at = manners.iter().position(|(words, _)| words.is_none_or(|words| text.contains(words)));
+        at.and_then(|at| manners.remove(at)).map_or(Manner::Well, |(_, manner)| manner)
     }
 
     /// The refusal that is due, if one is.
@@ -207,7 +226,7 @@ impl Utterance {
         }
         let characters: Vec<char> = text.chars().collect();
         let mut pieces: Vec<Vec<char>> = characters.chunks(PIECE).map(<[char]>::to_vec).collect();
-        let (count, fate) = match stage.manner() {
+        let (count, fate) = match stage.manner(text) {
             Manner::Well => (pieces.len(), Fate::End),
             Manner::Stall(count) => (count, Fate::Stay { deaf: false }),
             Manner::Deaf => (1, Fate::Stay { deaf: true }),
@@ -234,7 +253,7 @@ pub(crate) fn sound(piece: &[char]) -> Vec<u8> {
 pub(crate) async fn serve(router: Router) -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("bound");
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    tokio::spawn(async move { axum::serve(without_delay(listener), router).await });
     address
 }
 

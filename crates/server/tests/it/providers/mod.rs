@@ -4,5 +4,6 @@ mod llm;
 mod own_machines;
 mod realtime;
 mod refusals;
+mod rehearsal;
 mod stt;
 mod tts;

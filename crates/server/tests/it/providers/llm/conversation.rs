@@ -1,28 +1,32 @@
 //! Conversations in virtual time with each adapter.
 
+use std::net::SocketAddr;
+
+use axum::routing::post;
+use axum::{Json, Router};
 use serde_json::json;
 use switchhook_core::agent::AgentConfig;
-use switchhook_core::conversation::{End, FailureCode, Speaker};
+use switchhook_core::conversation::FailureCode;
 
 use super::beginning;
-use super::rehearsal::Rehearsal;
 use crate::doubles::anthropic_llm::Anthropic;
 use crate::doubles::gemini_llm::Gemini;
 use crate::doubles::model::{Double, Piece, Protocol, Reply, says};
 use crate::doubles::openai_llm::OpenAi;
+use crate::providers::rehearsal::{Cast, Rehearsal};
 
 macro_rules! every_adapter {
     ($($story:ident),* $(,)?) => { $(
         mod $story {
-            #[tokio::test]
+            #[tokio::test(start_paused = true)]
             async fn openai_chat() {
                 super::$story(super::OpenAi).await;
             }
-            #[tokio::test]
+            #[tokio::test(start_paused = true)]
             async fn anthropic_messages() {
                 super::$story(super::Anthropic).await;
             }
-            #[tokio::test]
+            #[tokio::test(start_paused = true)]
             async fn gemini_contents() {
                 super::$story(super::Gemini).await;
             }
@@ -39,6 +43,12 @@ fn agent() -> AgentConfig {
     agent
 }
 
+/// The restaurant's own service.
+async fn tables() -> SocketAddr {
+    let router = Router::new().route("/tables", post(|| async { Json(json!({ "free": ["19:00"] })) }));
+    crate::doubles::voice::serve(router).await
+}
+
 async fn a_table_is_booked<P: Protocol>(protocol: P) {
     let tool = |id, name, arguments| Piece::Tool { id, name, arguments };
     let replies = vec![
@@ -47,18 +57,23 @@ async fn a_table_is_booked<P: Protocol>(protocol: P) {
         Reply::Answer(vec![Piece::Text("It is yours. Goodbye."), tool("call_2", "end_call", json!({}))]),
     ];
     let double = Double::start(protocol, replies).await;
-    let mut talk = Rehearsal::new(&agent(), double.llm(), super::request().tools).await;
-    talk.until_silent_for(500).await;
-    talk.caller_says("A table on Friday, please.").await;
+    let mut agent = agent();
+    let parameters = json!({ "type": "object", "properties": { "day": { "type": "string" } } });
+    let url = format!("http://{}/tables", tables().await);
+    let tables = json!({
+        "type": "http", "name": "tables", "description": "Free tables.", "parameters": parameters, "url": url,
+    });
+    agent.tools.push(serde_json::from_value(tables).expect("a tool"));
+    let mut talk = Rehearsal::begin(&agent, Cast::scripted(double.llm_with(json!({})))).await;
+    talk.until_silent_for(500, 0).await;
+    talk.caller_says("day").await;
     // Into the middle of the second answer.
-    while talk.said.iter().all(|said| !said.contains("another one at nine")) {
-        talk.until(talk.now() + 20).await;
-    }
-    talk.until(talk.now() + 2_500).await;
-    talk.caller_says("Seven o'clock is good for me.").await;
-    talk.until_silent_for(20_000).await;
-    assert!(matches!(talk.end, Some((_, End::AgentHungUp))), "{:?}", talk.end);
-    let said: Vec<(Speaker, &str)> = talk.transcript.iter().map(|entry| (entry.speaker, entry.text.as_str())).collect();
+    talk.until_it_says("another one at nine").await;
+    talk.wait(2_500).await;
+    let objected = talk.caller_says("interrupt").await;
+    talk.until_silent_for(20_000, objected).await;
+    assert!(talk.was_ended_by_the_agent(), "{:?}", talk.end);
+    let said = talk.said();
     assert_eq!(said.len(), 5, "greeting, question, an answer that was cut short, objection and goodbye: {said:?}");
     let cut = talk.transcript.iter().find(|entry| entry.interrupted).expect("the caller spoke over it");
     assert!(!cut.text.contains("Which do you want"), "{}", cut.text);
@@ -68,8 +83,9 @@ async fn a_table_is_booked<P: Protocol>(protocol: P) {
     let heard = format!("{}\u{2026}", cut.text);
     assert!(last.iter().any(|(by, text)| *by == "model" && *text == heard), "what was heard, and no more: {last:?}");
     assert!(last.iter().any(|(_, text)| text == "call tables {\"day\":\"Friday\"}"));
-    assert!(last.iter().any(|(_, text)| text.starts_with("result") && text.contains("19:00")));
-    assert_eq!(last.last().map(|(by, text)| (*by, text.as_str())), Some(("caller", "Seven o'clock is good for me.")));
+    assert!(last.iter().any(|(_, text)| text.starts_with("result") && text.contains("19:00")), "{last:?}");
+    let objection = "Wait, actually, make it Saturday.";
+    assert_eq!(last.last().map(|(by, text)| (*by, text.as_str())), Some(("caller", objection)));
     double.finish();
 }
 
@@ -100,24 +116,21 @@ fn troubles<P: Protocol>(protocol: P) -> Vec<(&'static str, FailureCode, Vec<Rep
 }
 
 async fn whatever_fails_nobody_listens_to_a_dead_line<P: Protocol>(protocol: P) {
+    let mut broken = Vec::new();
     for (trouble, code, replies) in troubles(protocol) {
         let double = Double::start(protocol, replies).await;
-        let llm = double.llm_with(json!({ "timeouts_ms": { "first_byte": 600, "first_word": 600, "gap": 200 } }));
-        let mut talk = Rehearsal::new(&agent(), llm, Vec::new()).await;
-        talk.until_silent_for(500).await;
-        let mut spoke = talk.caller_says("A table on Friday, please.").await;
-        talk.until_silent_for(3_100).await;
+        // As patient as on a call.
+        let llm = double.llm_with(json!({ "timeouts_ms": {} }));
+        let mut talk = Rehearsal::begin(&agent(), Cast::scripted(llm)).await;
+        talk.until_silent_for(500, 0).await;
         // Some troubles are excused once, and the caller says it again.
-        if talk.end.is_none() {
-            let before = talk.longest_silence_until(spoke, talk.now() - 3_100);
-            assert!(before <= 3_000, "{trouble}: {before} ms of silence");
-            spoke = talk.caller_says("A table on Friday, please.").await;
-            talk.until_silent_for(20_000).await;
+        for line in ["day", "day"] {
+            broken.extend(talk.says_and_is_answered(line).await.map(|promise| format!("{trouble}: {promise}")));
         }
-        let (_, end) = talk.end.as_ref().unwrap_or_else(|| panic!("{trouble}: the call goes on: {:?}", talk.said));
-        assert!(matches!(end, End::Failed(failure) if failure.code == code), "{trouble}: {end:?}");
-        let silence = talk.longest_silence(spoke);
-        assert!(silence <= 3_000, "{trouble}: {silence} ms of silence: {:?}", talk.said);
+        if talk.failure() != Some(code) {
+            broken.push(format!("{trouble}: it ends by {:?} and not by {code:?}", talk.end));
+        }
         double.finish();
     }
+    assert!(broken.is_empty(), "{broken:#?}");
 }

@@ -5,7 +5,6 @@ mod conversation;
 mod gemini;
 mod hedging;
 mod openai;
-mod rehearsal;
 mod service;
 
 use std::time::{Duration, Instant};

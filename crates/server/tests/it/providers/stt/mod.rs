@@ -2,6 +2,7 @@
 
 mod call;
 mod caller;
+mod conversation;
 mod requests;
 mod streams;
 mod trouble;

@@ -28,6 +28,7 @@ macro_rules! every_voice {
 
 every_voice! {
     sentences_are_spoken_whole_on_one_connection
+    a_warm_voice_speaks_on_the_connection_that_is_there
     what_is_dropped_is_stopped_and_not_heard_in_what_follows
     several_sentences_at_a_time_do_not_mix
     a_voice_that_never_begins_is_a_provider_timeout
@@ -68,6 +69,17 @@ async fn sentences_are_spoken_whole_on_one_connection(kind: Kind) {
         assert_eq!(spoken.words, expected);
     }
     assert_eq!((cast.spoken().len(), cast.connections()), (2, 1));
+}
+
+async fn a_warm_voice_speaks_on_the_connection_that_is_there(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    cast.voice.warm(&super::request("")).await;
+    assert_eq!((cast.spoken().len(), cast.connections()), (0, 1), "connected to, and nothing said");
+    cast.voice.warm(&super::request("")).await;
+    kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
+    assert_eq!(cast.connections(), 1);
+    cast.stage.refuse([no(503, None)]);
+    cast.voice.warm(&super::request("")).await;
 }
 
 async fn what_is_dropped_is_stopped_and_not_heard_in_what_follows(kind: Kind) {

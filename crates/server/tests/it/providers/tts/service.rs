@@ -14,6 +14,9 @@ const KINDS: [(Kind, &str); 4] = [
     (Kind::OpenAi, "openai"),
 ];
 
+/// Rings and does not answer.
+const NOBODY: &str = "+12025550102";
+
 /// A connection to the double of `kind`.
 async fn connection(service: &TestService, kind: Kind, provider: &str, stage: &Stage) -> Value {
     let base_url = kind.serve(stage).await;
@@ -73,9 +76,9 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
         let (status, changed) = client.patch(&format!("/v1/agents/{}", agent.id), tts).await;
         assert_eq!(status, StatusCode::OK, "{changed}");
         // Somebody who hangs up in the middle of a sentence.
-        calls.push((client.place(&agent, "+12025550108").await, provider, stage));
+        calls.push((client.place(&agent, "+12025550108").await, kind, provider, stage));
     }
-    for (call, provider, stage) in calls {
+    for (call, kind, provider, stage) in calls {
         let ended = client.wait_for_end(&call).await;
         assert_eq!(ended["end_reason"], "caller_hangup", "{provider}: {ended}");
         let spoken = stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum::<usize>());
@@ -84,6 +87,13 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
         let heard = text(&transcript["data"][0]["text"]);
         assert!(greeting.starts_with(heard.trim_end()), "{provider}: {heard}");
         assert!(!heard.is_empty() && heard.len() < greeting.trim_end().len(), "{provider}: {heard}");
+        if kind.tells_words() {
+            let ms = |name: &str| transcript["data"][0][name].as_u64().expect("a time");
+            let heard_ms = ms("end_ms") - ms("start_ms");
+            // A character takes 10 ms; the first frame was over when the line began.
+            let (end, next) = word_ends(&greeting, heard.len());
+            assert!(end <= heard_ms + 40 && next + 20 >= heard_ms, "{provider}: {end} to {next} in {heard_ms} ms");
+        }
         assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
     }
     service.stop().await;
@@ -98,8 +108,8 @@ async fn what_is_said_when_the_caller_goes_is_stopped_and_counted() {
     let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
     let call = client.place(&agent, "+12025550109").await;
     client.wait_for(&call, |call| call["status"] == "in_progress").await;
-    stage.next([Manner::Stall(2)]);
     let words = "This is never said to its end.";
+    stage.always(words, Manner::Stall(2));
     client.post(&format!("/v1/calls/{call}/say"), json!({ "text": words })).await;
     stage.until("saying", |seen| seen.spoken.iter().any(|text| text == words)).await;
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
@@ -108,5 +118,85 @@ async fn what_is_said_when_the_caller_goes_is_stopped_and_counted() {
     let sent = stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum::<usize>());
     assert_eq!(ended["usage"]["tts_characters"], sent, "{ended}");
     assert_eq!(stage.complaints(), Vec::<String>::new());
+    service.stop().await;
+}
+
+/// When a text's last word before `length` ends, and when the next one does, at 10 ms for each character.
+fn word_ends(text: &str, length: usize) -> (u64, u64) {
+    let next = text[length..].trim_start().split(' ').next().map_or(0, str::len);
+    (length as u64 * 10, (length + 1 + next) as u64 * 10)
+}
+
+/// Everything that a double has spoken, in characters.
+fn characters(stage: &Stage) -> usize {
+    stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_voice_that_stops_is_covered_by_phrases_from_memory_and_given_up_with_a_word() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    let stage = Stage::default();
+    let voice = connection(&service, Kind::Cartesia, "cartesia", &stage).await;
+    let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
+    let call = client.place(&agent, "+12025550109").await;
+    let technical = "Sorry, I cannot go on because of a technical problem. Please call again later.";
+    stage.until("keeping phrases", |seen| seen.spoken.iter().any(|text| text.starts_with("Sorry, I lost"))).await;
+    let kept = stage.seen(|seen| seen.spoken.clone());
+    assert!(kept.iter().any(|text| text == technical), "{kept:?}");
+    let words = "This is never said to its end.";
+    stage.always(words, Manner::Stall(2));
+    client.post(&format!("/v1/calls/{call}/say"), json!({ "text": words })).await;
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("provider_timeout")), "{ended}");
+    assert_eq!(ended["usage"]["tts_characters"], characters(&stage), "what comes from memory costs nothing: {ended}");
+    let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
+    let said: Vec<String> =
+        transcript["data"].as_array().expect("lines").iter().map(|line| text(&line["text"])).collect();
+    assert_eq!(said[1..3], ["One moment.", "I am still here, one moment."], "{said:?}");
+    assert_eq!(said.last().map(String::as_str), Some(technical), "{said:?}");
+    let again = client.place(&agent, "+12025550109").await;
+    client.wait_for(&again, |call| call["status"] == "in_progress").await;
+    client.post(&format!("/v1/calls/{again}/hangup"), json!({})).await;
+    client.wait_for_end(&again).await;
+    let repeated = stage.seen(|seen| seen.spoken.iter().filter(|text| *text == "One moment.").count());
+    assert_eq!(repeated, 1, "once for all calls");
+    assert_eq!(stage.complaints(), Vec::<String>::new());
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_voice_is_connected_to_while_the_phone_rings_and_nothing_is_spoken() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    for (kind, provider) in KINDS {
+        let stage = Stage::default();
+        let voice = connection(&service, kind, provider, &stage).await;
+        let greeting = json!({ "mode": "wait" });
+        let settings = json!({
+            "tts": { "connection_id": voice["id"] }, "greeting": greeting, "limits": { "ring_timeout_seconds": 5 },
+        });
+        let agent = client.scripted_agent(settings).await;
+        let call = client.place(&agent, NOBODY).await;
+        let ended = client.wait_for_end(&call).await;
+        assert_eq!(ended["status"], "no_answer", "{provider}: {ended}");
+        assert_eq!((stage.seen(|seen| (seen.connections, seen.spoken.len()))), (1, 0), "{provider}");
+        assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_refused_ends_the_call_before_anybody_answers() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    let stage = Stage::default();
+    let voice = connection(&service, Kind::Cartesia, "cartesia", &stage).await;
+    stage.refuse((0..3).map(|_| No { status: 401, retry_after: None, body: json!({ "message": "Who are you?" }) }));
+    let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
+    let call = client.place(&agent, NOBODY).await;
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("config_error")), "{ended}");
+    assert!(text(&ended["error"]).contains("Who are you?"), "{ended}");
     service.stop().await;
 }

@@ -1,0 +1,234 @@
+//! Who hears, thinks and speaks in a rehearsal. Whoever it is takes their time, on top of what an adapter waits for itself.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::json;
+use switchhook::config::Config;
+use switchhook::outbound::Client;
+use switchhook::providers::scripted::{ScriptedStt, ScriptedTts};
+use switchhook::providers::{
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
+    TtsAudio, TtsRequest, Usage,
+};
+use switchhook::talk::pipeline::{KnownRates, LlmSettings, Pipeline, Proven, TtsSettings};
+use switchhook::talk::tools::{Shared, Toolbox};
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::{Conversation, ToolCall};
+use switchhook_core::id::{AgentId, CallId};
+use switchhook_core::webhook::AddressPolicy;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, sleep_until};
+use uuid::Uuid;
+
+/// What a recogniser takes from the sound to its words.
+const UNDERSTANDS: Duration = Duration::from_millis(100);
+/// What a model that answers takes to its first word.
+const THINKS: Duration = Duration::from_millis(600);
+/// What a voice takes to its first sound.
+const BREATHES: Duration = Duration::from_millis(150);
+const LANGUAGE: &str = "en-US";
+
+/// The three of a call.
+pub(crate) struct Cast {
+    pub(crate) ears: Arc<dyn Stt>,
+    pub(crate) mind: Arc<dyn Llm>,
+    pub(crate) mouth: Arc<dyn Tts>,
+}
+
+impl Cast {
+    /// All of them scripted.
+    pub(crate) fn scripted(mind: Arc<dyn Llm>) -> Self {
+        Self { ears: Arc::new(ScriptedStt), mind, mouth: Arc::new(ScriptedTts) }
+    }
+
+    /// What a call is held with, and what can be seen of its work.
+    pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<Backstage>) {
+        let Self { ears, mind, mouth } = self;
+        let phrases = Conversation::phrases(agent).into_iter().collect();
+        let backstage = Arc::new(Backstage { phrases, ..Backstage::default() });
+        let mouth = Breathing { mouth, backstage: backstage.clone() };
+        let mind = Thinking { mind, backstage: backstage.clone() };
+        let options = SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new() };
+        let (language, proven) = (LANGUAGE.to_owned(), Proven::default());
+        let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, proven };
+        let pipeline = Pipeline {
+            stt: vec![(Arc::new(Understanding(ears)), options)],
+            llm: vec![(Arc::new(mind), LlmSettings::default())],
+            tts: vec![(Arc::new(mouth), voice)],
+            phrases: Arc::default(),
+            tools: Arc::new(tools(agent)),
+            rates: KnownRates::default(),
+            hedge: false,
+        };
+        (pipeline, backstage)
+    }
+}
+
+/// What the line does not show.
+#[derive(Default)]
+pub(super) struct Backstage {
+    /// What the voice was asked to speak.
+    pub(super) spoken: Mutex<Vec<String>>,
+    /// What may be spoken into memory while the agent has nothing to say.
+    phrases: HashSet<String>,
+    /// Answers and other utterances in the making.
+    at_work: AtomicUsize,
+}
+
+impl Backstage {
+    /// Whether the agent has not come to the end of what it says.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.at_work.load(Ordering::Relaxed) > 0
+    }
+
+    fn work(&self) -> Work<'_> {
+        self.at_work.fetch_add(1, Ordering::Relaxed);
+        Work(self)
+    }
+}
+
+/// Over when it is dropped.
+struct Work<'b>(&'b Backstage);
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        self.0.at_work.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn tools(agent: &AgentConfig) -> Toolbox {
+    let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
+    let client = Client::new(&Config::for_tests("/nonexistent"), &addresses, Duration::from_secs(10));
+    let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
+    let call = CallId::from_uuid(Uuid::nil());
+    Toolbox::new(client.expect("a client"), &shared, agent, &BTreeMap::new(), call)
+}
+
+struct Understanding(Arc<dyn Stt>);
+
+#[async_trait]
+impl Stt for Understanding {
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError> {
+        let (sender, heard) = mpsc::channel(64);
+        let session = self.0.open(options, sender).await?;
+        tokio::spawn(understand(heard, events));
+        Ok(session)
+    }
+}
+
+/// Tells each a while after it was heard, until nothing more comes or nobody listens.
+async fn understand(mut heard: mpsc::Receiver<SttEvent>, events: mpsc::Sender<SttEvent>) {
+    let mut waiting: VecDeque<(Instant, SttEvent)> = VecDeque::new();
+    loop {
+        let due = waiting.front().map(|(due, _)| *due);
+        tokio::select! {
+            Some(event) = heard.recv() => waiting.push_back((Instant::now() + UNDERSTANDS, event)),
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                let (_, event) = waiting.pop_front().expect("one is due");
+                if events.send(event).await.is_err() {
+                    return;
+                }
+            }
+            else => return,
+        }
+    }
+}
+
+struct Thinking {
+    mind: Arc<dyn Llm>,
+    backstage: Arc<Backstage>,
+}
+
+#[async_trait]
+impl Llm for Thinking {
+    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let _work = self.backstage.work();
+        sleep(THINKS).await;
+        self.mind.answer(request, events).await
+    }
+
+    async fn warm(&self) {
+        self.mind.warm().await;
+    }
+
+    async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        self.mind.analyse(request).await
+    }
+}
+
+struct Breathing {
+    mouth: Arc<dyn Tts>,
+    backstage: Arc<Backstage>,
+}
+
+#[async_trait]
+impl Tts for Breathing {
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
+        let _work = (!self.backstage.phrases.contains(&request.text)).then(|| self.backstage.work());
+        self.backstage.spoken.lock().expect("whole").push(request.text.clone());
+        sleep(BREATHES).await;
+        self.mouth.speak(request, audio).await
+    }
+
+    async fn warm(&self, like: &TtsRequest) {
+        self.mouth.warm(like).await;
+    }
+
+    fn keeps_phrases(&self) -> bool {
+        self.mouth.keeps_phrases()
+    }
+}
+
+/// A model that gives these answers.
+struct Script {
+    answers: Mutex<VecDeque<&'static str>>,
+    /// Given when there are no more of them.
+    then: Then,
+}
+
+enum Then {
+    Always(&'static str),
+    Goodbye(&'static str),
+}
+
+/// A model that has one answer to everything.
+pub(crate) fn always(answer: &'static str) -> Arc<dyn Llm> {
+    Arc::new(Script { answers: Mutex::default(), then: Then::Always(answer) })
+}
+
+/// A model that gives these answers one after the other, and ends the call with the last words.
+pub(crate) fn and_goodbye<const N: usize>(answers: [&'static str; N], last: &'static str) -> Arc<dyn Llm> {
+    Arc::new(Script { answers: Mutex::new(answers.into()), then: Then::Goodbye(last) })
+}
+
+#[async_trait]
+impl Llm for Script {
+    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let next = self.answers.lock().expect("whole").pop_front();
+        let text = next.unwrap_or(match self.then {
+            Then::Always(text) | Then::Goodbye(text) => text,
+        });
+        let mut said = vec![LlmEvent::Delta(text.to_owned())];
+        if next.is_none() && matches!(self.then, Then::Goodbye(_)) {
+            let (id, name) = ("call_end".to_owned(), "end_call".to_owned());
+            said.push(LlmEvent::ToolCall(ToolCall { id, name, arguments: json!({}), signature: None }));
+        }
+        for event in said {
+            // A driver that is gone needs no answer.
+            let _ = events.send(event).await;
+        }
+        Ok(Usage::default())
+    }
+
+    async fn analyse(&self, _: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        Err(ProviderError::Failed { provider: "script", words: "nobody looks back on a rehearsal".to_owned() })
+    }
+}

@@ -1,0 +1,64 @@
+//! The phone line of a rehearsal: what is sent is heard at once.
+
+use switchhook::carrier::simulator::recordings;
+use switchhook::carrier::{FromCarrier, Media, ToCarrier};
+use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_media::g711::Law;
+use switchhook_media::level::rms_dbfs;
+use tokio::sync::mpsc;
+
+/// Messages that may wait in either direction.
+const WAITING: usize = 64;
+/// Quieter frames are no voice.
+const VOICE_DBFS: f32 = -45.0;
+
+pub(super) struct Line {
+    to_agent: mpsc::Sender<FromCarrier>,
+    from_agent: mpsc::Receiver<ToCarrier>,
+    /// When the agent's sound began and ended, in milliseconds.
+    pub(super) sounds: Vec<(u64, u64)>,
+}
+
+impl Line {
+    pub(super) fn new() -> (Self, Media) {
+        let (to_agent, incoming) = mpsc::channel(WAITING);
+        let (outgoing, from_agent) = mpsc::channel(WAITING);
+        (Self { to_agent, from_agent, sounds: Vec::new() }, Media { incoming, outgoing })
+    }
+
+    /// 20 ms of the caller.
+    pub(super) fn say(&mut self, frame: Frame) {
+        self.send(FromCarrier::Audio(CallerAudio(frame)));
+    }
+
+    /// Hears what the agent has sent until `now`.
+    pub(super) fn listen(&mut self, now: u64) {
+        while let Ok(message) = self.from_agent.try_recv() {
+            match message {
+                ToCarrier::Audio(_) => match self.sounds.last_mut().filter(|(_, ended)| *ended + 20 >= now) {
+                    Some((_, ended)) => *ended = now,
+                    None => self.sounds.push((now - 20, now)),
+                },
+                ToCarrier::Mark(mark) => self.send(FromCarrier::MarkPlayed(mark)),
+                ToCarrier::Clear => {}
+            }
+        }
+    }
+
+    fn send(&self, message: FromCarrier) {
+        let sent = self.to_agent.try_send(message);
+        assert!(!matches!(sent, Err(mpsc::error::TrySendError::Full(_))), "the driver does not listen");
+    }
+}
+
+/// The frames of a recorded line, and whether there is voice in them.
+pub(super) fn recorded(line: &str) -> Vec<(Frame, bool)> {
+    let line = recordings::line(line).expect("a shipped recording");
+    let frames = line.bytes().chunks_exact(160).map(|bytes| Law::Mu.decode_frame(bytes).expect("a whole frame"));
+    frames.map(|frame| (frame, rms_dbfs(frame.samples()) >= VOICE_DBFS)).collect()
+}
+
+/// What is said in a recorded line.
+pub(crate) fn words(line: &str) -> &'static str {
+    recordings::line(line).expect("a shipped recording").text
+}

@@ -1,0 +1,250 @@
+//! Conversations in virtual time with each recogniser.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use switchhook::providers::{self, Stt};
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::FailureCode;
+
+use super::caller::{Make, recogniser, text};
+use crate::doubles::listening::{Behaviour, Listening};
+use crate::doubles::openai_transcriptions::{Answers, Whisper};
+use crate::doubles::{assemblyai_stt, cartesia_stt, deepgram_stt, elevenlabs_stt, openai_stt};
+use crate::providers::rehearsal::{Cast, Rehearsal, always, and_goodbye};
+
+macro_rules! every_recogniser {
+    ($($module:ident $kind:ident)*) => { $(
+        mod $module {
+            #[tokio::test(start_paused = true)]
+            async fn a_table_is_booked() {
+                super::a_table_is_booked(super::Kind::$kind).await;
+            }
+            #[tokio::test(start_paused = true)]
+            async fn whatever_fails_nobody_listens_to_a_dead_line() {
+                super::whatever_fails_nobody_listens_to_a_dead_line(super::Kind::$kind).await;
+            }
+        }
+    )* };
+}
+
+every_recogniser! {
+    deepgram_nova Nova
+    deepgram_flux Flux
+    assemblyai AssemblyAi
+    openai_realtime Realtime
+    openai_transcriptions Transcriptions
+    elevenlabs ElevenLabs
+    cartesia Cartesia
+    cartesia_turns CartesiaTurns
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Nova,
+    Flux,
+    AssemblyAi,
+    Realtime,
+    Transcriptions,
+    ElevenLabs,
+    Cartesia,
+    CartesiaTurns,
+}
+
+/// Who serves it.
+enum Server {
+    Stream(Listening),
+    Requests(Whisper),
+}
+
+impl Server {
+    fn complaints(&self) -> Vec<String> {
+        match self {
+            Self::Stream(double) => double.complaints(),
+            Self::Requests(double) => double.complaints(),
+        }
+    }
+}
+
+/// What goes wrong in the middle of a sentence, and with which code the call ends; without one it goes on.
+struct Trouble {
+    name: &'static str,
+    happens: Happens,
+    code: Option<FailureCode>,
+}
+
+enum Happens {
+    /// To the open connection, and to those that follow it.
+    Stream(Behaviour, Vec<Behaviour>),
+    /// To requests from then on.
+    Requests(Vec<Answers>),
+}
+
+impl Kind {
+    /// Its server, where the first connection is a good one and those after it are as told.
+    async fn serve(self, after: Vec<Behaviour>) -> Server {
+        let behaviours = || std::iter::once(Behaviour::Well).chain(after);
+        Server::Stream(match self {
+            Self::Transcriptions => return Server::Requests(Whisper::start([]).await),
+            Self::Nova => Listening::start(behaviours(), deepgram_stt::Nova::default).await,
+            Self::Flux => Listening::start(behaviours(), deepgram_stt::Flux::default).await,
+            Self::AssemblyAi => Listening::start(behaviours(), assemblyai_stt::AssemblyAi::default).await,
+            Self::Realtime => Listening::start(behaviours(), openai_stt::Realtime::default).await,
+            Self::ElevenLabs => Listening::start(behaviours(), elevenlabs_stt::Scribe::default).await,
+            Self::Cartesia => Listening::start(behaviours(), cartesia_stt::Manual::default).await,
+            Self::CartesiaTurns => Listening::start(behaviours(), cartesia_stt::Turns::default).await,
+        })
+    }
+
+    fn ears(self, server: &Server) -> Arc<dyn Stt> {
+        let (make, settings, key): (Make, Value, _) = match self {
+            Self::Nova => (providers::deepgram::stt::connect, json!({}), "dg-key"),
+            Self::Flux => (providers::deepgram::stt::connect, json!({ "stt_model": "flux-general-en" }), "dg-key"),
+            Self::AssemblyAi => (providers::assemblyai::stt::connect, json!({}), "aai-key"),
+            Self::Realtime => (providers::openai::stt::connect, json!({ "stt_api": "realtime" }), "sk-key"),
+            Self::Transcriptions => (providers::openai::stt::connect, json!({ "stt_sample_rate": 8_000 }), "sk-key"),
+            Self::ElevenLabs => (providers::elevenlabs::stt::connect, json!({}), "xi-key"),
+            Self::Cartesia => (providers::cartesia::stt::connect, json!({}), "ca-key"),
+            Self::CartesiaTurns => (providers::cartesia::stt::connect, json!({ "stt_finalize": false }), "ca-key"),
+        };
+        let mut settings = settings;
+        settings["base_url"] = match server {
+            Server::Stream(double) => json!(double.url()),
+            Server::Requests(double) => json!(double.url()),
+        };
+        recogniser(make, &settings, key).expect("settings of use")
+    }
+
+    fn judges_turns(self) -> bool {
+        matches!(self, Self::Flux | Self::CartesiaTurns)
+    }
+
+    fn troubles(self) -> Vec<Trouble> {
+        if self == Self::Transcriptions { troubles_of_requests() } else { troubles_of_streams() }
+    }
+}
+
+fn troubles_of_streams() -> Vec<Trouble> {
+    let refuses = |status, headers| vec![Behaviour::Refuses(status, headers, r#"{"error":"No."}"#)];
+    let well = || vec![Behaviour::Well];
+    let dies = Behaviour::Dies(1);
+    let lost = |name, now, after| Trouble { name, happens: Happens::Stream(now, after), code: None };
+    let fails = |name, now, after, code| Trouble { name, happens: Happens::Stream(now, after), code: Some(code) };
+    vec![
+        lost("a connection that breaks", dies.clone(), well()),
+        lost("a server that closes", Behaviour::Closes(1, 1011, "going away"), well()),
+        lost("a server that says junk", Behaviour::Says(1, "{ this is not JSON".to_owned()), well()),
+        lost("a connection that is dead", Behaviour::Freezes(1), well()),
+        fails("connections that break", dies.clone(), vec![Behaviour::Dies(3)], FailureCode::Pipeline),
+        fails("a key that is revoked", dies.clone(), refuses(401, vec![]), FailureCode::Pipeline),
+        fails("a long pause", dies.clone(), refuses(429, vec![("retry-after", "60")]), FailureCode::Pipeline),
+        fails("a server that is down", dies.clone(), refuses(503, vec![]), FailureCode::Pipeline),
+        fails("a server that no longer answers", dies, vec![Behaviour::Silent], FailureCode::ProviderTimeout),
+        fails("a network that is gone", Behaviour::Freezes(1), vec![Behaviour::Silent], FailureCode::ProviderTimeout),
+    ]
+}
+
+fn troubles_of_requests() -> Vec<Trouble> {
+    let refuses = |status, headers| Answers::With(status, headers, r#"{"error":{"message":"No."}}"#);
+    let junk = || Answers::With(200, vec![("content-type", "application/json")], "{ not JSON");
+    let lost = |name, once| Trouble { name, happens: Happens::Requests(vec![once, Answers::Well]), code: None };
+    let fails = |name, always, code| Trouble { name, happens: Happens::Requests(vec![always]), code: Some(code) };
+    vec![
+        lost("a server in trouble", refuses(500, vec![])),
+        lost("a short pause", refuses(429, vec![("retry-after", "1")])),
+        lost("an answer that is junk", junk()),
+        fails("a key that is revoked", refuses(401, vec![]), FailureCode::Pipeline),
+        fails("a long pause", refuses(429, vec![("retry-after", "60")]), FailureCode::Pipeline),
+        fails("a server that is down", refuses(503, vec![]), FailureCode::Pipeline),
+        fails("answers that are junk", junk(), FailureCode::Pipeline),
+        fails("a server that no longer answers", Answers::Never, FailureCode::ProviderTimeout),
+    ]
+}
+
+fn agent() -> AgentConfig {
+    let mut agent = AgentConfig::new("Book tables.");
+    agent.greeting.text = "Harbor Table, hello?".to_owned();
+    agent.turn_taking.speculative = false;
+    agent
+}
+
+async fn a_table_is_booked(kind: Kind) {
+    let server = kind.serve(Vec::new()).await;
+    let mind = and_goodbye(
+        ["For when?", "There is one at seven, and there is another one at nine by the window. Which do you want?"],
+        "It is yours. Goodbye.",
+    );
+    let mut agent = agent();
+    // Ears alone would wait for so long after each sentence.
+    agent.turn_taking.min_silence_ms = 1_500;
+    let mut talk = Rehearsal::begin(&agent, Cast { ears: kind.ears(&server), ..Cast::scripted(mind) }).await;
+    talk.until_silent_for(500, 0).await;
+    let spoke = talk.caller_says("name").await;
+    talk.until_silent_for(500, spoke).await;
+    let spoke = talk.caller_says("day").await;
+    talk.until_heard(1_500, spoke).await;
+    let spoke = talk.caller_says("interrupt").await;
+    talk.until_silent_for(20_000, spoke).await;
+
+    assert!(talk.was_ended_by_the_agent(), "{:?}", talk.end);
+    let (said, cut): (Vec<_>, Vec<_>) =
+        talk.transcript.iter().map(|line| ((line.by_agent, &*line.text), line.interrupted)).unzip();
+    let answer = said[4].1;
+    assert_eq!(
+        said,
+        [
+            (true, "Harbor Table, hello?"),
+            (false, text("name")),
+            (true, "For when?"),
+            (false, text("day")),
+            (true, answer),
+            (false, text("interrupt")),
+            (true, "It is yours. Goodbye."),
+        ]
+    );
+    assert!("There is one at seven, and there is another".starts_with(answer) && answer.len() > 10, "{answer}");
+    assert_eq!(cut, [false, false, false, false, true, false, false]);
+    let waited = talk.transcript.iter().filter_map(|line| line.latency_ms).collect::<Vec<_>>();
+    let range = if kind.judges_turns() { 700..1_500 } else { 2_200..2_500 };
+    assert!(waited.len() == 3 && waited.iter().all(|ms| range.contains(ms)), "{waited:?}");
+    assert_eq!(server.complaints(), Vec::<String>::new());
+}
+
+async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
+    let mut broken = Vec::new();
+    for trouble in kind.troubles() {
+        let name = trouble.name;
+        broken.extend(promises_broken(kind, trouble).await.into_iter().map(|promise| format!("{name}: {promise}")));
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+async fn promises_broken(kind: Kind, Trouble { happens, code, .. }: Trouble) -> Vec<String> {
+    let after = if let Happens::Stream(_, after) = &happens { after.clone() } else { Vec::new() };
+    let server = kind.serve(after).await;
+    let cast = Cast { ears: kind.ears(&server), ..Cast::scripted(always("I have noted that.")) };
+    let mut talk = Rehearsal::begin(&agent(), cast).await;
+    talk.until_silent_for(500, 0).await;
+    let spoke = talk.caller_says("day").await;
+    talk.until_silent_for(500, spoke).await;
+    let begins = || match (&server, happens) {
+        (Server::Stream(double), Happens::Stream(now, _)) => double.now(now),
+        (Server::Requests(double), Happens::Requests(answers)) => double.now(answers),
+        _ => unreachable!("each has troubles of its own"),
+    };
+    let spoke = talk.caller_says_and("name", begins).await;
+    let mut broken = Vec::from_iter(talk.dead_air_since(spoke).await);
+    // A recogniser that is being connected again may be excused meanwhile.
+    for line in ["time", "people", "yes"] {
+        broken.extend(talk.says_and_is_answered(line).await);
+    }
+    if talk.failure() != code {
+        broken.push(format!("it ends by {:?} and not by {code:?}", talk.end));
+    }
+    let heard: Vec<_> = talk.said().into_iter().filter(|(by_agent, _)| !by_agent).map(|(_, text)| text).collect();
+    if code.is_none() && heard != ["day", "name", "time", "people", "yes"].map(text) {
+        broken.push(format!("the caller is understood as {heard:?}"));
+    }
+    broken.extend(server.complaints());
+    broken
+}

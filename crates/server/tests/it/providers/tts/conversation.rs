@@ -1,0 +1,202 @@
+//! Conversations in virtual time with each voice.
+
+use serde_json::json;
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::FailureCode;
+
+use super::{Cast, Kind};
+use crate::doubles::voice::{Manner, No};
+use crate::providers::rehearsal::{self, Rehearsal, always, and_goodbye};
+
+macro_rules! every_voice {
+    ($($module:ident $kind:ident)*) => { $(
+        mod $module {
+            #[tokio::test(start_paused = true)]
+            async fn a_table_is_booked() {
+                super::a_table_is_booked(super::Kind::$kind).await;
+            }
+            #[tokio::test(start_paused = true)]
+            async fn whatever_fails_nobody_listens_to_a_dead_line() {
+                super::whatever_fails_nobody_listens_to_a_dead_line(super::Kind::$kind).await;
+            }
+            #[tokio::test(start_paused = true)]
+            async fn whoever_answers_the_phone_is_greeted_or_let_go() {
+                super::whoever_answers_the_phone_is_greeted_or_let_go(super::Kind::$kind).await;
+            }
+        }
+    )* };
+}
+
+every_voice! {
+    cartesia Cartesia
+    deepgram Deepgram
+    elevenlabs ElevenLabs
+    openai OpenAi
+}
+
+/// Milliseconds of a character, as the doubles speak.
+const PER_CHARACTER: u64 = 10;
+/// By then the agent has said what it may need most into memory.
+const REMEMBERS: u64 = 5_000;
+/// As often as anybody asks.
+const EVER: usize = 60;
+
+fn agent() -> AgentConfig {
+    let mut agent = AgentConfig::new("Book tables.");
+    agent.greeting.text = "Harbor Table, hello?".to_owned();
+    agent.turn_taking.speculative = false;
+    agent
+}
+
+async fn a_table_is_booked(kind: Kind) {
+    let cast = Cast::start(kind).await;
+    let answer = "Sure thing. There is one at seven close to the kitchen and there is another one at nine in the evening \
+                  that stands by the window and has a view of the harbor and all of the ships in it.";
+    let mind = and_goodbye(["For when?", answer], "It is yours. Goodbye.");
+    let call = rehearsal::Cast { mouth: cast.voice.clone(), ..rehearsal::Cast::scripted(mind) };
+    let mut talk = Rehearsal::begin(&agent(), call).await;
+    talk.until_silent_for(500, 0).await;
+    let spoke = talk.caller_says("name").await;
+    talk.until_silent_for(500, spoke).await;
+    // More of the sentence is still being made when the caller has heard enough.
+    cast.stage.next_of("close to the kitchen", Manner::Stall(30));
+    let spoke = talk.caller_says("day").await;
+    talk.until_heard(900, spoke).await;
+    let spoke = talk.caller_says("interrupt").await;
+    let (began, ended) = *talk.sounds().last().expect("it was heard");
+    assert_eq!(cast.stage.seen(|seen| seen.stopped), 1, "what nobody hears is not made");
+    talk.until_silent_for(20_000, spoke).await;
+
+    assert!(talk.was_ended_by_the_agent(), "{:?}", talk.end);
+    let said = talk.said();
+    let heard = said[4].1;
+    let lines = ["name", "day", "interrupt"].map(|line| (false, rehearsal::words(line)));
+    let agents = ["Harbor Table, hello?", "For when?", heard, "It is yours. Goodbye."].map(|text| (true, text));
+    assert_eq!(said, [agents[0], lines[0], agents[1], lines[1], agents[2], lines[2], agents[3]]);
+    assert!(talk.transcript[4].interrupted && answer.starts_with(heard), "{heard}");
+    let (told, played) = (heard.len() as u64 * PER_CHARACTER, ended - began);
+    assert!(told <= played + 40, "{played} ms were heard, and not {heard}");
+    // The longest word is one that was not heard to its end; without times there is only a careful guess.
+    let least = if kind.tells_words() { played - 150 } else { 50 };
+    assert!(told >= least, "{played} ms were heard, and more than {heard}");
+}
+
+/// What goes wrong.
+struct Trouble {
+    name: &'static str,
+    how: How,
+    /// The code of a call that ends by it.
+    code: FailureCode,
+}
+
+enum How {
+    /// The next answer and the greeting are spoken like this once.
+    Once(Manner),
+    /// All utterances are.
+    Ever(Manner),
+    /// The open connection ends, and so many new ones are refused.
+    Refused(No, usize),
+}
+
+impl Trouble {
+    /// Begins.
+    fn begin(&self, cast: &Cast) {
+        match &self.how {
+            How::Once(manner) => {
+                cast.stage.next_of("Harbor Table", manner.clone());
+                cast.stage.next_of("There is one", manner.clone());
+            }
+            How::Ever(manner) => cast.stage.next(vec![manner.clone(); EVER]),
+            How::Refused(no, times) => {
+                // A socket that is open is not asked for its key again.
+                cast.stage.next((cast.kind != Kind::OpenAi).then_some(Manner::Die(0)));
+                cast.stage.refuse(vec![no.clone(); *times]);
+            }
+        }
+    }
+
+    fn is_over_at_last(&self) -> bool {
+        matches!(self.how, How::Once(_) | How::Refused(_, 1))
+    }
+}
+
+fn troubles(kind: Kind) -> Vec<Trouble> {
+    use FailureCode::{Config, Pipeline, ProviderTimeout};
+    let refused = |status, retry_after, times| {
+        How::Refused(No { status, retry_after, body: json!({ "message": "So I am told." }) }, times)
+    };
+    let nonsense = if kind == Kind::OpenAi { Config } else { Pipeline };
+    // There, what stalls comes to its end as soon as anything else is spoken.
+    let stops = || if kind == Kind::ElevenLabs { Manner::Deaf } else { Manner::Stall(4) };
+    let table = [
+        ("a voice that does not begin once", How::Once(Manner::Stall(0)), ProviderTimeout),
+        ("a voice that stops in the middle once", How::Once(stops()), ProviderTimeout),
+        ("a connection that breaks once before it speaks", How::Once(Manner::Die(0)), Pipeline),
+        ("a connection that breaks once in the middle", How::Once(Manner::Die(4)), Pipeline),
+        ("a connection that is dead once", How::Once(Manner::Freeze), ProviderTimeout),
+        ("a voice that never begins", How::Ever(Manner::Stall(0)), ProviderTimeout),
+        ("a voice that always stops in the middle", How::Ever(stops()), ProviderTimeout),
+        ("connections that break before they speak", How::Ever(Manner::Die(0)), Pipeline),
+        ("connections that break in the middle", How::Ever(Manner::Die(4)), Pipeline),
+        ("connections that are dead", How::Ever(Manner::Freeze), ProviderTimeout),
+        ("a voice that sends nonsense", How::Ever(Manner::Nonsense), nonsense),
+        ("a server in trouble once", refused(503, None, 1), Pipeline),
+        ("a key that is revoked", refused(401, None, EVER), Config),
+        ("a long pause", refused(429, Some("60"), EVER), Pipeline),
+        ("a server that is down", refused(503, None, EVER), Pipeline),
+    ];
+    table.into_iter().map(|(name, how, code)| Trouble { name, how, code }).collect()
+}
+
+async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
+    let mut broken = Vec::new();
+    for trouble in troubles(kind) {
+        let name = trouble.name;
+        broken.extend(promises_broken(kind, trouble).await.into_iter().map(|promise| format!("{name}: {promise}")));
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+async fn whoever_answers_the_phone_is_greeted_or_let_go(kind: Kind) {
+    let mut broken = Vec::new();
+    for trouble in troubles(kind) {
+        let cast = Cast::start(kind).await;
+        trouble.begin(&cast);
+        let mut talk = begin(&cast).await;
+        let name = trouble.name;
+        broken.extend(talk.dead_air_since(0).await.map(|promise| format!("{name}: {promise}")));
+        // What is over soon may be borne or not.
+        let ended = talk.failure();
+        if ended != Some(trouble.code) && !(trouble.is_over_at_last() && talk.end.is_none()) {
+            broken.push(format!("{name}: it ends by {:?} and not by {:?}", talk.end, trouble.code));
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// A call whose agent says the same again and again.
+async fn begin(cast: &Cast) -> Rehearsal {
+    let mind = always("There is one at seven and there is another one at nine.");
+    let call = rehearsal::Cast { mouth: cast.voice.clone(), ..rehearsal::Cast::scripted(mind) };
+    Rehearsal::begin(&agent(), call).await
+}
+
+async fn promises_broken(kind: Kind, trouble: Trouble) -> Vec<String> {
+    let cast = Cast::start(kind).await;
+    let mut talk = begin(&cast).await;
+    talk.until_silent_for(REMEMBERS, 0).await;
+    trouble.begin(&cast);
+    let mut broken = Vec::new();
+    for line in ["name", "day", "time", "people"] {
+        broken.extend(talk.says_and_is_answered(line).await);
+    }
+    let code = (!trouble.is_over_at_last()).then_some(trouble.code);
+    if talk.failure() != code {
+        broken.push(format!("it ends by {:?} and not by {code:?}", talk.end));
+    }
+    let last = talk.said().pop();
+    if code.is_none() && last != Some((true, "There is one at seven and there is another one at nine.")) {
+        broken.push(format!("in the end it says {last:?}"));
+    }
+    broken
+}
