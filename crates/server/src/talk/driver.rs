@@ -239,7 +239,6 @@ impl Driver {
         self.last_response = i64::try_from(waited.as_millis()).ok();
     }
 
-
     fn recognised(&mut self, event: SttEvent) -> Inputs {
         let machine = match &event {
             SttEvent::Partial { text } | SttEvent::Final { text, .. } => self.machine.words(text),
