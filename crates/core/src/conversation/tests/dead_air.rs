@@ -179,11 +179,7 @@ impl Slow {
                     Model::Hangs => {}
                 }
             }
-            Effect::CancelModel { turn } => {
-                if self.asked == Some(turn) {
-                    self.asked = None;
-                }
-            }
+            Effect::CancelModel { turn } if self.asked == Some(turn) => self.asked = None,
             Effect::HangUp { reason } => self.end = Some((self.now, reason)),
             _ => {}
         }

@@ -139,8 +139,11 @@ impl Driver {
                 Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true }
             }
             Signal::Failed(error) => {
-                self.speaking.remove(&utterance);
-                self.handset.playback.complete(utterance);
+                let speaking = self.speaking.remove(&utterance);
+                // What was spoken in part was sent as a whole.
+                let begun = self.handset.playback.complete(utterance) > 0;
+                let characters = speaking.filter(|_| begun).map_or(0, |speaking| speaking.characters);
+                self.add(self.pipeline.stopped(characters));
                 Input::SpeechFailed { utterance, failure: failure(&error) }
             }
         }]
