@@ -44,7 +44,7 @@ impl Default for Timings {
         Self {
             vad_onset: Duration::from_millis(64),
             vad_hangover: Duration::from_millis(200),
-            recogniser: Duration::from_secs(3),
+            recogniser: Duration::from_millis(2_500),
             unclear_speech: Duration::from_millis(300),
             false_interruption: Duration::from_secs(1),
             long_backchannel: Duration::from_millis(1_500),

@@ -23,11 +23,14 @@ pub mod prices;
 pub mod realtime;
 mod refusal;
 pub mod registry;
+pub(crate) mod ring;
 pub mod scripted;
 mod segment;
 pub(crate) mod sse;
 mod streaming;
 pub mod voice;
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -68,7 +71,7 @@ pub enum ProviderError {
 
 impl ProviderError {
     /// It did not answer within so long.
-    pub(crate) fn timeout(provider: &'static str, waited: std::time::Duration) -> Self {
+    pub(crate) fn timeout(provider: &'static str, waited: Duration) -> Self {
         Self::Timeout { provider, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
     }
 
@@ -157,6 +160,8 @@ pub struct SttOptions {
     pub model: Option<String>,
     /// Words to expect.
     pub keyterms: Vec<String>,
+    /// The number of its first segment: above 0 when it takes over from another one in mid-call.
+    pub first_segment: u32,
 }
 
 /// One call's recogniser. Nothing here may block: sound is due every 20 ms.
@@ -167,6 +172,10 @@ pub trait SttSession: Send + Sync {
     fn speech_started(&mut self) {}
     /// Voice activity ended about 200 ms ago. Answer with [`SttEvent::Final`] for this segment, also when no words were heard.
     fn speech_stopped(&mut self, segment: u32);
+    /// How much sound was sent to be understood, where that is not everything that was heard, once.
+    fn sent(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// What a recogniser heard. `Debug` would print spoken words, so there is none.

@@ -1,5 +1,6 @@
 //! A realtime transcription session (`GET {base}/realtime?intent=transcription`). It gets the caller's speech only: what is
-//! committed is charged, silence too, and models invent words in it.
+//! committed is charged, silence too, and models invent words in it. With `stt_finalize` set to false it gets everything, and cuts for
+//! itself.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -31,6 +32,11 @@ impl Realtime {
         Ok(Self { server, tuning: Tuning::read(connect, &DEFAULTS)? })
     }
 
+    /// Whether our ears say where a segment ends.
+    fn finalize(&self) -> bool {
+        self.tuning.finalize.unwrap_or(true)
+    }
+
     /// What is transcribed and how; `stt_parameters` are part of `transcription`.
     fn session(&self, options: &SttOptions) -> Value {
         let format = match self.tuning.encoding {
@@ -47,7 +53,8 @@ impl Realtime {
             transcription["keywords"] = json!(options.keyterms);
         }
         let input = json!({
-            "format": format, "transcription": self.tuning.parameters.in_body(transcription), "turn_detection": null,
+            "format": format, "transcription": self.tuning.parameters.in_body(transcription),
+            "turn_detection": if self.finalize() { Value::Null } else { json!({ "type": "server_vad" }) },
         });
         json!({ "type": "session.update", "session": { "type": "transcription", "audio": { "input": input } } })
     }
@@ -59,26 +66,19 @@ impl Dialect for Realtime {
     }
 
     fn protocol(&self, options: &SttOptions) -> Box<dyn Protocol> {
-        Box::new(Session::new(self.session(options)))
+        Box::new(Session::new(self.session(options), self.finalize()))
     }
 
     fn style(&self) -> Style {
-        Style {
-            name: PROVIDER,
-            encoding: self.tuning.encoding,
-            sample_rate: self.tuning.sample_rate,
-            chunk: self.tuning.chunk,
-            only_whole_chunks: true,
-            only_speech: true,
-            joiner: " ",
-            patience: self.tuning.patience,
-            patience_without_words: self.tuning.patience,
-        }
+        let finalize = self.finalize();
+        Style { only_whole_chunks: true, only_speech: finalize, ..Style::of(PROVIDER, &self.tuning) }
     }
 }
 
 struct Session {
     setup: Value,
+    /// Whether we commit; otherwise the server does when it hears silence.
+    finalize: bool,
     ready: bool,
     /// Committed items without final words, in the order of their speech: their words may finish in another.
     items: VecDeque<String>,
@@ -93,8 +93,8 @@ struct Text {
 }
 
 impl Session {
-    fn new(setup: Value) -> Self {
-        Self { setup, ready: false, items: VecDeque::new(), texts: HashMap::new() }
+    fn new(setup: Value, finalize: bool) -> Self {
+        Self { setup, finalize, ready: false, items: VecDeque::new(), texts: HashMap::new() }
     }
 
     fn delta(&mut self, message: &Value) -> Vec<Heard> {
@@ -148,7 +148,7 @@ impl Protocol for Session {
     }
 
     fn finalize(&mut self) -> Option<Message> {
-        Some(Message::text(r#"{"type":"input_audio_buffer.commit"}"#))
+        self.finalize.then(|| Message::text(r#"{"type":"input_audio_buffer.commit"}"#))
     }
 
     fn keep_alive(&self) -> KeepAlive {
@@ -218,7 +218,7 @@ mod tests {
             item("failed", "c", r#","error":{"message":"x"}"#),
         ];
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
-        let mut session = Session::new(json!("setup"));
+        let mut session = Session::new(json!("setup"), true);
         let expected = [
             "> \"setup\"",
             "ready",
@@ -238,7 +238,7 @@ mod tests {
     fn an_error_ends_the_session_only_when_it_must() {
         let error = |code: &str, ready| {
             let message = json!({ "type": "error", "error": { "type": "invalid_request_error", "code": code, "message": "No." } });
-            let mut session = Session::new(Value::Null);
+            let mut session = Session::new(Value::Null, true);
             session.ready = ready;
             session.read(&message.to_string()).map(|heard| heard.len())
         };

@@ -47,7 +47,8 @@ struct Told {
 }
 
 impl Words {
-    pub(super) fn new(style: Style) -> Self {
+    /// The words of a call from segment `first` on.
+    pub(super) fn new(style: Style, first: u32) -> Self {
         Self {
             style,
             settled: String::new(),
@@ -56,7 +57,7 @@ impl Words {
             again: false,
             speaking: false,
             open: VecDeque::new(),
-            next: 0,
+            next: first,
             last: None,
         }
     }
@@ -65,14 +66,16 @@ impl Words {
         self.speaking = true;
     }
 
-    pub(super) fn stopped(&mut self, segment: u32, now: Instant) {
+    /// A segment ended. Returns the number that its words will have; none when the provider was faster than we, and it is answered.
+    pub(super) fn stopped(&mut self, segment: u32, now: Instant) -> Option<u32> {
         self.speaking = false;
         if segment < self.next && self.is_empty() {
-            return; // The provider was faster than we: it is answered.
+            return None;
         }
         let segment = segment.max(self.next);
         self.next = segment + 1;
         self.open.push_back(Open { segment, since: now });
+        Some(segment)
     }
 
     pub(super) fn is_speaking(&self) -> bool {

@@ -34,7 +34,7 @@ use Happens::{Flushed, Partial, Passes, Reconnected, Starts, Stops, TurnOver};
 
 /// What is told: `~` for a partial, the number for a final, `.` for a turn.
 fn told(script: Vec<Happens>) -> Vec<String> {
-    let mut words = Words::new(STYLE);
+    let mut words = Words::new(STYLE, 0);
     let mut now = Instant::now();
     let mut told = Vec::new();
     for happens in script {
@@ -199,4 +199,15 @@ fn after_a_reconnect_words_are_neither_lost_nor_doubled() {
         Flushed,
     ];
     assert_eq!(finals(too_long), ["0 a long story that ends."]);
+}
+
+#[test]
+fn whoever_takes_over_in_mid_call_goes_on_counting() {
+    let mut words = Words::new(STYLE, 7);
+    let now = Instant::now();
+    words.started();
+    words.heard(Heard::Words("Yes.".to_owned()), now);
+    let told = words.heard(Heard::TurnOver, now);
+    assert!(matches!(&told[0], SttEvent::Final { segment: 7, text } if text == "Yes."));
+    assert_eq!((words.stopped(7, now), words.stopped(8, now)), (None, Some(8)));
 }
