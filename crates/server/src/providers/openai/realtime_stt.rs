@@ -19,6 +19,8 @@ use crate::providers::streaming::{
 
 /// When neither the agent nor the connection names a model.
 pub(super) const USUAL_MODEL: &str = "gpt-live-transcribe";
+/// The models that take `keywords`.
+const KEYWORDS: [&str; 2] = ["gpt-transcribe", "gpt-live-transcribe"];
 const DEFAULTS: Defaults =
     Defaults { encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16], chunk: 5, patience_ms: 3_000 };
 
@@ -44,13 +46,14 @@ impl Realtime {
             Encoding::Alaw => json!({ "type": "audio/pcma" }),
             Encoding::Linear16 => json!({ "type": "audio/pcm", "rate": self.tuning.sample_rate }),
         };
-        let mut transcription = json!({ "model": self.tuning.model(options, USUAL_MODEL) });
+        let model = self.tuning.model(options, USUAL_MODEL);
+        let mut transcription = json!({ "model": model });
         let language = self.tuning.short_language(options);
         if !language.is_empty() {
             transcription["language"] = json!(language);
         }
-        if !options.keyterms.is_empty() {
-            transcription["keywords"] = json!(options.keyterms);
+        if let Some((name, terms)) = terms(&model, &options.keyterms) {
+            transcription[name] = terms;
         }
         let input = json!({
             "format": format, "transcription": self.tuning.parameters.in_body(transcription),
@@ -58,6 +61,15 @@ impl Realtime {
         });
         json!({ "type": "session.update", "session": { "type": "transcription", "audio": { "input": input } } })
     }
+}
+
+/// Words to expect: newer models take them one by one, older ones in a text, and one of them not at all.
+fn terms(model: &str, terms: &[String]) -> Option<(&'static str, Value)> {
+    if terms.is_empty() || model.starts_with("gpt-realtime-whisper") {
+        return None;
+    }
+    let one_by_one = KEYWORDS.iter().any(|name| model.starts_with(name));
+    Some(if one_by_one { ("keywords", json!(terms)) } else { ("prompt", json!(terms.join(", "))) })
 }
 
 impl Dialect for Realtime {
@@ -200,6 +212,14 @@ mod tests {
 
     fn item(kind: &str, item: &str, rest: &str) -> String {
         format!(r#"{{"type":"conversation.item.input_audio_transcription.{kind}","item_id":"{item}"{rest}}}"#)
+    }
+
+    #[test]
+    fn each_model_is_given_words_to_expect_as_it_takes_them() {
+        let words = ["Harbor Table".to_owned(), "Ava".to_owned()];
+        assert_eq!(terms("gpt-live-transcribe-2027", &words), Some(("keywords", json!(words))));
+        assert_eq!(terms("gpt-4o-transcribe", &words), Some(("prompt", json!("Harbor Table, Ava"))));
+        assert_eq!((terms("gpt-realtime-whisper", &words), terms("gpt-transcribe", &[])), (None, None));
     }
 
     #[test]

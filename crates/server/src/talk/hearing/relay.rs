@@ -61,6 +61,8 @@ pub(super) struct Relay {
 struct Open {
     segment: u32,
     since: Instant,
+    /// Its words, which wait for those of the segments before it.
+    words: Option<String>,
 }
 
 impl Relay {
@@ -110,7 +112,7 @@ impl Relay {
         }
         let segment = segment.max(self.next_segment);
         self.next_segment = segment + 1;
-        self.open.push_back(Open { segment, since: now });
+        self.open.push_back(Open { segment, since: now, words: None });
         (Told::Stopped(segment), true)
     }
 
@@ -131,9 +133,9 @@ impl Relay {
                 vec![Step::Tell(SttEvent::Partial { text: join(&self.stands, &self.partial) })]
             }
             SttEvent::Final { segment, text } => {
-                let Some(segment) = self.settle(segment, text.is_empty()) else { return Vec::new() };
-                let text = join(&std::mem::take(&mut self.stands), &text);
-                vec![Step::Tell(SttEvent::Final { segment, text })]
+                self.ring.words();
+                self.partial.clear();
+                self.settle(segment, text)
             }
             SttEvent::TurnJudged => vec![Step::Tell(SttEvent::TurnJudged)],
             SttEvent::Failed { code, words } => {
@@ -148,31 +150,40 @@ impl Relay {
         }
     }
 
-    /// Final words have come. Returns the segment that they are told for; none when there is nothing to tell.
-    fn settle(&mut self, segment: u32, empty: bool) -> Option<u32> {
-        self.ring.words();
-        self.partial.clear();
+    /// Final words have come. They are told in the order of speech, so that what has none is always the last that was said.
+    fn settle(&mut self, segment: u32, text: String) -> Vec<Step> {
         if let Some(at) = self.early.iter().position(|early| *early == segment) {
             self.early.remove(at);
             // Whoever took over after these words knows nothing of them, and is not to replace them.
-            return (!empty).then(|| self.settle_early(self.next_segment));
+            return if text.is_empty() { Vec::new() } else { self.settle_early(self.next_segment, &text) };
         }
         if segment >= self.next_segment {
-            return Some(self.settle_early(segment));
+            return self.settle_early(segment, &text);
         }
-        if let Some(at) = self.open.iter().position(|open| open.segment == segment) {
-            self.open.remove(at);
+        let Some(open) = self.open.iter_mut().find(|open| open.segment == segment) else {
+            return vec![self.say(segment, &text)]; // It replaces what was told.
+        };
+        open.words = Some(text);
+        let mut steps = Vec::new();
+        while let Some(Open { segment, words: Some(words), .. }) = self.open.pop_front_if(|first| first.words.is_some())
+        {
             self.ring.settled(segment);
+            steps.push(self.say(segment, &words));
         }
-        Some(segment)
+        steps
     }
 
     /// Words before the end of their segment: everything until now is told.
-    fn settle_early(&mut self, segment: u32) -> u32 {
+    fn settle_early(&mut self, segment: u32, text: &str) -> Vec<Step> {
         self.open.clear();
         self.next_segment = segment + 1;
         self.ring.settled(segment);
-        segment
+        vec![self.say(segment, text)]
+    }
+
+    fn say(&mut self, segment: u32, text: &str) -> Step {
+        let text = join(&std::mem::take(&mut self.stands), text);
+        Step::Tell(SttEvent::Final { segment, text })
     }
 
     /// What is refused in mid-call is a failure and no wrong setting.
@@ -206,7 +217,7 @@ impl Relay {
         self.partial.clear();
         self.sign = None;
         for open in &mut self.open {
-            open.since = now;
+            (open.since, open.words) = (now, None);
         }
         std::iter::once(Step::Adopt).chain(self.replay().into_iter().map(Step::Pass)).collect()
     }

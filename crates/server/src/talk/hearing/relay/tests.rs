@@ -114,6 +114,17 @@ fn a_wrong_key_of_the_first_one_is_a_wrong_setting_unless_another_takes_over() {
 }
 
 #[test]
+fn words_are_told_in_the_order_of_speech() {
+    let now = Instant::now();
+    let mut relay = waiting(2, now);
+    relay.told(Told::Started, now);
+    relay.told(Told::Stopped(1), now);
+    assert!(relay.heard(says(1, "for two."), now).is_empty());
+    assert_eq!(shown(relay.heard(says(0, "A table"), now)), ["0 A table", "1 for two."]);
+    assert_eq!(shown(relay.heard(says(0, ""), now)), ["0 "], "what was told may be replaced");
+}
+
+#[test]
 fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
     let now = Instant::now();
     let mut relay = Relay::new(2, 0);

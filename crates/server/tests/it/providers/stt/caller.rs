@@ -145,6 +145,11 @@ impl Caller {
         (0..self.segments).all(|segment| self.answers.contains_key(&segment))
     }
 
+    /// How much sound was sent, as far as that is not everything.
+    pub(super) fn sent(&self) -> Option<Duration> {
+        self.session.sent()
+    }
+
     /// The turns that were judged to be over, as soon as there are so many.
     pub(super) async fn turns(&mut self, count: usize) -> usize {
         self.until(|caller| caller.turns >= count).await;

@@ -4,4 +4,5 @@ mod call;
 mod caller;
 mod requests;
 mod streams;
+mod takeover;
 mod trouble;
