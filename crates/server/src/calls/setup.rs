@@ -264,8 +264,7 @@ impl Setup {
             let provider = self.provider(conn, tenant, id, "local").await?;
             let rates = provider.stt_rates(model.as_deref());
             let stt = provider.stt().map_err(SetupError::config)?;
-            let options =
-                SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone(), first_segment: 0 };
+            let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
             found.push(((stt, options), rates));
         }
         Ok(found)

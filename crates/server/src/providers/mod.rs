@@ -160,12 +160,12 @@ pub struct SttOptions {
     pub model: Option<String>,
     /// Words to expect.
     pub keyterms: Vec<String>,
-    /// The number of its first segment: above 0 when it takes over from another one in mid-call.
-    pub first_segment: u32,
 }
 
 /// One call's recogniser. Nothing here may block: sound is due every 20 ms.
 pub trait SttSession: Send + Sync {
+    /// It takes over from another one in mid-call: before this segment all is told.
+    fn takes_over(&mut self, _segment: u32) {}
     /// The next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
     /// Voice activity began, some 60 to 120 ms before this frame: keep 300 ms of pre-roll.

@@ -17,6 +17,8 @@ const MARGIN: usize = 25;
 #[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
 pub(crate) enum Told {
+    /// It takes over: before this segment all is told.
+    From(u32),
     /// 20 ms.
     Sound(Frame),
     /// Voice activity began.
@@ -118,7 +120,7 @@ mod tests {
     fn replay(ring: &Ring) -> Vec<i32> {
         let number = |item: Told| match item {
             Told::Sound(frame) => Some(i32::from(frame.samples()[0])),
-            Told::Started => None,
+            Told::From(_) | Told::Started => None,
             Told::Stopped(segment) => Some(-1 - i32::try_from(segment).expect("small")),
         };
         ring.replay().into_iter().filter_map(number).collect()

@@ -82,6 +82,10 @@ impl Session {
 }
 
 impl SttSession for Session {
+    fn takes_over(&mut self, segment: u32) {
+        self.tell(Told::From(segment));
+    }
+
     fn audio(&mut self, frame: &CallerAudio) {
         self.tell(Told::Sound(frame.0));
     }

@@ -65,7 +65,7 @@ pub(super) struct Task {
 
 impl Task {
     pub(super) fn new(dial: Dial, events: mpsc::Sender<SttEvent>, waiting: mpsc::Receiver<Told>, sent: Sent) -> Self {
-        let words = Words::new(dial.style(), dial.options.first_segment);
+        let words = Words::new(dial.style());
         Self { dial, events, waiting, sent, words, ring: Ring::default(), proven: false, bad: 0 }
     }
 
@@ -126,7 +126,7 @@ impl Task {
                 Ok(())
             }
             Told::Stopped(_) => line.finalize().await,
-            Told::Sound(_) | Told::Started => Ok(()),
+            Told::From(_) | Told::Sound(_) | Told::Started => Ok(()),
         }
     }
 
@@ -206,7 +206,7 @@ impl Task {
         for item in self.ring.replay() {
             match item {
                 Told::Sound(frame) => self.sound(line, &frame).await?,
-                Told::Started => {}
+                Told::From(_) | Told::Started => {}
                 Told::Stopped(_) => line.finalize().await?,
             }
         }
@@ -231,6 +231,10 @@ impl Task {
 fn keep(words: &mut Words, ring: &mut Ring, told: &Told) {
     let kept = match told {
         Told::Sound(_) => Some(told.clone()),
+        Told::From(segment) => {
+            words.go_on_from(*segment);
+            None
+        }
         Told::Started => {
             words.started();
             None

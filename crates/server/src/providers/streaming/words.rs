@@ -47,8 +47,7 @@ struct Told {
 }
 
 impl Words {
-    /// The words of a call from segment `first` on.
-    pub(super) fn new(style: Style, first: u32) -> Self {
+    pub(super) fn new(style: Style) -> Self {
         Self {
             style,
             settled: String::new(),
@@ -57,9 +56,14 @@ impl Words {
             again: false,
             speaking: false,
             open: VecDeque::new(),
-            next: first,
+            next: 0,
             last: None,
         }
+    }
+
+    /// Before this segment all is told by others.
+    pub(super) fn go_on_from(&mut self, segment: u32) {
+        self.next = segment;
     }
 
     pub(super) fn started(&mut self) {

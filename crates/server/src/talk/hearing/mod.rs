@@ -61,7 +61,7 @@ impl Hearing {
     pub async fn open(recognisers: Vec<Recogniser>, events: mpsc::Sender<SttEvent>) -> Result<Self, ProviderError> {
         let mut last = ProviderError::Config { provider: RECOGNISER, words: "no provider is configured".to_owned() };
         for position in 0..recognisers.len() {
-            match open(recognisers[position].clone(), position, 0).await {
+            match open(recognisers[position].clone(), position).await {
                 Ok(running) => return Ok(Self::start(recognisers, running, events)),
                 Err(error) => last = error,
             }
@@ -121,10 +121,9 @@ struct Running {
     given: Duration,
 }
 
-async fn open(recogniser: Recogniser, position: usize, first_segment: u32) -> Result<Running, ProviderError> {
+async fn open(recogniser: Recogniser, position: usize) -> Result<Running, ProviderError> {
     let (events, heard) = mpsc::channel(64);
-    let options = SttOptions { first_segment, ..recogniser.options };
-    let opened = timeout(PATIENCE, recogniser.stt.open(options, events)).await;
+    let opened = timeout(PATIENCE, recogniser.stt.open(recogniser.options, events)).await;
     let session = opened.unwrap_or_else(|_| Err(ProviderError::timeout(RECOGNISER, PATIENCE)))?;
     Ok(Running { position, session, heard, given: Duration::ZERO })
 }
@@ -132,6 +131,7 @@ async fn open(recogniser: Recogniser, position: usize, first_segment: u32) -> Re
 impl Running {
     fn tell(&mut self, told: &Told) {
         match told {
+            Told::From(segment) => self.session.takes_over(*segment),
             Told::Sound(frame) => {
                 self.given += FRAME_DURATION;
                 self.session.audio(&CallerAudio(*frame));
@@ -171,7 +171,12 @@ impl Task {
                     Some(told) => self.relay.told(told, Instant::now()),
                     None => break,
                 },
-                event = heard(&mut self.running) => self.relay.heard(event, Instant::now()),
+                event = heard(&mut self.running) => {
+                    if let SttEvent::Failed { words, .. } = &event {
+                        tracing::warn!(error = words, "a recogniser failed in mid-call");
+                    }
+                    self.relay.heard(event, Instant::now())
+                }
                 opened = done(&mut self.opening) => self.opened(opened),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     self.relay.tick(Instant::now())
@@ -206,8 +211,8 @@ impl Task {
                     running.tell(&told);
                 }
             }
-            Step::Open { position, first_segment } => {
-                let opening = open(self.recognisers[position].clone(), position, first_segment);
+            Step::Open { position } => {
+                let opening = open(self.recognisers[position].clone(), position);
                 self.opening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
             }
             Step::Adopt => {

@@ -18,8 +18,8 @@ pub(super) const LATE: Duration = Duration::from_secs(2);
 pub(super) enum Step {
     /// Tell the recogniser that runs.
     Pass(Told),
-    /// Open the recogniser at this position, for segments from this one on.
-    Open { position: usize, first_segment: u32 },
+    /// Open the recogniser at this position.
+    Open { position: usize },
     /// The one that was opened runs from now on; the one before is not wanted any more.
     Adopt,
     /// The one that was opened is not wanted.
@@ -89,6 +89,7 @@ impl Relay {
     /// The call tells something.
     pub(super) fn told(&mut self, told: Told, now: Instant) -> Vec<Step> {
         let (told, keep) = match told {
+            Told::From(_) => (told, false),
             Told::Sound(_) => (told, true),
             Told::Started => {
                 self.speaking = true;
@@ -155,7 +156,11 @@ impl Relay {
         if let Some(at) = self.early.iter().position(|early| *early == segment) {
             self.early.remove(at);
             // Whoever took over after these words knows nothing of them, and is not to replace them.
-            return if text.is_empty() { Vec::new() } else { self.settle_early(self.next_segment, &text) };
+            if text.is_empty() {
+                return Vec::new();
+            }
+            self.next_segment += 1;
+            return vec![self.say(self.next_segment - 1, &text)];
         }
         if segment >= self.next_segment {
             return self.settle_early(segment, &text);
@@ -196,8 +201,7 @@ impl Relay {
         if self.next < self.count {
             self.opening = true;
             self.next += 1;
-            let first_segment = self.open.front().map_or(self.next_segment, |open| open.segment);
-            return Some(Step::Open { position: self.next - 1, first_segment });
+            return Some(Step::Open { position: self.next - 1 });
         }
         let (code, words) = self.lost.take().filter(|_| !self.running)?;
         Some(Step::Tell(SttEvent::Failed { code, words }))
@@ -219,7 +223,9 @@ impl Relay {
         for open in &mut self.open {
             (open.since, open.words) = (now, None);
         }
-        std::iter::once(Step::Adopt).chain(self.replay().into_iter().map(Step::Pass)).collect()
+        let first = self.open.front().map_or(self.next_segment, |open| open.segment);
+        let told = std::iter::once(Told::From(first)).chain(self.replay());
+        std::iter::once(Step::Adopt).chain(told.map(Step::Pass)).collect()
     }
 
     /// It cannot be opened.

@@ -34,7 +34,7 @@ use Happens::{Flushed, Partial, Passes, Reconnected, Starts, Stops, TurnOver};
 
 /// What is told: `~` for a partial, the number for a final, `.` for a turn.
 fn told(script: Vec<Happens>) -> Vec<String> {
-    let mut words = Words::new(STYLE, 0);
+    let mut words = Words::new(STYLE);
     let mut now = Instant::now();
     let mut told = Vec::new();
     for happens in script {
@@ -203,7 +203,8 @@ fn after_a_reconnect_words_are_neither_lost_nor_doubled() {
 
 #[test]
 fn whoever_takes_over_in_mid_call_goes_on_counting() {
-    let mut words = Words::new(STYLE, 7);
+    let mut words = Words::new(STYLE);
+    words.go_on_from(7);
     let now = Instant::now();
     words.started();
     words.heard(Heard::Words("Yes.".to_owned()), now);

@@ -27,9 +27,10 @@ fn dies() -> SttEvent {
 fn shown(steps: Vec<Step>) -> Vec<String> {
     let show = |step| match step {
         Step::Pass(Told::Sound(_)) => None,
+        Step::Pass(Told::From(segment)) => Some(format!("pass from {segment}")),
         Step::Pass(Told::Started) => Some("pass start".to_owned()),
         Step::Pass(Told::Stopped(segment)) => Some(format!("pass stop {segment}")),
-        Step::Open { position, first_segment } => Some(format!("open {position} from {first_segment}")),
+        Step::Open { position } => Some(format!("open {position}")),
         Step::Adopt => Some("adopt".to_owned()),
         Step::Discard => Some("discard".to_owned()),
         Step::LetGo => Some("let go".to_owned()),
@@ -58,9 +59,9 @@ fn one_that_fails_hands_over_what_has_no_final_words() {
     relay.told(Told::Started, now);
     relay.heard(SttEvent::Partial { text: "book".to_owned() }, now);
     relay.told(Told::Stopped(1), now);
-    assert_eq!(shown(relay.heard(dies(), now)), ["let go", "open 1 from 1"]);
+    assert_eq!(shown(relay.heard(dies(), now)), ["let go", "open 1"]);
     assert!(shown(relay.told(Told::Started, now)).is_empty(), "nobody is there to hear it");
-    assert_eq!(shown(relay.opened(now)), ["adopt", "pass start", "pass stop 1", "pass start"]);
+    assert_eq!(shown(relay.opened(now)), ["adopt", "pass from 1", "pass start", "pass stop 1", "pass start"]);
     assert_eq!(shown(relay.heard(says(1, "Book a table."), now)), ["1 Book a table."]);
     assert_eq!(shown(relay.heard(dies(), now)), ["let go", "pipeline_error: It broke."], "nobody is left");
 }
@@ -71,14 +72,14 @@ fn one_that_is_late_goes_on_until_another_is_open_and_stays_if_it_is_first() {
     let mut relay = waiting(3, now);
     assert_eq!(relay.next_deadline(), Some(now + LATE));
     assert!(relay.tick(now + LATE / 2).is_empty());
-    assert_eq!(shown(relay.tick(now + LATE)), ["open 1 from 0"]);
+    assert_eq!(shown(relay.tick(now + LATE)), ["open 1"]);
     let later = now + LATE * 2;
     assert_eq!(shown(relay.heard(says(0, "Yes."), later)), ["0 Yes."]);
     assert_eq!(shown(relay.opened(later)), ["discard"]);
     relay.told(Told::Started, later);
     relay.told(Told::Stopped(1), later);
-    assert_eq!(shown(relay.tick(later + LATE)), ["open 1 from 1"], "it can be asked again");
-    assert_eq!(shown(relay.opened(later + LATE)), ["adopt", "pass start", "pass stop 1"]);
+    assert_eq!(shown(relay.tick(later + LATE)), ["open 1"], "it can be asked again");
+    assert_eq!(shown(relay.opened(later + LATE)), ["adopt", "pass from 1", "pass start", "pass stop 1"]);
     assert_eq!(relay.next_deadline(), Some(later + LATE * 2), "and has its own time");
 }
 
@@ -88,7 +89,7 @@ fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_told() {
     let refused = ProviderError::Config { provider: "b", words: "Wrong key.".to_owned() };
     let mut relay = waiting(3, now);
     relay.heard(dies(), now);
-    assert_eq!(shown(relay.not_opened(&refused)), ["open 2 from 0"]);
+    assert_eq!(shown(relay.not_opened(&refused)), ["open 2"]);
     assert_eq!(
         shown(relay.not_opened(&refused)),
         ["pipeline_error: b: Wrong key."],
@@ -132,7 +133,7 @@ fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
     (0..600).for_each(|number| drop(relay.told(sound(number), now)));
     relay.heard(SttEvent::Partial { text: "a long story".to_owned() }, now);
     relay.heard(dies(), now);
-    assert_eq!(shown(relay.opened(now)), ["adopt", "pass start"]);
+    assert_eq!(shown(relay.opened(now)), ["adopt", "pass from 0", "pass start"]);
     let more = SttEvent::Partial { text: "that".to_owned() };
     assert_eq!(shown(relay.heard(more, now)), ["~ a long story that"]);
     relay.told(Told::Stopped(0), now);
@@ -195,6 +196,7 @@ struct Ear {
 impl Ear {
     fn tell(&mut self, told: &Told) {
         match told {
+            Told::From(segment) => self.next = *segment,
             Told::Sound(frame) if number(frame) == 0 => {
                 self.quiet += 1;
                 if self.fate.judges && self.quiet == 8 && !self.words.is_empty() {
@@ -240,30 +242,30 @@ struct World {
     fates: Vec<Fate>,
     now: Instant,
     running: Option<Ear>,
-    /// Who is being opened: when that is over, which one, and for which segments.
-    opening: Option<(Instant, usize, u32)>,
+    /// Who is being opened, and when that is over.
+    opening: Option<(Instant, usize)>,
     opened: Option<Ear>,
     finals: BTreeMap<u32, String>,
 }
 
 impl World {
     fn new(fates: Vec<Fate>) -> Self {
-        let running = Some(Self::ear(fates[0].clone(), 0));
+        let running = Some(Self::ear(fates[0].clone()));
         let (relay, now) = (Relay::new(fates.len(), 0), Instant::now());
         Self { relay, fates, now, running, opening: None, opened: None, finals: BTreeMap::new() }
     }
 
-    fn ear(fate: Fate, next: u32) -> Ear {
-        Ear { fate, age: 0, answered: 0, words: Vec::new(), quiet: 0, started: false, next, answers: Vec::new() }
+    fn ear(fate: Fate) -> Ear {
+        Ear { fate, age: 0, answered: 0, words: Vec::new(), quiet: 0, started: false, next: 0, answers: Vec::new() }
     }
 
     fn take(&mut self, steps: Vec<Step>) {
         for step in steps {
             match step {
                 Step::Pass(told) => self.running.as_mut().expect("somebody runs").tell(&told),
-                Step::Open { position, first_segment } => {
+                Step::Open { position } => {
                     let frames = self.fates[position].opens_after;
-                    self.opening = Some((self.now + FRAME_DURATION * frames, position, first_segment));
+                    self.opening = Some((self.now + FRAME_DURATION * frames, position));
                 }
                 Step::Adopt => self.running = self.opened.take(),
                 Step::Discard => self.opened = None,
@@ -287,10 +289,10 @@ impl World {
             let steps = self.relay.heard(event, self.now);
             self.take(steps);
         }
-        if let Some((_, position, first)) = self.opening.take_if(|(at, ..)| *at <= self.now) {
+        if let Some((_, position)) = self.opening.take_if(|(at, _)| *at <= self.now) {
             let fate = self.fates[position].clone();
             let steps = if fate.opens {
-                self.opened = Some(Self::ear(fate, first));
+                self.opened = Some(Self::ear(fate));
                 self.relay.opened(self.now)
             } else {
                 self.relay.not_opened(&ProviderError::Failed { provider: "x", words: "No.".to_owned() })
