@@ -16,9 +16,11 @@ const CHEAP: f64 = 0.06;
 
 /// A connection to a double.
 async fn connect(client: &Client, provider: &str, url: &str, key: &str, minute: f64) -> Value {
+    let prices = json!({ "stt_minute": minute });
+    let prices = json!({ "nova-3": prices, "gpt-transcribe": prices, "universal-streaming-english": prices });
     let connection = json!({
         "name": url, "provider": provider, "credentials": { "api_key": key },
-        "settings": { "base_url": url, "prices": { "*": { "stt_minute": minute } } },
+        "settings": { "base_url": url, "prices": prices },
     });
     client.create("/v1/connections", connection).await["id"].clone()
 }
