@@ -39,7 +39,9 @@ impl Server {
         let mut headers = HeaderMap::new();
         if let Some(key) = &self.key {
             let value = HeaderValue::try_from(format!("{scheme}{}", key.reveal()));
-            headers.insert(key_header, value.map_err(|_| "credentials.api_key is not text of a key.")?);
+            let mut value = value.map_err(|_| "credentials.api_key is not text of a key.")?;
+            value.set_sensitive(true);
+            headers.insert(key_header, value);
         }
         let url = ws::below(&self.base, path, &self.tuning.parameters.in_query(query));
         Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })

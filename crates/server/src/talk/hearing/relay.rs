@@ -15,6 +15,7 @@ use crate::providers::{ProviderError, SttEvent};
 pub(super) const LATE: Duration = Duration::from_secs(2);
 
 /// What is to be done.
+#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
 pub(super) enum Step {
     /// Tell the recogniser that runs.
     Pass(Told),
@@ -210,7 +211,7 @@ impl Relay {
     /// The recogniser that was to be opened is open.
     pub(super) fn opened(&mut self, now: Instant) -> Vec<Step> {
         self.opening = false;
-        if self.running && !self.late_at().is_some_and(|late| late <= now) {
+        if self.running && self.late_at().is_none_or(|late| late > now) {
             self.next -= 1;
             return vec![Step::Discard];
         }
