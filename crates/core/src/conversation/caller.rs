@@ -37,6 +37,8 @@ pub(super) struct Said {
     pub(super) began: Timestamp,
     pub(super) ended: Timestamp,
     pub(super) voiced: Duration,
+    /// Whether the recogniser has answered for all of it.
+    pub(super) answered: bool,
 }
 
 impl Caller {
@@ -175,7 +177,13 @@ impl Caller {
     pub(super) fn take(&mut self, now: Timestamp) -> Said {
         let text = self.text();
         let ended = self.ended.unwrap_or(now);
-        let said = Said { began: self.began.unwrap_or(ended).min(ended), ended, voiced: self.voiced, text };
+        let said = Said {
+            began: self.began.unwrap_or(ended).min(ended),
+            ended,
+            voiced: self.voiced,
+            answered: self.is_settled(),
+            text,
+        };
         if !said.text.is_empty() || self.missing.is_empty() {
             let last = self.finals.keys().next_back().map_or(0, |segment| segment.saturating_add(1));
             self.open_from = self.open_from.max(self.current).max(last);

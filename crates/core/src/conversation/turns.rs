@@ -76,12 +76,13 @@ impl Conversation {
         }));
     }
 
-    /// Somebody spoke, and no words came of it.
+    /// Somebody spoke, and no words came of it. A recogniser that does not answer at all says nothing about the caller, who is not to
+    /// be left in silence.
     fn ask_to_repeat(&mut self, said: &Said) {
         self.cancel_model();
-        let worth_asking = said.voiced >= self.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
-        if worth_asking && self.machine.is_none() {
-            self.unclear += 1;
+        let unclear = said.voiced >= self.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
+        if (unclear || !said.answered) && self.machine.is_none() {
+            self.unclear += u32::from(said.answered);
             self.owe(said.ended);
             self.say_one_of(Kind::Unclear, phrases::UNCLEAR);
         }

@@ -23,11 +23,14 @@ pub mod prices;
 pub mod realtime;
 mod refusal;
 pub mod registry;
+pub(crate) mod ring;
 pub mod scripted;
 mod segment;
 pub(crate) mod sse;
 mod streaming;
 pub mod voice;
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -76,7 +79,7 @@ pub enum ProviderError {
 
 impl ProviderError {
     /// It did not answer within so long.
-    pub(crate) fn timeout(provider: &'static str, waited: std::time::Duration) -> Self {
+    pub(crate) fn timeout(provider: &'static str, waited: Duration) -> Self {
         Self::Timeout { provider, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
     }
 
@@ -184,12 +187,18 @@ pub struct SttOptions {
 
 /// One call's recogniser. Nothing here may block: sound is due every 20 ms.
 pub trait SttSession: Send + Sync {
+    /// It takes over from another one in mid-call: before this segment all is told.
+    fn takes_over(&mut self, _segment: u32) {}
     /// The next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
     /// Voice activity began, some 60 to 120 ms before this frame: keep 300 ms of pre-roll.
     fn speech_started(&mut self) {}
     /// Voice activity ended about 200 ms ago. Answer with [`SttEvent::Final`] for this segment, also when no words were heard.
     fn speech_stopped(&mut self, segment: u32);
+    /// How much sound was sent to be understood, where that is not everything that was heard, once.
+    fn sent(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// What a recogniser heard. `Debug` would print spoken words, so there is none.

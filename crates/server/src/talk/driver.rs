@@ -23,6 +23,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use self::speech::{Greeting, Phrases, Speaking};
 use super::handset::Handset;
+use super::hearing::Hearing;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
 use super::pipeline::{Pipeline, Running, Signal};
@@ -31,11 +32,10 @@ use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
 use crate::carrier::Media;
 use crate::providers::llm;
-use crate::providers::prices::Rates;
-use crate::providers::{LlmEvent, ProviderError, SttEvent, SttSession, TtsAudio, Usage};
+use crate::providers::{LlmEvent, ProviderError, SttEvent, TtsAudio, Usage};
 
-/// An open recogniser, what it charges, and where its words arrive.
-type Recogniser = (Box<dyn SttSession>, Option<Rates>, mpsc::Receiver<SttEvent>);
+/// Open ears, and where their words arrive.
+type Ears = (Hearing, mpsc::Receiver<SttEvent>);
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
 /// The turn of a tool, the id of its call, and what it answered.
@@ -54,7 +54,7 @@ pub(super) fn failure(error: &ProviderError) -> Failure {
 struct Driver {
     conversation: Conversation,
     pipeline: Pipeline,
-    session: Box<dyn SttSession>,
+    hearing: Hearing,
     greeting: Option<Greeting>,
     handset: Handset,
     vad: Vad,
@@ -78,9 +78,6 @@ struct Driver {
     latencies: Latencies,
     last_response: Option<i64>,
     usage: Usage,
-    /// What the recogniser heard, and what it charges.
-    heard: Usage,
-    heard_at: Option<Rates>,
     notes: mpsc::Sender<Note>,
     end: Option<Ended>,
 }
@@ -100,14 +97,14 @@ impl Driver {
         settings: Settings,
         pipeline: Pipeline,
         greeting: Option<Greeting>,
-        session: Box<dyn SttSession>,
+        hearing: Hearing,
         media: Media,
         notes: mpsc::Sender<Note>,
     ) -> Self {
         Self {
             conversation: Conversation::new(&settings.agent, Timestamp::from_micros(0)),
             pipeline,
-            session,
+            hearing,
             greeting,
             handset: Handset::new(media, settings.recording.map(Recorder::start)),
             vad: Vad::new(VadSettings::default()),
@@ -126,8 +123,6 @@ impl Driver {
             latencies: Latencies::default(),
             last_response: None,
             usage: Usage::default(),
-            heard: Usage::default(),
-            heard_at: None,
             notes,
             end: None,
         }
@@ -294,12 +289,13 @@ impl Driver {
         self.stop_speaking();
         self.phrases.end(&mut self.usage);
         let recorded = self.handset.written().await;
+        let heard = self.hearing.end().await;
         Report {
             end: self.end.take().unwrap_or(Ended::MediaLost),
             turns: self.conversation.turns(),
             history: self.conversation.history(),
             latency: self.latencies.summary(),
-            usage: Rates::price(self.heard_at.as_ref(), self.heard) + self.usage,
+            usage: heard + self.usage,
             recorded,
         }
     }

@@ -1,12 +1,15 @@
 //! One call's conversation: media, providers and the turn engine, put together.
 //!
 //! The cast: the [`driver`] is the one task of a call; it feeds [`switchhook_core::conversation::Conversation`] and performs
-//! its effects; [`realtime`] is its counterpart for models that hear and speak. The `handset` is the line's end of both. [`playback`] holds what the agent is about to say, [`pipeline`] runs the providers, [`phrases`] keeps what they say again and again, [`recorder`] writes the
+//! its effects; [`realtime`] is its counterpart for models that hear and speak. The `handset` is the line's end of both. [`hearing`] is
+//! who listens to the caller, [`playback`] holds what the agent is about to say, [`pipeline`] runs the providers, [`phrases`] keeps
+//! what they say again and again, [`recorder`] writes the
 //! recording, [`latency`] adds up what callers had to wait, [`tools`] are what the model may call. Nothing here knows the database: what is worth keeping leaves as
 //! [`Note`]s and, at the end, as a [`Report`].
 
 pub mod driver;
 mod handset;
+pub mod hearing;
 mod in_flight;
 pub mod latency;
 mod machine;

@@ -19,14 +19,15 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::run::{Entry, Kind, run};
+use super::hearing::{Hearing, Recogniser};
 use super::phrases::{Phrases, Voice};
 use super::plain::{plain, plain_value};
 use super::tools::Toolbox;
 use crate::providers::llm;
 use crate::providers::prices::Rates;
 use crate::providers::{
-    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
-    TtsAudio, TtsRequest, Usage,
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio,
+    TtsRequest, Usage,
 };
 
 /// How long a provider with a fallback behind it may take to give its first sign.
@@ -129,23 +130,16 @@ pub enum Signal<T> {
 }
 
 impl Pipeline {
-    /// Opens the first recogniser that answers, and says what it charges.
+    /// Opens the first recogniser that answers, with the others behind it.
     ///
     /// # Errors
     /// The last one's error when none does.
-    pub async fn open_stt(
-        &self,
-        events: mpsc::Sender<SttEvent>,
-    ) -> Result<(Box<dyn SttSession>, Option<Rates>), ProviderError> {
-        let mut last = none_configured("speech to text");
-        for (position, (stt, options)) in self.stt.iter().enumerate() {
-            let opened = tokio::time::timeout(PATIENCE, stt.open(options.clone(), events.clone())).await;
-            match opened.unwrap_or_else(|_| Err(out_of_patience("speech to text", PATIENCE))) {
-                Ok(session) => return Ok((session, self.rates.stt.get(position).copied().flatten())),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+    pub async fn open_stt(&self, events: mpsc::Sender<SttEvent>) -> Result<Hearing, ProviderError> {
+        let rates = |position: usize| self.rates.stt.get(position).copied().flatten();
+        let recognisers = self.stt.iter().cloned().enumerate();
+        let recognisers =
+            recognisers.map(|(position, (stt, options))| Recogniser { stt, options, rates: rates(position) });
+        Hearing::open(recognisers.collect(), events).await
     }
 
     /// What an answer costs that was taken back after so many characters: providers charge for it and do not say how much.

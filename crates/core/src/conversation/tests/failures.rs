@@ -135,3 +135,18 @@ fn a_recogniser_that_is_lost_ends_the_call_with_a_word() {
     assert_eq!(talk.spoken(), [(2_000, TECHNICAL[0])]);
     assert!(matches!(talk.end(), Some((_, End::Failed(f))) if f.words == "It broke."));
 }
+
+#[test]
+fn a_recogniser_that_says_nothing_leaves_nobody_in_silence_however_often() {
+    let mut talk = Talk::with(&quiet_agent());
+    for start in [1_000, 9_000, 17_000, 25_000] {
+        let before = talk.spoken().len();
+        talk.until(start).caller_starts().until(start + 200);
+        let segment = talk.segment;
+        talk.segment += 1;
+        talk.until(start + 400).tell(Input::SpeechStopped { segment }).until(start + 3_200);
+        let spoken = talk.spoken();
+        let (began, _) = spoken.get(before).unwrap_or_else(|| panic!("nothing is said after {start}"));
+        assert_eq!(*began, start + 2_700, "2.5 s after the last sound");
+    }
+}

@@ -31,7 +31,7 @@ fn words_that_the_recogniser_still_owes_are_awaited_for_a_while() {
     assert!(talk.asks().is_empty());
     talk.until(4_000);
     assert_eq!(talk.asks().len(), 1, "2.5 s after the last sound the turn goes on with what there is");
-    talk.until(4_600).tell(Input::Final { segment: 0, text: "I want more".to_owned() }).until(9_000);
+    talk.until(4_100).tell(Input::Final { segment: 0, text: "I want more".to_owned() }).until(9_000);
     assert_eq!(talk.history(), [user("I want")], "late words of a turn that is over are dropped");
 }
 

@@ -4,15 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
-use switchhook_core::private::Private;
 
-use crate::outbound::ws::{self, Message};
+use crate::outbound::ws::Message;
 use crate::providers::connect::Connect;
 use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, StreamingStt, Style, Target, Tuning, close_words,
-    field, json as parse,
+    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, close_words, field,
+    json as parse, recogniser,
 };
 use crate::providers::{Stt, SttOptions};
 
@@ -32,32 +30,29 @@ const KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// # Errors
 /// A sentence that names the setting that is of no use.
 pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    let (base, tuning) = (connect.base_url(URL)?, Tuning::read(connect, &DEFAULTS)?);
-    if !(3..=50).contains(&tuning.chunk) {
+    let server = Server::read(connect, URL, &DEFAULTS)?;
+    if !(3..=50).contains(&server.tuning.chunk) {
         return Err("settings.stt_chunk_ms must be from 60 to 1000 for assemblyai.".to_owned());
     }
-    let key = connect.key.clone();
-    Ok(Arc::new(StreamingStt::new(connect, AssemblyAi { base, key, tuning })))
+    Ok(recogniser(connect, AssemblyAi { server }))
 }
 
 struct AssemblyAi {
-    base: String,
-    key: Option<Private<String>>,
-    tuning: Tuning,
+    server: Server,
 }
 
 impl AssemblyAi {
     /// Whether our ears end turns.
     fn finalize(&self) -> bool {
-        self.tuning.finalize.unwrap_or(true)
+        self.server.tuning.finalize.unwrap_or(true)
     }
 
     fn query(&self, options: &SttOptions) -> Vec<(&str, String)> {
-        let language = self.tuning.short_language(options);
-        let model = self.tuning.model(options, if matches!(&*language, "en" | "") { ENGLISH } else { OTHER });
-        let encoding = if self.tuning.encoding == Encoding::Mulaw { "pcm_mulaw" } else { "pcm_s16le" };
+        let language = self.server.tuning.short_language(options);
+        let model = self.server.tuning.model(options, if matches!(&*language, "en" | "") { ENGLISH } else { OTHER });
+        let encoding = if self.server.tuning.encoding == Encoding::Mulaw { "pcm_mulaw" } else { "pcm_s16le" };
         let mut query = vec![
-            ("sample_rate", self.tuning.sample_rate.to_string()),
+            ("sample_rate", self.server.tuning.sample_rate.to_string()),
             ("encoding", encoding.to_owned()),
             ("format_turns", "false".to_owned()),
         ];
@@ -77,33 +72,19 @@ impl AssemblyAi {
 
 impl Dialect for AssemblyAi {
     fn target(&self, options: &SttOptions) -> Result<Target, String> {
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &self.key {
-            let value = HeaderValue::try_from(key.reveal());
-            headers.insert(AUTHORIZATION, value.map_err(|_| "credentials.api_key is not text of a key.")?);
-        }
-        let url = ws::below(&self.base, "/v3/ws", &self.tuning.parameters.in_query(self.query(options)));
-        Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
+        self.server.target("/v3/ws", self.query(options), "authorization", "")
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn Protocol> {
         let formatted =
-            self.tuning.parameters.get("format_turns").is_some_and(|value| *value == true || *value == "true");
+            self.server.tuning.parameters.get("format_turns").is_some_and(|value| *value == true || *value == "true");
         Box::new(Turns { finalize: self.finalize(), formatted, forced: false, over: None })
     }
 
     fn style(&self) -> Style {
-        Style {
-            name: PROVIDER,
-            encoding: self.tuning.encoding,
-            sample_rate: self.tuning.sample_rate,
-            chunk: self.tuning.chunk,
-            only_whole_chunks: true,
-            only_speech: false,
-            joiner: " ",
-            patience: self.tuning.patience,
-            patience_without_words: WITHOUT_WORDS.min(self.tuning.patience),
-        }
+        let tuning = &self.server.tuning;
+        let patience_without_words = WITHOUT_WORDS.min(tuning.patience);
+        Style { only_whole_chunks: true, patience_without_words, ..Style::of(PROVIDER, tuning) }
     }
 }
 

@@ -4,15 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::HeaderValue;
 use serde_json::Value;
-use switchhook_core::private::Private;
 
-use crate::outbound::ws::{self, Message};
+use crate::outbound::ws::Message;
 use crate::providers::connect::Connect;
 use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, StreamingStt, Style, Target, Terms, Tuning, field,
-    json,
+    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, Terms, field, json,
+    recogniser,
 };
 use crate::providers::{Stt, SttOptions};
 
@@ -35,35 +34,31 @@ const SILENCE_IN_TURNS_AFTER: Duration = Duration::from_millis(500);
 /// # Errors
 /// A sentence that names the setting that is of no use.
 pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    let (base, tuning) = (connect.base_url(URL)?, Tuning::read(connect, &DEFAULTS)?);
-    let key = connect.key.clone();
-    Ok(Arc::new(StreamingStt::new(connect, Cartesia { base, key, tuning })))
+    Ok(recogniser(connect, Cartesia { server: Server::read(connect, URL, &DEFAULTS)? }))
 }
 
 struct Cartesia {
-    base: String,
-    key: Option<Private<String>>,
-    tuning: Tuning,
+    server: Server,
 }
 
 impl Cartesia {
     /// Whether our ears say where a segment ends.
     fn manual(&self) -> bool {
-        self.tuning.finalize.unwrap_or(true)
+        self.server.tuning.finalize.unwrap_or(true)
     }
 
     fn query(&self, options: &SttOptions) -> Vec<(&str, String)> {
-        let language = self.tuning.short_language(options);
-        let encoding = match self.tuning.encoding {
+        let language = self.server.tuning.short_language(options);
+        let encoding = match self.server.tuning.encoding {
             Encoding::Mulaw => "pcm_mulaw",
             Encoding::Alaw => "pcm_alaw",
             Encoding::Linear16 => "pcm_s16le",
         };
         let default = if matches!(&*language, "en" | "") { ENGLISH } else { OTHER };
         let mut query = vec![
-            ("model", self.tuning.model(options, default)),
+            ("model", self.server.tuning.model(options, default)),
             ("encoding", encoding.to_owned()),
-            ("sample_rate", self.tuning.sample_rate.to_string()),
+            ("sample_rate", self.server.tuning.sample_rate.to_string()),
         ];
         if self.manual() && !language.is_empty() {
             query.push(("language", language));
@@ -77,15 +72,10 @@ impl Cartesia {
 
 impl Dialect for Cartesia {
     fn target(&self, options: &SttOptions) -> Result<Target, String> {
-        let mut headers = HeaderMap::new();
-        headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
-        if let Some(key) = &self.key {
-            let value = HeaderValue::try_from(key.reveal());
-            headers.insert("x-api-key", value.map_err(|_| "credentials.api_key is not text of a key.")?);
-        }
         let path = if self.manual() { "/stt/websocket" } else { "/stt/turns/websocket" };
-        let url = ws::below(&self.base, path, &self.tuning.parameters.in_query(self.query(options)));
-        Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
+        let mut target = self.server.target(path, self.query(options), "x-api-key", "")?;
+        target.headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
+        Ok(target)
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn Protocol> {
@@ -93,18 +83,8 @@ impl Dialect for Cartesia {
     }
 
     fn style(&self) -> Style {
-        Style {
-            name: PROVIDER,
-            encoding: self.tuning.encoding,
-            sample_rate: self.tuning.sample_rate,
-            chunk: self.tuning.chunk,
-            only_whole_chunks: false,
-            only_speech: false,
-            // Its texts carry their own spaces.
-            joiner: if self.manual() { "" } else { " " },
-            patience: self.tuning.patience,
-            patience_without_words: self.tuning.patience,
-        }
+        // Its texts carry their own spaces.
+        Style { joiner: if self.manual() { "" } else { " " }, ..Style::of(PROVIDER, &self.server.tuning) }
     }
 }
 

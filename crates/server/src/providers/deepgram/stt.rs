@@ -4,13 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-use switchhook_core::private::Private;
-
 use super::{flux, nova};
-use crate::outbound::ws;
 use crate::providers::connect::Connect;
-use crate::providers::streaming::{Defaults, Dialect, Encoding, Protocol, StreamingStt, Style, Target, Terms, Tuning};
+use crate::providers::streaming::{Defaults, Dialect, Encoding, Protocol, Server, Style, Target, Terms, recogniser};
 use crate::providers::{Stt, SttOptions};
 
 /// The name by which errors speak of us.
@@ -32,20 +28,16 @@ pub(super) const TERMS: Terms = Terms { most: 100, longest: 200, together: 1_500
 /// # Errors
 /// A sentence that names the setting that is of no use.
 pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    let (base, tuning) = (connect.base_url(URL)?, Tuning::read(connect, &DEFAULTS)?);
-    let key = connect.key.clone();
-    Ok(Arc::new(StreamingStt::new(connect, Deepgram { base, key, tuning })))
+    Ok(recogniser(connect, Deepgram { server: Server::read(connect, URL, &DEFAULTS)? }))
 }
 
 struct Deepgram {
-    base: String,
-    key: Option<Private<String>>,
-    tuning: Tuning,
+    server: Server,
 }
 
 impl Deepgram {
     fn model(&self, options: &SttOptions) -> String {
-        self.tuning.model(options, USUAL_MODEL)
+        self.server.tuning.model(options, USUAL_MODEL)
     }
 }
 
@@ -57,38 +49,23 @@ impl Dialect for Deepgram {
     fn target(&self, options: &SttOptions) -> Result<Target, String> {
         let model = self.model(options);
         let (path, query) = if is_flux(&model) {
-            (flux::PATH, flux::query(&model, options, &self.tuning))
+            (flux::PATH, flux::query(&model, options, &self.server.tuning))
         } else {
-            (nova::PATH, nova::query(&model, options, &self.tuning))
+            (nova::PATH, nova::query(&model, options, &self.server.tuning))
         };
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &self.key {
-            let value = HeaderValue::try_from(format!("Token {}", key.reveal()));
-            headers.insert(AUTHORIZATION, value.map_err(|_| "credentials.api_key is not text of a key.")?);
-        }
-        let url = ws::below(&self.base, path, &self.tuning.parameters.in_query(query));
-        Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
+        self.server.target(path, query, "authorization", "Token ")
     }
 
     fn protocol(&self, options: &SttOptions) -> Box<dyn Protocol> {
         if is_flux(&self.model(options)) {
-            Box::new(flux::Flux::new(self.tuning.finalize.unwrap_or(false)))
+            Box::new(flux::Flux::new(self.server.tuning.finalize.unwrap_or(false)))
         } else {
-            Box::new(nova::Nova::new(self.tuning.finalize.unwrap_or(true)))
+            Box::new(nova::Nova::new(self.server.tuning.finalize.unwrap_or(true)))
         }
     }
 
     fn style(&self) -> Style {
-        Style {
-            name: PROVIDER,
-            encoding: self.tuning.encoding,
-            sample_rate: self.tuning.sample_rate,
-            chunk: self.tuning.chunk,
-            only_whole_chunks: false,
-            only_speech: false,
-            joiner: " ",
-            patience: self.tuning.patience,
-            patience_without_words: WITHOUT_WORDS.min(self.tuning.patience),
-        }
+        let tuning = &self.server.tuning;
+        Style { patience_without_words: WITHOUT_WORDS.min(tuning.patience), ..Style::of(PROVIDER, tuning) }
     }
 }

@@ -1,19 +1,18 @@
-//! ElevenLabs Scribe realtime (`/v1/speech-to-text/realtime`): sound in JSON, final words when we commit.
+//! ElevenLabs Scribe realtime (`/v1/speech-to-text/realtime`): sound in JSON, final words when we commit or, with `stt_finalize` set to
+//! false, when the provider hears silence.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::json;
-use switchhook_core::private::Private;
 
-use crate::outbound::ws::{self, Message};
+use crate::outbound::ws::Message;
 use crate::providers::connect::Connect;
 use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, StreamingStt, Style, Target, Terms, Tuning, field,
-    json as parse,
+    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, Terms, field,
+    json as parse, recogniser,
 };
 use crate::providers::{Stt, SttOptions};
 
@@ -31,29 +30,30 @@ const TERMS: Terms = Terms { most: 50, longest: 20, together: 1_000 };
 /// # Errors
 /// A sentence that names the setting that is of no use.
 pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    let (base, tuning) = (connect.base_url(URL)?, Tuning::read(connect, &DEFAULTS)?);
-    let key = connect.key.clone();
-    Ok(Arc::new(StreamingStt::new(connect, ElevenLabs { base, key, tuning })))
+    Ok(recogniser(connect, ElevenLabs { server: Server::read(connect, URL, &DEFAULTS)? }))
 }
 
 struct ElevenLabs {
-    base: String,
-    key: Option<Private<String>>,
-    tuning: Tuning,
+    server: Server,
 }
 
 impl ElevenLabs {
+    /// Whether our ears say where a segment ends.
+    fn finalize(&self) -> bool {
+        self.server.tuning.finalize.unwrap_or(true)
+    }
+
     fn query(&self, options: &SttOptions) -> Vec<(&str, String)> {
-        let format = match self.tuning.encoding {
+        let format = match self.server.tuning.encoding {
             Encoding::Mulaw => "ulaw_8000".to_owned(),
-            _ => format!("pcm_{}", self.tuning.sample_rate),
+            _ => format!("pcm_{}", self.server.tuning.sample_rate),
         };
         let mut query = vec![
-            ("model_id", self.tuning.model(options, USUAL_MODEL)),
+            ("model_id", self.server.tuning.model(options, USUAL_MODEL)),
             ("audio_format", format),
-            ("commit_strategy", "manual".to_owned()),
+            ("commit_strategy", if self.finalize() { "manual" } else { "vad" }.to_owned()),
         ];
-        let language = self.tuning.short_language(options);
+        let language = self.server.tuning.short_language(options);
         if !language.is_empty() {
             query.push(("language_code", language));
         }
@@ -64,39 +64,24 @@ impl ElevenLabs {
 
 impl Dialect for ElevenLabs {
     fn target(&self, options: &SttOptions) -> Result<Target, String> {
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &self.key {
-            let value = HeaderValue::try_from(key.reveal());
-            headers.insert("xi-api-key", value.map_err(|_| "credentials.api_key is not text of a key.")?);
-        }
-        let query = self.tuning.parameters.in_query(self.query(options));
-        let url = ws::below(&self.base, "/v1/speech-to-text/realtime", &query);
-        Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
+        self.server.target("/v1/speech-to-text/realtime", self.query(options), "xi-api-key", "")
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn Protocol> {
-        let is = |name| self.tuning.parameters.get(name).is_some_and(|value| *value == true || *value == "true");
+        let is = |name| self.server.tuning.parameters.get(name).is_some_and(|value| *value == true || *value == "true");
         let timestamps = is("include_timestamps") || is("include_language_detection");
-        Box::new(Scribe { rate: self.tuning.sample_rate, timestamps, ready: false })
+        Box::new(Scribe { rate: self.server.tuning.sample_rate, finalize: self.finalize(), timestamps, ready: false })
     }
 
     fn style(&self) -> Style {
-        Style {
-            name: PROVIDER,
-            encoding: self.tuning.encoding,
-            sample_rate: self.tuning.sample_rate,
-            chunk: self.tuning.chunk,
-            only_whole_chunks: false,
-            only_speech: false,
-            joiner: " ",
-            patience: self.tuning.patience,
-            patience_without_words: self.tuning.patience,
-        }
+        Style::of(PROVIDER, &self.server.tuning)
     }
 }
 
 struct Scribe {
     rate: u32,
+    /// Whether we commit; otherwise the provider does when it hears silence.
+    finalize: bool,
     /// Whether committed words come a second time, with times.
     timestamps: bool,
     ready: bool,
@@ -132,7 +117,7 @@ impl Protocol for Scribe {
     }
 
     fn finalize(&mut self) -> Option<Message> {
-        Some(self.chunk(&[], true))
+        self.finalize.then(|| self.chunk(&[], true))
     }
 
     fn keep_alive(&self) -> KeepAlive {
@@ -178,7 +163,7 @@ mod tests {
             r#"{"message_type":"something_new","text":"x"}"#,
         ];
         for timestamps in [false, true] {
-            let mut scribe = Scribe { rate: 8_000, timestamps, ready: false };
+            let mut scribe = Scribe { rate: 8_000, finalize: true, timestamps, ready: false };
             assert_eq!(heard(&mut scribe, &messages), ["ready", "~ book a", "= Book a table.", "flushed"]);
         }
     }
@@ -187,7 +172,7 @@ mod tests {
     fn an_error_is_a_wrong_setting_or_a_reason_to_try_again() {
         let read = |kind: &str, ready| {
             let message = json!({ "message_type": kind, "error": "No." }).to_string();
-            Scribe { rate: 8_000, timestamps: false, ready }.read(&message).err().expect("an error")
+            Scribe { rate: 8_000, finalize: true, timestamps: false, ready }.read(&message).err().expect("an error")
         };
         assert_eq!(read("auth_error", false), Broken::Refused("No. (auth_error)".to_owned()));
         assert_eq!(read("input_error", true), Broken::Lost("No. (input_error)".to_owned()));
@@ -196,10 +181,11 @@ mod tests {
 
     #[test]
     fn a_commit_is_a_chunk_without_sound() {
-        let mut scribe = Scribe { rate: 8_000, timestamps: false, ready: true };
+        let mut scribe = Scribe { rate: 8_000, finalize: true, timestamps: false, ready: true };
         let commit = scribe.finalize().expect("a message").into_text().expect("text");
         let expected =
             json!({ "message_type": "input_audio_chunk", "audio_base_64": "", "commit": true, "sample_rate": 8_000 });
         assert_eq!(serde_json::from_str::<serde_json::Value>(&commit).expect("JSON"), expected);
+        assert_eq!(Scribe { finalize: false, ..scribe }.finalize(), None, "the provider commits");
     }
 }

@@ -1,5 +1,6 @@
 //! A realtime transcription session (`GET {base}/realtime?intent=transcription`). It gets the caller's speech only: what is
-//! committed is charged, silence too, and models invent words in it.
+//! committed is charged, silence too, and models invent words in it. With `stt_finalize` set to false it gets everything, and cuts for
+//! itself.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -18,6 +19,8 @@ use crate::providers::streaming::{
 
 /// When neither the agent nor the connection names a model.
 pub(super) const USUAL_MODEL: &str = "gpt-live-transcribe";
+/// The models that take `keywords`.
+const KEYWORDS: [&str; 2] = ["gpt-transcribe", "gpt-live-transcribe"];
 const DEFAULTS: Defaults =
     Defaults { encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16], chunk: 5, patience_ms: 3_000 };
 
@@ -31,6 +34,11 @@ impl Realtime {
         Ok(Self { server, tuning: Tuning::read(connect, &DEFAULTS)? })
     }
 
+    /// Whether our ears say where a segment ends.
+    fn finalize(&self) -> bool {
+        self.tuning.finalize.unwrap_or(true)
+    }
+
     /// What is transcribed and how; `stt_parameters` are part of `transcription`.
     fn session(&self, options: &SttOptions) -> Value {
         let format = match self.tuning.encoding {
@@ -38,19 +46,30 @@ impl Realtime {
             Encoding::Alaw => json!({ "type": "audio/pcma" }),
             Encoding::Linear16 => json!({ "type": "audio/pcm", "rate": self.tuning.sample_rate }),
         };
-        let mut transcription = json!({ "model": self.tuning.model(options, USUAL_MODEL) });
+        let model = self.tuning.model(options, USUAL_MODEL);
+        let mut transcription = json!({ "model": model });
         let language = self.tuning.short_language(options);
         if !language.is_empty() {
             transcription["language"] = json!(language);
         }
-        if !options.keyterms.is_empty() {
-            transcription["keywords"] = json!(options.keyterms);
+        if let Some((name, terms)) = terms(&model, &options.keyterms) {
+            transcription[name] = terms;
         }
         let input = json!({
-            "format": format, "transcription": self.tuning.parameters.in_body(transcription), "turn_detection": null,
+            "format": format, "transcription": self.tuning.parameters.in_body(transcription),
+            "turn_detection": if self.finalize() { Value::Null } else { json!({ "type": "server_vad" }) },
         });
         json!({ "type": "session.update", "session": { "type": "transcription", "audio": { "input": input } } })
     }
+}
+
+/// Words to expect: newer models take them one by one, older ones in a text, and one of them not at all.
+fn terms(model: &str, terms: &[String]) -> Option<(&'static str, Value)> {
+    if terms.is_empty() || model.starts_with("gpt-realtime-whisper") {
+        return None;
+    }
+    let one_by_one = KEYWORDS.iter().any(|name| model.starts_with(name));
+    Some(if one_by_one { ("keywords", json!(terms)) } else { ("prompt", json!(terms.join(", "))) })
 }
 
 impl Dialect for Realtime {
@@ -59,26 +78,19 @@ impl Dialect for Realtime {
     }
 
     fn protocol(&self, options: &SttOptions) -> Box<dyn Protocol> {
-        Box::new(Session::new(self.session(options)))
+        Box::new(Session::new(self.session(options), self.finalize()))
     }
 
     fn style(&self) -> Style {
-        Style {
-            name: PROVIDER,
-            encoding: self.tuning.encoding,
-            sample_rate: self.tuning.sample_rate,
-            chunk: self.tuning.chunk,
-            only_whole_chunks: true,
-            only_speech: true,
-            joiner: " ",
-            patience: self.tuning.patience,
-            patience_without_words: self.tuning.patience,
-        }
+        let finalize = self.finalize();
+        Style { only_whole_chunks: true, only_speech: finalize, ..Style::of(PROVIDER, &self.tuning) }
     }
 }
 
 struct Session {
     setup: Value,
+    /// Whether we commit; otherwise the server does when it hears silence.
+    finalize: bool,
     ready: bool,
     /// Committed items without final words, in the order of their speech: their words may finish in another.
     items: VecDeque<String>,
@@ -93,8 +105,8 @@ struct Text {
 }
 
 impl Session {
-    fn new(setup: Value) -> Self {
-        Self { setup, ready: false, items: VecDeque::new(), texts: HashMap::new() }
+    fn new(setup: Value, finalize: bool) -> Self {
+        Self { setup, finalize, ready: false, items: VecDeque::new(), texts: HashMap::new() }
     }
 
     fn delta(&mut self, message: &Value) -> Vec<Heard> {
@@ -148,7 +160,7 @@ impl Protocol for Session {
     }
 
     fn finalize(&mut self) -> Option<Message> {
-        Some(Message::text(r#"{"type":"input_audio_buffer.commit"}"#))
+        self.finalize.then(|| Message::text(r#"{"type":"input_audio_buffer.commit"}"#))
     }
 
     fn keep_alive(&self) -> KeepAlive {
@@ -203,6 +215,14 @@ mod tests {
     }
 
     #[test]
+    fn each_model_is_given_words_to_expect_as_it_takes_them() {
+        let words = ["Harbor Table".to_owned(), "Ava".to_owned()];
+        assert_eq!(terms("gpt-live-transcribe-2027", &words), Some(("keywords", json!(words))));
+        assert_eq!(terms("gpt-4o-transcribe", &words), Some(("prompt", json!("Harbor Table, Ava"))));
+        assert_eq!((terms("gpt-realtime-whisper", &words), terms("gpt-transcribe", &[])), (None, None));
+    }
+
+    #[test]
     fn items_that_finish_in_another_order_are_told_in_the_order_of_speech() {
         let committed = |id: &str| format!(r#"{{"type":"input_audio_buffer.committed","item_id":"{id}"}}"#);
         let messages = [
@@ -218,7 +238,7 @@ mod tests {
             item("failed", "c", r#","error":{"message":"x"}"#),
         ];
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
-        let mut session = Session::new(json!("setup"));
+        let mut session = Session::new(json!("setup"), true);
         let expected = [
             "> \"setup\"",
             "ready",
@@ -238,7 +258,7 @@ mod tests {
     fn an_error_ends_the_session_only_when_it_must() {
         let error = |code: &str, ready| {
             let message = json!({ "type": "error", "error": { "type": "invalid_request_error", "code": code, "message": "No." } });
-            let mut session = Session::new(Value::Null);
+            let mut session = Session::new(Value::Null, true);
             session.ready = ready;
             session.read(&message.to_string()).map(|heard| heard.len())
         };

@@ -7,7 +7,7 @@ use super::server::SpeechServer;
 use super::transcriptions::{self, Transcriptions};
 use crate::providers::Stt;
 use crate::providers::connect::Connect;
-use crate::providers::streaming::StreamingStt;
+use crate::providers::streaming::recogniser;
 
 /// The name by which errors speak of us.
 pub(super) const PROVIDER: &str = "openai";
@@ -40,6 +40,6 @@ pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
     let server = SpeechServer::read(connect)?;
     match api(connect)? {
         Api::Transcriptions => Ok(Arc::new(Transcriptions::new(connect, server)?)),
-        Api::Realtime => Ok(Arc::new(StreamingStt::new(connect, Realtime::new(connect, server)?))),
+        Api::Realtime => Ok(recogniser(connect, Realtime::new(connect, server)?)),
     }
 }

@@ -4,7 +4,7 @@
 //! Segments are cut by our voice activity detection. One that goes on after a short pause is understood anew as a whole.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -103,6 +103,7 @@ impl Stt for Transcriptions {
             rate: self.rate,
             patience: self.patience,
             proven: AtomicBool::new(false),
+            sent: AtomicU64::new(0),
             events,
         };
         Ok(Box::new(Session {
@@ -151,6 +152,10 @@ impl SttSession for Session {
             if too_short { ear.tell(segment.number, String::new()).await } else { ear.understand(segment).await }
         }));
     }
+
+    fn sent(&self) -> Option<Duration> {
+        Some(Duration::from_micros(self.ear.sent.load(Ordering::Relaxed) * 1_000_000 / u64::from(SAMPLE_RATE)))
+    }
 }
 
 /// What a request needs.
@@ -161,6 +166,8 @@ struct Ear {
     patience: Duration,
     /// Whether the server ever understood us.
     proven: AtomicBool,
+    /// Samples at 8 kHz that were sent; those of a second try count again.
+    sent: AtomicU64,
     events: mpsc::Sender<SttEvent>,
 }
 
@@ -191,9 +198,11 @@ impl Ear {
     }
 
     async fn transcribe(&self, samples: &[i16]) -> Result<String, ProviderError> {
+        let length = samples.len() as u64;
         let samples = resample::whole(samples, SAMPLE_RATE, self.rate)
             .map_err(|error| Trouble::config(PROVIDER, error.to_string()).error)?;
         let (boundary, body) = form(&self.fields, &wav::mono(&samples, self.rate));
+        self.sent.fetch_add(length, Ordering::Relaxed);
         let first = match self.ask(&boundary, body.clone()).await {
             Ok(text) => return Ok(text),
             Err(trouble) => trouble,
@@ -201,6 +210,7 @@ impl Ear {
         let Some(pause) = first.again else { return Err(first.error) };
         tracing::warn!(error = %first.error, "a segment could not be transcribed; trying again");
         tokio::time::sleep(pause.max(PAUSE)).await;
+        self.sent.fetch_add(length, Ordering::Relaxed);
         self.ask(&boundary, body).await.map_err(|trouble| trouble.error)
     }
 

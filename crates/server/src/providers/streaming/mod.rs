@@ -6,7 +6,7 @@
 
 mod line;
 mod protocol;
-mod ring;
+mod server;
 mod settings;
 mod sound;
 mod task;
@@ -15,6 +15,7 @@ pub(crate) mod testing;
 mod words;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use switchhook_core::private::Private;
@@ -22,12 +23,14 @@ use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
 pub(crate) use self::protocol::{Broken, Dialect, Heard, KeepAlive, Protocol, Style, Target, close_words, field, json};
+pub(crate) use self::server::Server;
 pub(crate) use self::settings::{Defaults, Terms, Tuning};
 pub(crate) use self::sound::{Encoder, Encoding};
 
 use self::line::Dial;
-use self::task::{Task, Told};
+use self::task::{Sent, Task};
 use super::connect::Connect;
+use super::ring::Told;
 use super::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 use crate::outbound::ws::WebSockets;
 
@@ -35,16 +38,16 @@ use crate::outbound::ws::WebSockets;
 const WAITING: usize = 1024;
 
 /// Speech to text over websockets.
-pub(crate) struct StreamingStt {
+struct StreamingStt {
     websockets: WebSockets,
     key: Option<Private<String>>,
     dialect: Arc<dyn Dialect>,
 }
 
-impl StreamingStt {
-    pub(crate) fn new(connect: &Connect<'_>, dialect: impl Dialect + 'static) -> Self {
-        Self { websockets: connect.websockets.clone(), key: connect.key.clone(), dialect: Arc::new(dialect) }
-    }
+/// The recogniser of a connection that speaks this dialect.
+pub(crate) fn recogniser(connect: &Connect<'_>, dialect: impl Dialect + 'static) -> Arc<dyn Stt> {
+    let (websockets, key) = (connect.websockets.clone(), connect.key.clone());
+    Arc::new(StreamingStt { websockets, key, dialect: Arc::new(dialect) })
 }
 
 #[async_trait]
@@ -58,14 +61,16 @@ impl Stt for StreamingStt {
         let dial = Dial { websockets, dialect, options, key: self.key.clone() };
         let line = dial.open().await?;
         let (told, waiting) = mpsc::channel(WAITING);
-        tokio::spawn(Task::new(dial, events, waiting).run(line));
-        Ok(Box::new(Session { told }))
+        let sent = Sent::default();
+        tokio::spawn(Task::new(dial, events, waiting, sent.clone()).run(line));
+        Ok(Box::new(Session { told, sent }))
     }
 }
 
 /// One call's end of the task. Dropping it ends the stream.
 struct Session {
     told: mpsc::Sender<Told>,
+    sent: Sent,
 }
 
 impl Session {
@@ -77,6 +82,10 @@ impl Session {
 }
 
 impl SttSession for Session {
+    fn takes_over(&mut self, segment: u32) {
+        self.tell(Told::From(segment));
+    }
+
     fn audio(&mut self, frame: &CallerAudio) {
         self.tell(Told::Sound(frame.0));
     }
@@ -87,5 +96,9 @@ impl SttSession for Session {
 
     fn speech_stopped(&mut self, segment: u32) {
         self.tell(Told::Stopped(segment));
+    }
+
+    fn sent(&self) -> Option<Duration> {
+        Some(self.sent.total())
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use url::Url;
 
+use super::settings::Tuning;
 use super::sound::Encoding;
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
@@ -48,6 +49,23 @@ pub(crate) struct Style {
     pub(crate) patience: Duration,
     /// The same when no word is outstanding: some have nothing to answer then, and do not.
     pub(crate) patience_without_words: Duration,
+}
+
+impl Style {
+    /// How most want to be treated.
+    pub(crate) fn of(name: &'static str, tuning: &Tuning) -> Self {
+        Self {
+            name,
+            encoding: tuning.encoding,
+            sample_rate: tuning.sample_rate,
+            chunk: tuning.chunk,
+            only_whole_chunks: false,
+            only_speech: false,
+            joiner: " ",
+            patience: tuning.patience,
+            patience_without_words: tuning.patience,
+        }
+    }
 }
 
 /// One connection's protocol.

@@ -1,30 +1,39 @@
 //! The task of one call's recogniser: it owns the connection, and makes it again when it is lost.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
-use switchhook_media::frame::Frame;
+use switchhook_media::frame::{FRAME_DURATION, Frame};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::line::{Dial, Line};
 use super::protocol::Heard;
-use super::ring::{Item, Ring};
 use super::words::Words;
 use crate::providers::SttEvent;
 use crate::providers::refusal::Trouble;
+use crate::providers::ring::{Ring, Told};
 
 /// Before a lost connection is made again: at once, then after longer pauses.
 const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1)];
 /// A connection that lasted so long was a good one.
 const GOOD: Duration = Duration::from_secs(5);
 
-/// What the call tells.
-#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
-pub(super) enum Told {
-    Sound(Frame),
-    Started,
-    Stopped(u32),
+/// How much of the caller was sent, in frames of 20 ms; what was sent again counts again, as it does with providers.
+#[derive(Clone, Default)]
+pub(super) struct Sent(Arc<AtomicU64>);
+
+impl Sent {
+    fn one_more(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn total(&self) -> Duration {
+        let frames = u32::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
+        FRAME_DURATION * frames
+    }
 }
 
 /// Why listening ended.
@@ -45,6 +54,7 @@ pub(super) struct Task {
     dial: Dial,
     events: mpsc::Sender<SttEvent>,
     waiting: mpsc::Receiver<Told>,
+    sent: Sent,
     words: Words,
     ring: Ring,
     /// Whether the provider ever took what we said, so that our settings are right.
@@ -54,9 +64,9 @@ pub(super) struct Task {
 }
 
 impl Task {
-    pub(super) fn new(dial: Dial, events: mpsc::Sender<SttEvent>, waiting: mpsc::Receiver<Told>) -> Self {
+    pub(super) fn new(dial: Dial, events: mpsc::Sender<SttEvent>, waiting: mpsc::Receiver<Told>, sent: Sent) -> Self {
         let words = Words::new(dial.style());
-        Self { dial, events, waiting, words, ring: Ring::default(), proven: false, bad: 0 }
+        Self { dial, events, waiting, sent, words, ring: Ring::default(), proven: false, bad: 0 }
     }
 
     /// Listens until the session is dropped or the provider is lost for good.
@@ -108,15 +118,15 @@ impl Task {
         let speaking = self.words.is_speaking();
         keep(&mut self.words, &mut self.ring, &told);
         match told {
-            Told::Sound(frame) if !only_speech || speaking => line.sound(&frame).await,
+            Told::Sound(frame) if !only_speech || speaking => self.sound(line, &frame).await,
             Told::Started if only_speech && !speaking => {
                 for frame in self.ring.pre_roll() {
-                    line.sound(&frame).await?;
+                    self.sound(line, &frame).await?;
                 }
                 Ok(())
             }
             Told::Stopped(_) => line.finalize().await,
-            Told::Sound(_) | Told::Started => Ok(()),
+            Told::From(_) | Told::Sound(_) | Told::Started => Ok(()),
         }
     }
 
@@ -195,11 +205,17 @@ impl Task {
     async fn replay(&self, line: &mut Line) -> Result<(), Trouble> {
         for item in self.ring.replay() {
             match item {
-                Item::Sound(frame) => line.sound(&frame).await?,
-                Item::Stop(_) => line.finalize().await?,
+                Told::Sound(frame) => self.sound(line, &frame).await?,
+                Told::From(_) | Told::Started => {}
+                Told::Stopped(_) => line.finalize().await?,
             }
         }
         Ok(())
+    }
+
+    async fn sound(&self, line: &mut Line, frame: &Frame) -> Result<(), Trouble> {
+        self.sent.one_more();
+        line.sound(frame).await
     }
 
     /// What is refused at the beginning is set up wrongly; later it is a failure.
@@ -213,12 +229,19 @@ impl Task {
 }
 
 fn keep(words: &mut Words, ring: &mut Ring, told: &Told) {
-    match told {
-        Told::Sound(frame) => ring.push(*frame, words.is_open()),
-        Told::Started => words.started(),
-        Told::Stopped(segment) => {
-            ring.stop(*segment);
-            words.stopped(*segment, Instant::now());
+    let kept = match told {
+        Told::Sound(_) => Some(told.clone()),
+        Told::From(segment) => {
+            words.go_on_from(*segment);
+            None
         }
+        Told::Started => {
+            words.started();
+            None
+        }
+        Told::Stopped(segment) => words.stopped(*segment, Instant::now()).map(Told::Stopped),
+    };
+    if let Some(kept) = kept {
+        ring.keep(kept, words.is_open());
     }
 }

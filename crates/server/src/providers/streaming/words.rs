@@ -61,18 +61,25 @@ impl Words {
         }
     }
 
+    /// Before this segment all is told by others.
+    pub(super) fn go_on_from(&mut self, segment: u32) {
+        self.next = segment;
+    }
+
     pub(super) fn started(&mut self) {
         self.speaking = true;
     }
 
-    pub(super) fn stopped(&mut self, segment: u32, now: Instant) {
+    /// A segment ended. Returns the number that its words will have; none when the provider was faster than we, and it is answered.
+    pub(super) fn stopped(&mut self, segment: u32, now: Instant) -> Option<u32> {
         self.speaking = false;
         if segment < self.next && self.is_empty() {
-            return; // The provider was faster than we: it is answered.
+            return None;
         }
         let segment = segment.max(self.next);
         self.next = segment + 1;
         self.open.push_back(Open { segment, since: now });
+        Some(segment)
     }
 
     pub(super) fn is_speaking(&self) -> bool {

@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::speech::Greeting;
-use super::{Driver, Recogniser, failure};
+use super::{Driver, Ears, failure};
 use crate::carrier::Media;
 use crate::talk::opening::Opening;
 use crate::talk::pipeline::{Pipeline, Running};
@@ -20,7 +20,7 @@ const RECOGNISER: &str = "speech to text";
 pub struct Prepared {
     settings: Settings,
     pipeline: Pipeline,
-    recogniser: Opening<Recogniser>,
+    recogniser: Opening<Ears>,
     greeting: Option<Greeting>,
     getting_ready: Running,
 }
@@ -33,8 +33,7 @@ impl Prepared {
             let pipeline = pipeline.clone();
             Opening::start(async move {
                 let (events, heard) = mpsc::channel(64);
-                let (session, rates) = pipeline.open_stt(events).await?;
-                Ok((session, rates, heard))
+                Ok((pipeline.open_stt(events).await?, heard))
             })
         };
         let greeting = Conversation::opening(&settings.agent).map(|text| Greeting::begin(&pipeline, text));
@@ -72,9 +71,8 @@ impl Prepared {
         if let Err(error) = self.recogniser.wait(RECOGNISER).await {
             return stillborn(&self.settings, failure(error));
         }
-        let Opening::Done(Ok((session, rates, heard))) = self.recogniser else { unreachable!("it has just opened") };
-        let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, session, media, notes);
-        driver.heard_at = rates;
+        let Opening::Done(Ok((hearing, heard))) = self.recogniser else { unreachable!("it has just opened") };
+        let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, hearing, media, notes);
         driver.tools.push(self.getting_ready);
         driver.run(heard, commands).await;
         driver.report().await

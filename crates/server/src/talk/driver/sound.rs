@@ -1,7 +1,7 @@
 //! Sound in both directions, 20 ms at a time.
 
 use switchhook_core::conversation::Input;
-use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
+use switchhook_media::frame::CallerAudio;
 use switchhook_media::vad::VadEvent;
 use tokio::time::Instant;
 
@@ -38,18 +38,17 @@ impl Driver {
     }
 
     fn caller(&mut self, frame: CallerAudio) -> Inputs {
-        self.heard.stt_audio_ms += u64::try_from(FRAME_DURATION.as_millis()).unwrap_or(0);
-        self.session.audio(&frame);
+        self.hearing.audio(&frame);
         let mut inputs = Inputs::new();
         match self.vad.push(&frame) {
             Some(VadEvent::SpeechStarted) => {
-                self.session.speech_started();
+                self.hearing.speech_started();
                 inputs.push(Input::SpeechStarted);
             }
             Some(VadEvent::SpeechStopped) => {
                 let segment = self.segment;
                 self.segment += 1;
-                self.session.speech_stopped(segment);
+                self.hearing.speech_stopped(segment);
                 inputs.push(Input::SpeechStopped { segment });
             }
             None => {}

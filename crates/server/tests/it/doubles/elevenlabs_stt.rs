@@ -13,11 +13,18 @@ const KNOWN: &[&str] =
 #[derive(Default)]
 pub(crate) struct Scribe {
     format: String,
+    /// Whether it commits when it hears silence.
+    commits: bool,
     refused: bool,
 }
 
 fn message(kind: &str, name: &str, value: &str) -> Message {
     Message::text(json!({ "message_type": kind, name: value }).to_string())
+}
+
+fn committed(ear: &mut Ear) -> Vec<Message> {
+    let words = ear.words();
+    vec![message("partial_transcript", "text", &halves(&words).0), message("committed_transcript", "text", &words)]
 }
 
 impl Peer for Scribe {
@@ -29,7 +36,10 @@ impl Peer for Scribe {
             return Err((400, words));
         }
         self.format = asked.one("audio_format").to_owned();
-        if !matches!(&*self.format, "ulaw_8000" | "pcm_8000") || asked.one("commit_strategy") != "manual" {
+        self.commits = asked.one("commit_strategy") == "vad";
+        if !matches!(&*self.format, "ulaw_8000" | "pcm_8000")
+            || !(self.commits || asked.one("commit_strategy") == "manual")
+        {
             return Err((400, format!("these parameters cannot be: {:?}", asked.query)));
         }
         if asked.query.iter().any(|(name, value)| name == "keyterms" && value.chars().count() > 20) {
@@ -55,14 +65,10 @@ impl Peer for Scribe {
         let sound = said["audio_base_64"].as_str().and_then(|audio| STANDARD.decode(audio).ok());
         ear.hear(&self.format, &sound.ok_or("the sound is not base64")?);
         match said["commit"].as_bool() {
+            Some(false) if self.commits && ear.has_stopped() => Ok(committed(ear)),
             Some(false) => Ok(Vec::new()),
-            Some(true) => {
-                let words = ear.words();
-                Ok(vec![
-                    message("partial_transcript", "text", &halves(&words).0),
-                    message("committed_transcript", "text", &words),
-                ])
-            }
+            Some(true) if !self.commits => Ok(committed(ear)),
+            Some(true) => Err("it commits itself".to_owned()),
             None => Err("commit is missing".to_owned()),
         }
     }

@@ -35,7 +35,9 @@ pub(crate) enum Behaviour {
     Mute,
     /// It is served until so many messages came, then the connection breaks.
     Dies(usize),
-    /// The same, but the connection stays open and nobody reads it.
+    /// The same as soon as it has heard speech.
+    DiesInSpeech,
+    /// As [`Behaviour::Dies`], but the connection stays open and nobody reads it.
     Freezes(usize),
     /// It is served until so many messages came, then the server closes it.
     Closes(usize, u16, &'static str),
@@ -291,6 +293,7 @@ impl Serving<'_> {
     async fn misbehaved(&mut self, count: usize) -> bool {
         match &self.behaviour {
             Behaviour::Dies(after) if count == *after => true,
+            Behaviour::DiesInSpeech => self.ear.heard_speech,
             Behaviour::Freezes(after) if count == *after => std::future::pending().await,
             Behaviour::Closes(after, code, reason) if count == *after => {
                 let frame = CloseFrame { code: (*code).into(), reason: (*reason).into() };
@@ -315,6 +318,7 @@ pub(crate) struct Ear {
     /// Whether speech has started, and stopped, since this was last asked.
     started: bool,
     stopped: bool,
+    heard_speech: bool,
     rest: Vec<u8>,
     /// Samples since [`Ear::words`] was last asked.
     samples: usize,
@@ -330,6 +334,7 @@ impl Ear {
             vad: Vad::new(VadSettings::default()),
             started: false,
             stopped: false,
+            heard_speech: false,
             rest: Vec::new(),
             samples: 0,
         }
@@ -358,6 +363,7 @@ impl Ear {
         self.session.audio(&frame);
         let voice = self.vad.push(&frame);
         self.started |= voice == Some(VadEvent::SpeechStarted);
+        self.heard_speech |= self.started;
         self.stopped |= voice == Some(VadEvent::SpeechStopped);
     }
 

@@ -10,6 +10,8 @@ use super::listening::{Asked, Ear, Peer, Said, halves, json as parse};
 #[derive(Default)]
 pub(crate) struct Realtime {
     format: Option<String>,
+    /// Whether it commits when it hears silence.
+    commits: bool,
     items: u32,
 }
 
@@ -74,10 +76,11 @@ impl Peer for Realtime {
                 let model = input["transcription"]["model"].as_str().unwrap_or_default();
                 if message["session"]["type"] != "transcription"
                     || model.is_empty()
-                    || !input["turn_detection"].is_null()
+                    || !(input["turn_detection"].is_null() || input["turn_detection"]["type"] == "server_vad")
                 {
                     return Err(format!("this session cannot be: {message}"));
                 }
+                self.commits = !input["turn_detection"].is_null();
                 self.format = input["format"]["type"].as_str().map(str::to_owned);
                 Ok(vec![text(&json!({ "type": "session.updated", "session": message["session"] }))])
             }
@@ -85,9 +88,9 @@ impl Peer for Realtime {
                 let format = self.format.as_deref().ok_or("sound came before the session was set up")?;
                 let sound = message["audio"].as_str().and_then(|audio| STANDARD.decode(audio).ok());
                 ear.hear(format, &sound.ok_or("the sound is not base64")?);
-                Ok(Vec::new())
+                if self.commits && ear.has_stopped() { self.commit(ear) } else { Ok(Vec::new()) }
             }
-            Some("input_audio_buffer.commit") => self.commit(ear),
+            Some("input_audio_buffer.commit") if !self.commits => self.commit(ear),
             other => Err(format!("there is no message {other:?}")),
         }
     }

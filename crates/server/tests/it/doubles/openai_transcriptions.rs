@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -25,6 +26,8 @@ pub(crate) enum Answers {
     Well,
     With(u16, Vec<(&'static str, &'static str)>, &'static str),
     Never,
+    /// The answer begins, and the connection breaks.
+    Breaks,
 }
 
 /// The server.
@@ -35,6 +38,8 @@ pub(crate) struct Whisper {
     answers: Arc<Mutex<VecDeque<Answers>>>,
     complaints: Arc<Mutex<Vec<String>>>,
     requests: watch::Sender<usize>,
+    /// Samples that came, at 8 kHz.
+    samples: watch::Sender<usize>,
     /// Requests that were given up by whoever sent them.
     given_up: watch::Sender<usize>,
 }
@@ -48,6 +53,7 @@ impl Whisper {
             answers: Arc::new(Mutex::new(answers.into_iter().collect())),
             complaints: Arc::default(),
             requests: watch::Sender::new(0),
+            samples: watch::Sender::new(0),
             given_up: watch::Sender::new(0),
         };
         let router = Router::new().route("/v1/audio/transcriptions", post(transcribe)).with_state(double.clone());
@@ -70,6 +76,11 @@ impl Whisper {
     /// From now on this happens to requests, one after the other; the last one also to all after it.
     pub(crate) fn now(&self, answers: impl IntoIterator<Item = Answers>) {
         *self.answers.lock().expect("whole") = answers.into_iter().collect();
+    }
+
+    /// How much sound came.
+    pub(crate) fn heard(&self) -> Duration {
+        Duration::from_micros(u64::try_from(*self.samples.borrow() * 125).expect("small"))
     }
 
     pub(crate) async fn asked(&self, count: usize) {
@@ -106,6 +117,10 @@ async fn transcribe(State(double): State<Whisper>, headers: HeaderMap, body: Byt
     }
     match double.next() {
         Answers::Well => {}
+        Answers::Breaks => {
+            let pieces = [Ok(Bytes::from_static(b"{\"te")), Err(std::io::Error::other("it broke"))];
+            return Body::from_stream(futures_util::stream::iter(pieces)).into_response();
+        }
         Answers::Never => {
             let _given_up = GivenUp(Some(double.given_up.clone()));
             return std::future::pending().await;
@@ -119,7 +134,7 @@ async fn transcribe(State(double): State<Whisper>, headers: HeaderMap, body: Byt
             return response;
         }
     }
-    match understand(&headers, &body).await {
+    match understand(&double, &headers, &body).await {
         Ok(text) => (
             [("content-type", "application/json")],
             json!({ "text": format!(" {text}"), "usage": { "type": "duration", "seconds": 1 } }).to_string(),
@@ -132,7 +147,7 @@ async fn transcribe(State(double): State<Whisper>, headers: HeaderMap, body: Byt
     }
 }
 
-async fn understand(headers: &HeaderMap, body: &[u8]) -> Result<String, String> {
+async fn understand(double: &Whisper, headers: &HeaderMap, body: &[u8]) -> Result<String, String> {
     let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let boundary = kind.strip_prefix("multipart/form-data; boundary=").ok_or(format!("{kind} is no form"))?;
     let parts = parts(body, boundary)?;
@@ -153,6 +168,7 @@ async fn understand(headers: &HeaderMap, body: &[u8]) -> Result<String, String> 
     if wav.sample_rate != 8_000 || wav.channels.len() != 1 {
         return Err(format!("{} Hz, {} channels", wav.sample_rate, wav.channels.len()));
     }
+    double.samples.send_modify(|samples| *samples += wav.channels[0].len());
     let mut ear = Ear::new().await;
     for samples in wav.channels[0].chunks_exact(FRAME_SAMPLES) {
         ear.frame(CallerAudio(Frame::from_slice(samples)));

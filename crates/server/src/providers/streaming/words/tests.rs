@@ -200,3 +200,15 @@ fn after_a_reconnect_words_are_neither_lost_nor_doubled() {
     ];
     assert_eq!(finals(too_long), ["0 a long story that ends."]);
 }
+
+#[test]
+fn whoever_takes_over_in_mid_call_goes_on_counting() {
+    let mut words = Words::new(STYLE);
+    words.go_on_from(7);
+    let now = Instant::now();
+    words.started();
+    words.heard(Heard::Words("Yes.".to_owned()), now);
+    let told = words.heard(Heard::TurnOver, now);
+    assert!(matches!(&told[0], SttEvent::Final { segment: 7, text } if text == "Yes."));
+    assert_eq!((words.stopped(7, now), words.stopped(8, now)), (None, Some(8)));
+}

@@ -7,7 +7,7 @@ use crate::doubles::deepgram_stt::Nova;
 use crate::doubles::listening::Listening;
 use crate::harness::{Agent, Client, TestService};
 
-const LOOPBACK: &str = "127.0.0.0/8,http";
+pub(super) const LOOPBACK: &str = "127.0.0.0/8,http";
 
 /// An agent that hears by Deepgram and is scripted otherwise.
 async fn agent(client: &Client, double: &Listening, key: &str) -> (Agent, Value) {

@@ -61,7 +61,7 @@ impl Caller {
     pub(super) async fn call(stt: &dyn Stt) -> Result<Self, ProviderError> {
         let (sender, events) = mpsc::channel(64);
         let keyterms = vec!["Harbor Table".to_owned(), "a term of more than twenty characters".to_owned()];
-        let options = SttOptions { language: "en-US".to_owned(), model: None, keyterms };
+        let options = SttOptions { language: "en-US".to_owned(), keyterms, ..SttOptions::default() };
         let session = stt.open(options, sender).await?;
         Ok(Self {
             session,
@@ -143,6 +143,11 @@ impl Caller {
 
     fn is_answered(&self) -> bool {
         (0..self.segments).all(|segment| self.answers.contains_key(&segment))
+    }
+
+    /// How much sound was sent, as far as that is not everything.
+    pub(super) fn sent(&self) -> Option<Duration> {
+        self.session.sent()
     }
 
     /// The turns that were judged to be over, as soon as there are so many.

@@ -5,4 +5,5 @@ mod caller;
 mod conversation;
 mod requests;
 mod streams;
+mod takeover;
 mod trouble;

@@ -68,6 +68,65 @@ async fn what_goes_wrong_once_is_tried_again_and_twice_is_a_failure() {
 }
 
 #[tokio::test]
+async fn what_the_server_will_not_do_is_a_wrong_setting_and_is_not_tried_twice() {
+    for (status, body, words) in [
+        (
+            400,
+            r#"{"error":{"message":"Unsupported language","param":"language"}}"#,
+            "Unsupported language (status 400)",
+        ),
+        (402, r#"{"error":{"message":"Pay.","code":"insufficient_quota"}}"#, "Pay. (insufficient_quota, status 402)"),
+        (429, r#"{"error":{"message":"Pay.","code":"insufficient_quota"}}"#, "Pay. (insufficient_quota, status 429)"),
+        (403, r#"{"detail":"Not for you"}"#, "Not for you (status 403)"),
+        (
+            404,
+            r#"{"error":{"message":"No such model","code":"model_not_found"}}"#,
+            "No such model (model_not_found, status 404)",
+        ),
+        (422, r#"{"detail":[{"msg":"field required"}]}"#, "field required (status 422)"),
+    ] {
+        let double = Whisper::start([Answers::With(status, vec![], body)]).await;
+        let mut caller = call(&double, "sk-key").await;
+        caller.say("yes").await;
+        let (code, said) = caller.failure().await;
+        assert!(code == ErrorCode::ConfigError && said.contains(words), "{status}: {code:?} {said}");
+        assert_eq!(double.requests(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_in_mid_call_is_a_failure_and_no_wrong_setting() {
+    let revoked = Answers::With(401, vec![("x-request-id", "r9")], r#"{"error":{"message":"The key was revoked."}}"#);
+    let double = Whisper::start([Answers::Well, revoked]).await;
+    let mut caller = call(&double, "sk-key").await;
+    caller.say("yes").await;
+    assert_eq!(caller.words().await, text("yes"));
+    caller.say("yes").await;
+    let (code, words) = caller.failure().await;
+    assert_eq!(code, ErrorCode::PipelineError, "{words}");
+    assert!(words.contains("The key was revoked. (status 401, request r9)"), "{words}");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_within_the_answer_is_tried_again() {
+    let double = Whisper::start([Answers::Breaks, Answers::Well]).await;
+    let mut caller = call(&double, "sk-key").await;
+    caller.say("yes").await;
+    assert_eq!(caller.words().await, text("yes"), "{:?}", caller.failed);
+    assert_eq!((double.requests(), double.complaints()), (2, vec![]));
+}
+
+#[tokio::test]
+async fn what_is_sent_is_counted_and_not_what_is_heard() {
+    let double = Whisper::start([]).await;
+    let mut caller = call(&double, "sk-key").await;
+    caller.say("yes").await;
+    caller.words().await;
+    assert_eq!(caller.sent(), Some(double.heard()), "as the server has heard");
+    assert!(!double.heard().is_zero());
+}
+
+#[tokio::test]
 async fn a_wrong_key_is_a_wrong_setting() {
     let double = Whisper::start([]).await;
     let mut caller = call(&double, "wrong-key").await;

@@ -65,6 +65,20 @@ pub(super) async fn cases(behaviours: &[Behaviour]) -> Vec<Case> {
             Listening::start(b(), assemblyai_stt::AssemblyAi::default).await,
         )),
         case("openai realtime", oai, realtime, "sk-key", Listening::start(b(), openai_stt::Realtime::default).await),
+        case(
+            "openai realtime, its own ends",
+            oai,
+            json!({ "stt_api": "realtime", "stt_finalize": false }),
+            "sk-key",
+            Listening::start(b(), openai_stt::Realtime::default).await,
+        ),
+        case(
+            "elevenlabs, its own ends",
+            xi,
+            by_provider.clone(),
+            "xi-key",
+            Listening::start(b(), elevenlabs_stt::Scribe::default).await,
+        ),
         case("elevenlabs", xi, json!({}), "xi-key", Listening::start(b(), elevenlabs_stt::Scribe::default).await),
         mute(case("cartesia", ca, json!({}), "ca-key", Listening::start(b(), cartesia_stt::Manual::default).await)),
         turns(case(
@@ -125,7 +139,7 @@ async fn a_line_without_sound_is_kept() {
     with_every(&[], async |case| {
         let mut caller = case.call().await;
         // OpenAI needs no more than pings, and Cartesia minutes.
-        if !matches!(case.name, "openai realtime" | "cartesia") {
+        if !matches!(case.name, "openai realtime" | "openai realtime, its own ends" | "cartesia") {
             tokio::time::timeout(PATIENCE, case.double.messages(2)).await.unwrap_or_else(|_| panic!("{}", case.name));
         }
         caller.say("yes").await;

@@ -1,4 +1,4 @@
-//! The caller's last seconds, for a connection that has to be made again.
+//! The caller's last seconds, for a connection that has to be made again, or for a recogniser that takes over.
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,31 @@ use switchhook_media::frame::Frame;
 
 /// Kept while nobody speaks, in frames: 500 ms. Speech is noticed up to 120 ms late, and begins more softly than that.
 const PRE_ROLL: usize = 25;
+/// Kept when words came before the end of their speech, in frames: 120 ms. More of it may have begun, and is not noticed yet.
+const ONSET: usize = 6;
 /// Kept of what has no final words yet, in frames: 10 s.
 const LONGEST: usize = 500;
 /// Said again before the first sound that has no words at all, in frames: 500 ms.
 const MARGIN: usize = 25;
 
-/// Sound, and where the speaking stopped in it.
+/// What a recogniser is told.
 #[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
-pub(super) enum Item {
+pub(crate) enum Told {
+    /// It takes over: before this segment all is told.
+    From(u32),
     /// 20 ms.
     Sound(Frame),
-    /// The end of a segment.
-    Stop(u32),
+    /// Voice activity began.
+    Started,
+    /// It ended, and with it this segment.
+    Stopped(u32),
 }
 
 /// What would have to be sent again.
 #[derive(Default)]
-pub(super) struct Ring {
-    items: VecDeque<Item>,
+pub(crate) struct Ring {
+    items: VecDeque<Told>,
     frames: usize,
     /// Whether sound without final words was let go.
     overflowed: bool,
@@ -33,68 +39,67 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// The next 20 ms; `open` when there is speech without final words.
-    pub(super) fn push(&mut self, frame: Frame, open: bool) {
-        self.items.push_back(Item::Sound(frame));
-        self.frames += 1;
-        self.since_words += 1;
-        self.overflowed = open && (self.overflowed || self.frames > LONGEST);
-        self.trim(if open { LONGEST } else { PRE_ROLL });
-    }
-
-    /// A segment ended here.
-    pub(super) fn stop(&mut self, segment: u32) {
-        self.items.push_back(Item::Stop(segment));
+    /// The next that is told; `open` when there is speech without final words.
+    pub(crate) fn keep(&mut self, told: Told, open: bool) {
+        let sound = matches!(told, Told::Sound(_));
+        self.items.push_back(told);
+        if sound {
+            self.frames += 1;
+            self.since_words += 1;
+            self.overflowed = open && (self.overflowed || self.frames > LONGEST);
+            self.trim(if open { LONGEST } else { PRE_ROLL });
+        }
     }
 
     /// Some words came.
-    pub(super) fn words(&mut self) {
+    pub(crate) fn words(&mut self) {
         self.since_words = 0;
     }
 
-    /// A segment's final words were told: what was before its end is done with.
-    pub(super) fn settled(&mut self, segment: u32) {
-        let end = self.items.iter().position(|item| matches!(item, Item::Stop(number) if *number == segment));
+    /// A segment's final words were told: what was before its end is done with. So is all but the last when the words came before the end.
+    pub(crate) fn settled(&mut self, segment: u32) {
+        let end = self.items.iter().position(|item| matches!(item, Told::Stopped(number) if *number == segment));
         match end {
             Some(end) => {
-                let sound = self.items.drain(..=end).filter(|item| matches!(item, Item::Sound(_))).count();
+                let sound = self.items.drain(..=end).filter(|item| matches!(item, Told::Sound(_))).count();
                 self.frames -= sound;
             }
-            None => self.trim(PRE_ROLL),
+            None => self.trim(ONSET),
         }
         self.overflowed = false;
     }
 
     /// The sound just before speech was noticed, for whoever wants speech only.
-    pub(super) fn pre_roll(&self) -> Vec<Frame> {
-        let since_stop = self.items.iter().rev().map_while(|item| match item {
-            Item::Sound(frame) => Some(*frame),
-            Item::Stop(_) => None,
+    pub(crate) fn pre_roll(&self) -> Vec<Frame> {
+        let since_stop = self.items.iter().rev().take_while(|item| !matches!(item, Told::Stopped(_)));
+        let sound = since_stop.filter_map(|item| match item {
+            Told::Sound(frame) => Some(*frame),
+            _ => None,
         });
-        let mut frames: Vec<Frame> = since_stop.take(PRE_ROLL).collect();
+        let mut frames: Vec<Frame> = sound.take(PRE_ROLL).collect();
         frames.reverse();
         frames
     }
 
     fn trim(&mut self, most: usize) {
         while self.frames > most {
-            if let Some(Item::Sound(_)) = self.items.pop_front() {
+            if let Some(Told::Sound(_)) = self.items.pop_front() {
                 self.frames -= 1;
             }
         }
     }
 
     /// Whether everything without final words is still here.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         !self.overflowed
     }
 
     /// What is to be sent on a new connection: everything without final words or, when that is not all here, what no words
     /// came for.
-    pub(super) fn replay(&self) -> Vec<Item> {
+    pub(crate) fn replay(&self) -> Vec<Told> {
         let mut skip = if self.overflowed { self.frames.saturating_sub(self.since_words + MARGIN) } else { 0 };
-        let unspoken = |item: &&Item| {
-            let skipped = skip > 0 && matches!(item, Item::Sound(_));
+        let unspoken = |item: &&Told| {
+            let skipped = skip > 0 && matches!(item, Told::Sound(_));
             skip -= usize::from(skipped);
             !skipped
         };
@@ -108,16 +113,17 @@ mod tests {
     use switchhook_media::frame::FRAME_SAMPLES;
 
     fn hear(ring: &mut Ring, numbers: std::ops::Range<i16>, open: bool) {
-        numbers.for_each(|number| ring.push(Frame::new([number; FRAME_SAMPLES]), open));
+        numbers.for_each(|number| ring.keep(Told::Sound(Frame::new([number; FRAME_SAMPLES])), open));
     }
 
     /// Frames by their samples' value, stops as negative numbers.
     fn replay(ring: &Ring) -> Vec<i32> {
-        let number = |item: Item| match item {
-            Item::Sound(frame) => i32::from(frame.samples()[0]),
-            Item::Stop(segment) => -1 - i32::try_from(segment).expect("small"),
+        let number = |item: Told| match item {
+            Told::Sound(frame) => Some(i32::from(frame.samples()[0])),
+            Told::From(_) | Told::Started => None,
+            Told::Stopped(segment) => Some(-1 - i32::try_from(segment).expect("small")),
         };
-        ring.replay().into_iter().map(number).collect()
+        ring.replay().into_iter().filter_map(number).collect()
     }
 
     #[test]
@@ -125,7 +131,7 @@ mod tests {
         let mut ring = Ring::default();
         hear(&mut ring, 0..100, false);
         hear(&mut ring, 100..110, true);
-        ring.stop(0);
+        ring.keep(Told::Stopped(0), true);
         hear(&mut ring, 110..112, true);
         let kept = (75..110).chain([-1, 110, 111]).collect::<Vec<i32>>();
         assert_eq!((replay(&ring), ring.is_whole()), (kept, true));
@@ -134,10 +140,19 @@ mod tests {
     }
 
     #[test]
+    fn of_words_that_come_before_the_end_of_their_speech_hardly_any_sound_is_left() {
+        let mut ring = Ring::default();
+        hear(&mut ring, 0..100, true);
+        ring.settled(0);
+        assert_eq!(replay(&ring), (94..100).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn before_a_second_segment_comes_only_what_was_not_in_the_first() {
         let mut ring = Ring::default();
         hear(&mut ring, 0..100, true);
-        ring.stop(0);
+        ring.keep(Told::Stopped(0), true);
+        ring.keep(Told::Started, true);
         hear(&mut ring, 100..110, true);
         let numbers = |ring: &Ring| ring.pre_roll().iter().map(|frame| frame.samples()[0]).collect::<Vec<_>>();
         assert_eq!(numbers(&ring), (100..110).collect::<Vec<_>>());

@@ -1,0 +1,109 @@
+//! Whole calls whose recogniser is lost in mid-call.
+
+use serde_json::{Value, json};
+
+use super::call::LOOPBACK;
+use super::caller::text;
+use crate::doubles::assemblyai_stt::AssemblyAi;
+use crate::doubles::deepgram_stt::Nova;
+use crate::doubles::listening::{Behaviour, Listening};
+use crate::doubles::openai_transcriptions::{Answers, Whisper};
+use crate::harness::{Client, TestService};
+
+/// What a minute costs of those who fail, and of those who take over.
+const DEAR: f64 = 6.0;
+const CHEAP: f64 = 0.06;
+
+/// A connection to a double.
+async fn connect(client: &Client, provider: &str, url: &str, key: &str, minute: f64) -> Value {
+    let prices = json!({ "stt_minute": minute });
+    let prices = json!({ "nova-3": prices, "gpt-transcribe": prices, "universal-streaming-english": prices });
+    let connection = json!({
+        "name": url, "provider": provider, "credentials": { "api_key": key },
+        "settings": { "base_url": url, "prices": prices },
+    });
+    client.create("/v1/connections", connection).await["id"].clone()
+}
+
+/// A call whose agent hears by `first` and then by AssemblyAI's protocol; how it ended, and what was said in it.
+async fn call(first: (&str, &str, &str), fallback: &Listening) -> (Value, Vec<Value>) {
+    let service = TestService::start_allowing(LOOPBACK).await;
+    let client = &service.client;
+    let (provider, url, key) = first;
+    let first = connect(client, provider, url, key, DEAR).await;
+    let second = connect(client, "assemblyai", &fallback.url(), "aai-key", CHEAP).await;
+    let stt = json!({ "connection_id": first, "fallbacks": [{ "connection_id": second }] });
+    let agent = client.scripted_agent(json!({ "stt": stt })).await;
+    let call = client.place(&agent, "+12025550100").await;
+    let ended = client.wait_for_end(&call).await;
+    let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
+    service.stop().await;
+    (ended, transcript["data"].as_array().expect("a list").clone())
+}
+
+/// The longest time between two lines, in milliseconds.
+fn longest_silence(lines: &[Value]) -> i64 {
+    let at = |line: &Value, name: &str| line[name].as_i64().unwrap_or_else(|| panic!("{name} of {line}"));
+    let silences = lines.windows(2).map(|two| at(&two[1], "start_ms") - at(&two[0], "end_ms"));
+    silences.max().expect("several lines")
+}
+
+/// Every line of the caller was understood, once and without a silence, by one and then by the other.
+async fn goes_on(first: (&str, &str, &str)) {
+    let fallback = Listening::start([], AssemblyAi::default).await;
+    let (ended, lines) = call(first, &fallback).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    for line in ["name", "day", "time", "people", "yes"] {
+        let times = lines.iter().filter(|said| said["text"] == text(line)).count();
+        assert_eq!(times, 1, "{line}: {lines:?}");
+    }
+    let silence = longest_silence(&lines);
+    assert!(silence <= 3_000, "{silence} ms of silence: {lines:?}");
+    assert_eq!((fallback.connections(), fallback.complaints()), (1, vec![]));
+    let usage = &ended["usage"];
+    let (ms, cost) = (usage["stt_audio_ms"].as_f64().expect("counted"), usage["cost_usd"].as_f64().expect("priced"));
+    let range = CHEAP * ms / 60_000.0..DEAR * ms / 60_000.0;
+    assert!(range.contains(&cost) && cost > range.start * 1.01, "each is paid for what it heard: {usage}");
+}
+
+async fn goes_on_after(behaviours: Vec<Behaviour>) {
+    let double = Listening::start(behaviours, Nova::default).await;
+    goes_on(("deepgram", &double.url(), "dg-key")).await;
+    assert_eq!(double.complaints(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_takes_over_from_one_whose_key_is_refused_in_mid_call() {
+    goes_on_after(vec![Behaviour::DiesInSpeech, Behaviour::Refuses(401, vec![], "the key was revoked")]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_takes_over_from_one_that_dies_for_good() {
+    goes_on_after(vec![Behaviour::DiesInSpeech, Behaviour::Refuses(503, vec![], "overloaded")]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_takes_over_from_one_that_connects_again_for_ever() {
+    goes_on_after(vec![Behaviour::DiesInSpeech, Behaviour::Silent]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_takes_over_from_a_server_that_refuses_or_never_answers_the_first_request() {
+    let refused = Answers::With(401, vec![], r#"{"error":{"message":"Incorrect API key provided."}}"#);
+    let calls = [refused, Answers::Never].map(async |answers| {
+        let double = Whisper::start([answers]).await;
+        goes_on(("openai", &double.url(), "sk-key")).await;
+    });
+    futures_util::future::join_all(calls).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_last_one_fails_too_its_words_end_the_call() {
+    let revoked = |words| Behaviour::Refuses(401, vec![], words);
+    let first = Listening::start([Behaviour::DiesInSpeech, revoked("revoked first")], Nova::default).await;
+    let fallback = Listening::start([revoked("revoked last")], AssemblyAi::default).await;
+    let (ended, lines) = call(("deepgram", &first.url(), "dg-key"), &fallback).await;
+    assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("pipeline_error")), "{ended}");
+    assert!(ended["error"].as_str().unwrap_or_default().contains("revoked last"), "{ended}");
+    assert!(longest_silence(&lines) <= 3_000 && lines.len() >= 2, "the agent says goodbye: {lines:?}");
+}
