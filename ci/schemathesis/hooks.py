@@ -35,13 +35,19 @@ BEYOND_A_SCHEMA = [
     r"cannot be reached: ",
     r"must use port 443",
     r"must not contain a user name or password",
+    r"must have neither \? nor #",
+    r"must be an http or https address",
 ]
 # Which fields a tool of an agent has, and must have, depends on its type.
 OF_TOOLS = re.compile(
     r"^(belongs to tools of type |must be 1 to 64 letters|must be an http or https address|must have 1 to 20 entries"
-    r"|must be an HTTP header )"
+    r"|must be an HTTP header |must have no variable in its host|does not begin with settings.base_url)"
 )
-CREDENTIALS = re.compile(r"^(is required|is masked: send the secret itself)$")  # which ones depends on the provider
+# Which ones there must be depends on the provider, and so does whether they are headers.
+CREDENTIALS = re.compile(
+    r"^(is required$|is masked: send the secret itself$|is no name of an HTTP header|is a header that requests have"
+    r"|must be visible characters|is there already)"
+)
 
 
 def excused(error: dict) -> bool:

@@ -441,6 +441,9 @@ impl AgentConfig {
         if let Some(realtime) = &self.realtime {
             part("realtime", Some(realtime.connection_id), &[]);
         }
+        for (i, tool) in self.tools.iter().enumerate() {
+            part(&format!("tools.{i}"), tool.connection_id, &[]);
+        }
         found
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::schema;
 use super::validate::Check;
+use crate::id::ConnectionId;
 use crate::phone_number::PhoneNumber;
 
 /// How long a tool may take when it does not say, in seconds.
@@ -45,7 +46,12 @@ pub struct Tool {
     /// Of `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
     #[serde(default)]
     pub method: Option<HttpMethod>,
-    /// Of `http` and `mcp`: further headers, in which `{{variable}}` is replaced. Whoever may read the agent may read them.
+    /// Of `http` and `mcp`: a connection to `http`, whose credentials are sent as further headers. Nobody can read those.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
+    pub connection_id: Option<ConnectionId>,
+    /// Of `http` and `mcp`: further headers, in which `{{variable}}` is replaced. Whoever may read the agent may read them:
+    /// secrets belong into a connection.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// Of `http` and `mcp`: how long it may take, in seconds, 1 to 10; 8 when absent.
@@ -125,6 +131,7 @@ impl Tool {
             parameters: None,
             url: None,
             method: None,
+            connection_id: None,
             headers: BTreeMap::new(),
             timeout_seconds: None,
             filler: None,
@@ -170,6 +177,7 @@ impl Tool {
             ("parameters", self.parameters.is_some(), http, "http"),
             ("url", self.url.is_some(), asks, "http and mcp"),
             ("method", self.method.is_some(), http, "http"),
+            ("connection_id", self.connection_id.is_some(), asks, "http and mcp"),
             ("headers", !self.headers.is_empty(), asks, "http and mcp"),
             ("timeout_seconds", self.timeout_seconds.is_some(), asks, "http and mcp"),
             ("filler", self.filler.is_some(), asks, "http and mcp"),
@@ -216,6 +224,11 @@ impl Tool {
         let parses = url::Url::parse(&url.replace("{{", "").replace("}}", ""));
         let fits = url.len() <= MAX_URL && parses.is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
         check.that(&at("url"), fits, "must be an http or https address");
+        // A variable is anybody's who may place a call, and would take the secrets along.
+        let host =
+            url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '\\', '?', '#']).next().unwrap_or_default());
+        let fixed = self.connection_id.is_none() || !host.contains("{{");
+        check.that(&at("url"), fixed, "must have no variable in its host when it comes with a connection_id");
         check.optional(&at("timeout_seconds"), self.timeout_seconds, 1..=10);
         let filler = self.filler.as_deref().unwrap_or_default();
         check.that(&at("filler"), filler.chars().count() <= 1_000, "must be at most 1000 characters");
@@ -276,10 +289,14 @@ mod tests {
     fn tools_have_what_their_type_needs_and_nothing_else() {
         let table = json!({ "type": "http", "name": "tables", "url": "https://example.com/{{branch}}/tables" });
         let reception = json!({ "name": "reception", "number": "+12025550142" });
+        let id = "0198c6a0-0000-7000-8000-000000000000";
         let fine = json!([
             table, { "type": "end_call" }, { "type": "send_dtmf" }, { "type": "transfer", "destinations": [reception] },
             { "type": "mcp", "url": "https://mcp.example.com/{{branch}}", "tools": ["book"], "filler": "One moment." },
-            { "type": "mcp", "name": "crm", "url": "https://mcp.example.com/{{branch}}", "timeout_seconds": 5 },
+            {
+                "type": "mcp", "name": "crm", "url": "https://mcp.example.com/{{branch}}", "timeout_seconds": 5,
+                "connection_id": id,
+            },
         ]);
         assert_eq!(errors(fine), [""; 0]);
         let with = |field: &str, value: Value| {
@@ -305,6 +322,11 @@ mod tests {
             (json!([table, table]), "tools.1.name"),
             (json!([{ "type": "end_call" }, { "type": "end_call" }]), "tools.1.type"),
             (json!([{ "type": "end_call", "url": "https://example.com" }]), "tools.0.url"),
+            (json!([{ "type": "end_call", "connection_id": id }]), "tools.0.connection_id"),
+            (
+                json!([{ "type": "mcp", "url": "https://{{shop}}.example.com/{{branch}}", "connection_id": id }]),
+                "tools.0.url",
+            ),
             (json!([{ "type": "transfer" }]), "tools.0.destinations"),
             (with("tools", json!(["book"])), "tools.0.tools"),
             (json!([{ "type": "mcp" }]), "tools.0.url"),

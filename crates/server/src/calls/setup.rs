@@ -31,6 +31,7 @@ use crate::talk::Settings;
 use crate::talk::phrases::Phrases;
 use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, Proven, TtsSettings};
 use crate::talk::realtime::Model;
+use crate::talk::tools::secrets::{self, Secrets};
 use crate::talk::tools::{Lists, Shared, Toolbox};
 use crate::vault::Vault;
 
@@ -215,6 +216,11 @@ impl Setup {
                 Ok(carrier) => Check::within(deadline, "carrier", verify(&*carrier)).await,
                 Err(words) => Check::failed("settings", words.to_string()),
             }]
+        } else if row.provider == secrets::PROVIDER {
+            vec![match Secrets::of(row, &self.vault) {
+                Ok(secrets) => secrets.check(&self.providers.tools(), deadline).await,
+                Err(words) => Check::failed("settings", format!("Connection {}: {words}", row.name)),
+            }]
         } else {
             match self.providers.for_connection(row, &self.vault) {
                 Ok(provider) => check::provider(&provider, deadline).await,
@@ -240,7 +246,9 @@ impl Setup {
     ) -> Result<Pipeline, SetupError> {
         let shared =
             Shared { lists: self.lists.clone(), agent: AgentId::from_uuid(row.agent_id), version: row.agent_version };
-        let tools = Toolbox::new(self.providers.tools(), &shared, agent, &variables(agent, row), row.call_id());
+        let secrets = self.secrets(conn, tenant, agent).await?;
+        let variables = variables(agent, row);
+        let tools = Toolbox::new(self.providers.tools(), &shared, agent, &variables, &secrets, row.call_id());
         // A model that hears and speaks needs no recogniser, and a language model to look back only where one is named.
         let (hears, thinks) = (agent.realtime.is_none(), agent.realtime.is_none() || agent.llm.is_some());
         let stt = if hears { self.stt(conn, tenant, agent).await? } else { Vec::new() };
@@ -314,6 +322,22 @@ impl Setup {
         Ok(found)
     }
 
+    /// Of the connections that the agent's tools name.
+    async fn secrets(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+    ) -> Result<HashMap<ConnectionId, Secrets>, SetupError> {
+        let mut found = HashMap::new();
+        for id in agent.tools.iter().filter_map(|tool| tool.connection_id) {
+            let row = connections::get(conn, tenant, id).await?.ok_or_else(|| no_longer_exists(id))?;
+            let secrets = Secrets::of(&row, &self.vault);
+            found.insert(id, secrets.map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))?);
+        }
+        Ok(found)
+    }
+
     async fn realtime(
         &self,
         conn: &mut Conn,
@@ -336,13 +360,15 @@ impl Setup {
         built_in: &'static str,
     ) -> Result<Provider, SetupError> {
         let Some(id) = id else { return self.providers.built_in(built_in).map_err(SetupError::config) };
-        let row = connections::get(conn, tenant, id)
-            .await?
-            .ok_or_else(|| SetupError::config(format!("Connection {id} of the agent no longer exists.")))?;
+        let row = connections::get(conn, tenant, id).await?.ok_or_else(|| no_longer_exists(id))?;
         self.providers
             .for_connection(&row, &self.vault)
             .map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
     }
+}
+
+fn no_longer_exists(id: ConnectionId) -> SetupError {
+    SetupError::config(format!("Connection {id} of the agent no longer exists."))
 }
 
 /// The adapter of a real carrier.

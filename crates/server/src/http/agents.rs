@@ -24,7 +24,9 @@ use super::merge_patch;
 use crate::clock;
 use crate::json_schema::Schema;
 use crate::store::agents::{self, AgentRow};
+use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, connections, is_duplicate, is_foreign_key, tenants};
+use crate::talk::tools::secrets;
 
 /// Where `null` is a value of its own, not the default.
 const NULLABLE: &[&str] = &["silence.hangup_after_seconds", "dtmf.finish_on_key"];
@@ -181,6 +183,7 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
             Some("stt") => Kind::Stt,
             Some("llm") => Kind::Llm,
             Some("realtime") => Kind::Realtime,
+            Some("tools") => Kind::Tool,
             _ => Kind::Tts,
         };
         match connections::get(conn, tenant.id, id).await? {
@@ -189,10 +192,19 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
                 let message = format!("is a connection to {}, which is not {}", row.provider, needed.words());
                 errors.push(FieldError::new(path, message));
             }
-            Some(_) => {}
+            Some(row) => errors.extend(astray(&path, &row, config)),
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+/// A tool with an address to which the secrets of its connection may not go. What its variables are filled in with is judged in
+/// each call.
+fn astray(path: &str, connection: &ConnectionRow, config: &AgentConfig) -> Option<FieldError> {
+    let tool = path.strip_prefix("tools.")?.strip_suffix(".connection_id")?;
+    let url = config.tools.get(tool.parse::<usize>().ok()?)?.url.as_deref()?;
+    let words = secrets::fit(&connection.settings, &url.replace("{{", "").replace("}}", "")).err()?;
+    Some(FieldError::new(format!("tools.{tool}.url"), words))
 }
 
 fn taken(error: sqlx::Error, name: &str) -> ApiError {

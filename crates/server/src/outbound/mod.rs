@@ -90,6 +90,8 @@ pub struct Request {
 pub struct Page {
     /// The HTTP status.
     pub status: u16,
+    /// The `Retry-After` header.
+    pub retry_after: Option<String>,
     /// The body; at most 16 KiB.
     pub body: Vec<u8>,
     /// Whether that is all of it.
@@ -147,15 +149,20 @@ impl Client {
     /// As [`Client::post`], and when the answer breaks off.
     pub async fn ask(&self, request: Request, deadline: Duration) -> Result<Page, SendError> {
         let mut response = self.open(request, deadline).await?;
-        let mut body = Vec::new();
-        while body.len() <= READ_LIMIT {
+        let mut page = Page {
+            status: response.status().as_u16(),
+            retry_after: retry_after(&response),
+            body: Vec::new(),
+            whole: false,
+        };
+        while page.body.len() <= READ_LIMIT {
             match self.more(&mut response, deadline).await? {
-                Some(chunk) => body.extend_from_slice(&chunk),
-                None => return Ok(Page { status: response.status().as_u16(), body, whole: true }),
+                Some(chunk) => page.body.extend_from_slice(&chunk),
+                None => return Ok(Page { whole: true, ..page }),
             }
         }
-        body.truncate(READ_LIMIT);
-        Ok(Page { status: response.status().as_u16(), body, whole: false })
+        page.body.truncate(READ_LIMIT);
+        Ok(page)
     }
 
     /// Sends a request of a tool, and gives its answer with the body unread. `deadline` is for the body as well.
@@ -185,9 +192,13 @@ impl Client {
 
 impl Answer {
     async fn read(response: &mut Response) -> Self {
-        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let retry_after = retry_after(response);
         Self { status: response.status().as_u16(), retry_after, excerpt: beginning(response).await }
     }
+}
+
+fn retry_after(response: &Response) -> Option<String> {
+    response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 /// A client from what `builder` gives.

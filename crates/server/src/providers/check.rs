@@ -29,7 +29,7 @@ const WORD: &str = "Hello.";
 /// One thing that was tried.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Check {
-    /// `settings`, `carrier`, `language_model`, `speech_to_text`, `text_to_speech` or `speech_to_speech`.
+    /// `settings`, `carrier`, `language_model`, `speech_to_text`, `text_to_speech`, `speech_to_speech` or `service`.
     #[schema(example = "language_model")]
     pub name: &'static str,
     /// Whether it worked.

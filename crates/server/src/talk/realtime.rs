@@ -4,6 +4,8 @@
 mod acts;
 mod prepared;
 mod session;
+#[cfg(test)]
+mod tests;
 
 pub use self::prepared::Prepared;
 
@@ -54,6 +56,8 @@ type Results = (mpsc::Sender<(String, Value)>, mpsc::Receiver<(String, Value)>);
 struct Covering {
     _running: Running,
     characters: u64,
+    /// When its first sound has to be here, while there is none.
+    due: Option<Instant>,
 }
 
 struct Driver {
@@ -69,7 +73,8 @@ struct Driver {
     /// When it was opened.
     opened_at: Instant,
     reopening: Option<Reopening>,
-    reopened: bool,
+    /// How many in a row, none of which lasted.
+    reopened: u32,
     /// What the caller said meanwhile.
     unheard: VecDeque<CallerAudio>,
     /// The utterances of items.
@@ -110,7 +115,7 @@ impl Driver {
             session: Some(session),
             opened_at: Instant::now(),
             reopening: None,
-            reopened: false,
+            reopened: 0,
             unheard: VecDeque::new(),
             items: HashMap::new(),
             covering: HashMap::new(),
@@ -209,7 +214,8 @@ impl Driver {
             self.latencies.greeting(self.began.elapsed());
         }
         let keys = sent.keys_sent.then_some(Input::KeysSent);
-        keys.into_iter().chain(sent.heard.into_iter().map(heard)).collect()
+        let late = self.give_up_covers();
+        keys.into_iter().chain(sent.heard.into_iter().map(heard)).chain(late).collect()
     }
 
     fn frame_in(&mut self, message: Option<FromCarrier>) -> Inputs {

@@ -5,8 +5,9 @@
 //! which may try again.
 
 mod mcp;
+pub mod secrets;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,18 +16,22 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 use switchhook_core::agent::{AgentConfig, HttpMethod, Tool, ToolKind, fill_in};
 use switchhook_core::conversation::ToolCall;
-use switchhook_core::id::CallId;
+use switchhook_core::id::{CallId, ConnectionId};
 use tokio::sync::OnceCell;
 
 pub use self::mcp::{Lists, Shared};
+use self::secrets::Secrets;
 use super::Wish;
 use super::plain::plain_value;
 use crate::json_schema::Schema;
-use crate::outbound::{Client, Page, Request};
+use crate::outbound::{Client, Page, Request, SendError};
 use crate::providers::ToolSpec;
 
 /// How much of an answer that is not JSON, or of an error, the model is told, in characters.
 const TOLD: usize = 2_000;
+/// What the model is told of a service that is too slow, and of one that is not there.
+const LATE: &str = "The service did not answer in time.";
+const UNREACHABLE: &str = "The service could not be reached.";
 /// Names the call to the services that tools are.
 const CALL_HEADER: &str = "x-voice-call";
 /// Tools that a model is told of; some refuse more.
@@ -58,6 +63,7 @@ struct Ready {
     spec: ToolSpec,
     /// What its arguments follow, where that can be told.
     parameters: Option<Schema>,
+    secrets: Option<Secrets>,
 }
 
 /// What calling a tool comes to.
@@ -82,22 +88,31 @@ pub(super) struct Asking {
 }
 
 impl Toolbox {
-    /// The agent's tools for one call, with its variables.
+    /// The agent's tools for one call, with its variables and the secrets of the connections that they name.
     #[must_use]
     pub fn new(
         client: Client,
         shared: &Shared,
         agent: &AgentConfig,
         variables: &BTreeMap<String, String>,
+        secrets: &HashMap<ConnectionId, Secrets>,
         call: CallId,
     ) -> Self {
+        let secrets = |tool: &Tool| tool.connection_id.and_then(|id| secrets.get(&id)).cloned();
         let (servers, own): (Vec<&Tool>, Vec<&Tool>) = agent.tools.iter().partition(|tool| tool.kind == ToolKind::Mcp);
-        let mut tools: Vec<Ready> = own.into_iter().map(|tool| Ready::new(tool, variables)).collect();
+        let mut tools: Vec<Ready> = own.into_iter().map(|tool| Ready::new(tool, variables, secrets(tool))).collect();
         if !agent.tools.iter().any(|tool| tool.kind == ToolKind::EndCall) {
-            tools.insert(0, Ready::new(&Tool::new(ToolKind::EndCall), variables));
+            tools.insert(0, Ready::new(&Tool::new(ToolKind::EndCall), variables, None));
         }
-        let server = |tool: &Tool| mcp::Server::new(client.clone(), &filled_in(tool, variables), shared, call);
-        let servers = servers.into_iter().map(|tool| Arc::new(server(tool))).collect();
+        let server = |tool: &Tool| {
+            let (filled, secrets) = (filled_in(tool, variables), secrets(tool));
+            if let Err(reason) = fits(&filled, secrets.as_ref()) {
+                tracing::warn!(reason, "the tools of an MCP server are missing in a call");
+                return None;
+            }
+            Some(Arc::new(mcp::Server::new(client.clone(), &filled, secrets, shared, call)))
+        };
+        let servers = servers.into_iter().filter_map(server).collect();
         Self { client, tools, servers, remote: OnceCell::new(), call }
     }
 
@@ -191,6 +206,15 @@ fn wrong(schema: &Schema, arguments: &Value) -> Option<Value> {
     (!problems.is_empty()).then(|| error(&format!("The arguments are wrong: {}.", problems.join("; "))))
 }
 
+/// Whether a tool whose address is filled in may have its secrets: it names a connection, and they may go there.
+fn fits(tool: &Tool, secrets: Option<&Secrets>) -> Result<(), String> {
+    match (tool.connection_id, secrets) {
+        (None, _) => Ok(()),
+        (Some(_), None) => Err("its connection is missing".to_owned()),
+        (Some(_), Some(secrets)) => secrets.fit(tool.url.as_deref().unwrap_or_default()),
+    }
+}
+
 /// A tool with its address and headers filled in.
 fn filled_in(tool: &Tool, variables: &BTreeMap<String, String>) -> Tool {
     let encoded = variables.iter().map(|(name, value)| (name.clone(), percent_encoded(value))).collect();
@@ -217,7 +241,7 @@ impl Remote {
 }
 
 impl Ready {
-    fn new(tool: &Tool, variables: &BTreeMap<String, String>) -> Self {
+    fn new(tool: &Tool, variables: &BTreeMap<String, String>, secrets: Option<Secrets>) -> Self {
         let tool = filled_in(tool, variables);
         let spec = ToolSpec {
             name: tool.name().to_owned(),
@@ -225,11 +249,15 @@ impl Ready {
             parameters: parameters(&tool),
         };
         let parameters = Schema::new(&spec.parameters).ok();
-        Self { tool, spec, parameters }
+        Self { tool, spec, parameters, secrets }
     }
 
     fn request(&self, arguments: &Value, call: CallId) -> Result<Request, String> {
         let unusable = |what: &str| format!("The tool cannot be used: its {what} of no use.");
+        if let Err(reason) = fits(&self.tool, self.secrets.as_ref()) {
+            tracing::warn!(reason, tool = self.tool.name(), "a tool cannot be used");
+            return Err(unusable("address is"));
+        }
         let method = self.tool.method.unwrap_or_default();
         let mut url =
             self.tool.url.as_deref().and_then(|url| url::Url::parse(url).ok()).ok_or_else(|| unusable("address is"))?;
@@ -240,6 +268,7 @@ impl Ready {
             let (name, value) = parsed.ok_or_else(|| unusable("headers are"))?;
             headers.insert(name, value);
         }
+        headers.extend(self.secrets.iter().flat_map(|secrets| secrets.headers.clone()));
         let body = match method {
             HttpMethod::Get => {
                 let pairs = arguments.as_object().into_iter().flatten().map(|(name, value)| (name, in_query(value)));
@@ -267,7 +296,7 @@ impl Asking {
             // The words may name the address, which the caller is not to hear.
             Err(failure) => {
                 tracing::warn!(error = %failure, "a tool's service could not be asked");
-                error("The service could not be reached.")
+                error(if matches!(failure, SendError::Timeout(_)) { LATE } else { UNREACHABLE })
             }
         }
     }
@@ -283,7 +312,13 @@ fn told(page: &Page) -> Value {
         200..=299 => {
             read().unwrap_or_else(|| json!({ "text": text(), "whole": page.whole && page.body.len() <= TOLD }))
         }
-        status => json!({ "error": format!("The service answered with status {status}."), "text": text() }),
+        status => {
+            let mut told = json!({ "error": format!("The service answered with status {status}."), "text": text() });
+            if let Some(when) = &page.retry_after {
+                told["retry_after"] = json!(when);
+            }
+            told
+        }
     }
 }
 
@@ -356,7 +391,14 @@ mod tests {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let agent_id = AgentId::from_uuid(Uuid::nil());
         let shared = Shared { lists: Arc::default(), agent: agent_id, version: 1 };
-        Toolbox::new(client.expect("a client"), &shared, &agent, &variables, CallId::from_uuid(Uuid::nil()))
+        Toolbox::new(
+            client.expect("a client"),
+            &shared,
+            &agent,
+            &variables,
+            &HashMap::new(),
+            CallId::from_uuid(Uuid::nil()),
+        )
     }
 
     fn called(toolbox: &Toolbox, name: &str, arguments: Value) -> Deed {
@@ -408,7 +450,9 @@ mod tests {
 
     #[test]
     fn answers_are_told_as_json_or_text_and_no_more_than_fits() {
-        let page = |status, body: &str, whole| told(&Page { status, body: body.as_bytes().to_vec(), whole });
+        let page = |status, body: &str, whole| {
+            told(&Page { status, retry_after: None, body: body.as_bytes().to_vec(), whole })
+        };
         assert_eq!(page(200, "{\"free\":7}", true), json!({ "free": 7 }));
         assert_eq!(page(200, "seven", true), json!({ "text": "seven", "whole": true }));
         assert_eq!(page(204, "", true), json!({ "ok": true }));

@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use futures_util::stream;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::doubles::model::{Double, KEY, Piece, Protocol as _, Reply, says};
 use crate::doubles::openai_llm::OpenAi;
@@ -15,6 +18,17 @@ use crate::harness::{Agent, TestService, text};
 #[derive(Clone, Default)]
 struct Tables {
     asked: Arc<Mutex<Vec<(String, String, String)>>>,
+    /// Requests whose answers are awaited.
+    awaited: Arc<watch::Sender<usize>>,
+}
+
+/// A request under way, until it is dropped.
+struct Awaited(Arc<watch::Sender<usize>>);
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.0.send_modify(|awaited| *awaited -= 1);
+    }
 }
 
 impl Tables {
@@ -33,8 +47,20 @@ impl Tables {
         let known = format!("{} {}", header("x-voice-call"), header("authorization"));
         tables.asked.lock().expect("whole").push((uri.to_string(), known, body));
         match uri.path() {
-            "/slow" => std::future::pending().await,
-            "/broken" => (axum::http::StatusCode::INTERNAL_SERVER_ERROR, "Oh.").into_response(),
+            "/slow" => {
+                tables.awaited.send_modify(|awaited| *awaited += 1);
+                let _awaited = Awaited(tables.awaited.clone());
+                std::future::pending().await
+            }
+            "/torn" => {
+                let torn = [Ok("{\"free\": ["), Err(std::io::Error::other("torn"))];
+                Body::from_stream(stream::iter(torn)).into_response()
+            }
+            "/locked" => (StatusCode::UNAUTHORIZED, "Who are you?").into_response(),
+            "/busy" => (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "5")], "Later.").into_response(),
+            "/junk" => ([("content-type", "application/json")], "{\"free\": [").into_response(),
+            "/moved" => Redirect::temporary("/private").into_response(),
+            "/broken" => (StatusCode::INTERNAL_SERVER_ERROR, "Oh.").into_response(),
             "/long" => "x".repeat(100_000).into_response(),
             _ => axum::Json(json!({ "free": ["19:00"] })).into_response(),
         }
@@ -98,8 +124,7 @@ async fn a_service_is_asked_and_the_model_told_what_it_says() {
     let told = OpenAi.conversation(&double.asked()[5]);
     let results: Vec<String> =
         told.into_iter().map(|(_, text)| text).filter(|text| text.starts_with("result")).collect();
-    for (result, words) in
-        results.iter().zip(["/day", "19:00", "could not be reached", "status 500", "\"whole\":false"])
+    for (result, words) in results.iter().zip(["/day", "19:00", "not answer in time", "status 500", "\"whole\":false"])
     {
         assert!(result.contains(words) && result.len() < 3_000, "{words}: {result}");
     }
@@ -116,6 +141,59 @@ async fn a_service_is_asked_and_the_model_told_what_it_says() {
     let cost = usage["cost_usd"].as_f64().expect("a number") * 1_000_000.0;
     assert!((cost - 6.0 * (8.0 * 0.15 + 4.0 * 0.075 + 7.0 * 0.6)).abs() < 1e-6, "{usage}");
     double.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_service_does_the_model_is_told_and_the_call_goes_on() {
+    let (tables, base) = Tables::start().await;
+    let failures = [
+        ("torn", "could not be reached"),
+        ("locked", "status 401"),
+        ("busy", "\"retry_after\":\"5\""),
+        ("broken", "status 500"),
+        ("junk", "{\\\"free\\\": ["),
+        ("moved", "status 307"),
+    ];
+    let tools = failures
+        .map(|(name, _)| json!({ "type": "http", "name": name, "url": format!("{base}/{name}"), "method": "GET" }));
+    let replies = failures.iter().map(|(name, _)| calls(name, json!({}))).chain([goodbye()]).collect();
+    let (service, agent, double) = ready(replies, json!(tools)).await;
+    let call = service.client.place(&agent, "+12025550109").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!(ended["end_reason"], "agent_hangup", "{ended}");
+    let told = OpenAi.conversation(&double.asked()[failures.len()]);
+    let results: Vec<String> =
+        told.into_iter().map(|(_, text)| text).filter(|text| text.starts_with("result")).collect();
+    assert_eq!(results.len(), failures.len());
+    for (result, (name, words)) in results.iter().zip(failures) {
+        assert!(result.contains(words), "{name}: {result}");
+    }
+    let asked: Vec<String> = tables.asked.lock().expect("whole").iter().map(|(path, ..)| path.clone()).collect();
+    assert_eq!(
+        asked,
+        failures.map(|(name, _)| format!("/{name}")),
+        "nothing is asked twice, and nobody is led elsewhere"
+    );
+    double.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_is_not_kept_waiting_for_a_call_that_is_over() {
+    let (tables, base) = Tables::start().await;
+    let slow = json!([{ "type": "http", "name": "slow", "url": format!("{base}/slow"), "timeout_seconds": 10 }]);
+    let (service, agent, _double) = ready(vec![calls("slow", json!({}))], slow).await;
+    let call = service.client.place(&agent, "+12025550109").await;
+    let mut awaited = tables.awaited.subscribe();
+    awaited.wait_for(|awaited| *awaited == 1).await.expect("it is asked");
+    service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    let dropped = awaited.wait_for(|awaited| *awaited == 0);
+    tokio::time::timeout(std::time::Duration::from_secs(5), dropped)
+        .await
+        .expect("long before its time")
+        .expect("lives");
+    service.client.wait_for_end(&call).await;
     service.stop().await;
 }
 

@@ -96,7 +96,7 @@ async fn a_servers_tools_are_offered_checked_and_used() {
     assert!(asked.iter().all(|asked| asked["tools"] == double.asked()[0]["tools"]), "the same in every question");
     let told = results(&asked[7]);
     let expected =
-        ["/day", "{\"free\":[\"19:00\"]}", "nine to five", "book is lost", "No such guest", "not be reached"];
+        ["/day", "{\"free\":[\"19:00\"]}", "nine to five", "book is lost", "No such guest", "not answer in time"];
     for (told, words) in told.iter().zip(expected.into_iter().chain(["\"whole\":false"])) {
         assert!(told.contains(words) && told.len() < 3_000, "{words}: {told}");
     }
@@ -162,5 +162,54 @@ async fn a_session_that_the_server_has_forgotten_is_opened_again() {
     server.closed(1).await;
     double.finish();
     server.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_server_does_with_a_tool_the_model_is_told_and_the_call_goes_on() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let failures = [
+        ("locked", Does::Fails(401, &[])),
+        ("busy", Does::Fails(429, &[("retry-after", "5")])),
+        ("broken", Does::Fails(500, &[])),
+        ("moved", Does::Fails(307, &[("location", "http://10.0.0.1/mcp")])),
+        ("torn", Does::Breaks),
+        ("garbage", Does::Garbage),
+    ];
+    let names: Vec<&'static str> = failures.iter().map(|(name, _)| *name).collect();
+    let mut tools: Vec<Has> = failures.into_iter().map(|(name, does)| has(name, does)).collect();
+    tools.push(tables());
+    let server = McpDouble::start(vec![tools]).await;
+    let works = calls("tables", json!({ "day": "Friday" }));
+    let replies = names.iter().map(|name| calls(name, json!({}))).chain([works, goodbye()]).collect();
+    let double = Double::start(OpenAi, replies).await;
+    let agent = agent(&service, &double, json!([{ "type": "mcp", "url": server.url() }])).await;
+    whole_call(&service, &agent).await;
+    let told = results(&double.asked()[names.len() + 1]);
+    for (told, name) in told.iter().zip(&names) {
+        assert!(told.contains("could not be reached"), "{name}: {told}");
+    }
+    assert_eq!(told.last().map(String::as_str), Some("{\"free\":[\"19:00\"]}"), "the session goes on");
+    let called: Vec<String> = server.called().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(called, [&names[..], &["tables"]].concat(), "nothing is used twice");
+    double.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_not_kept_waiting_for_a_call_that_is_over() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let server = McpDouble::start(vec![vec![has("slow", Does::Nothing)]]).await;
+    let double = Double::start(OpenAi, vec![calls("slow", json!({}))]).await;
+    let tools = json!([{ "type": "mcp", "url": server.url(), "timeout_seconds": 10 }]);
+    let agent = agent(&service, &double, tools).await;
+    let call = service.client.place(&agent, "+12025550109").await;
+    server.awaited(1).await;
+    let began = std::time::Instant::now();
+    service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    server.awaited(0).await;
+    server.closed(1).await;
+    assert!(began.elapsed().as_secs() < 6, "long before its time");
+    service.client.wait_for_end(&call).await;
     service.stop().await;
 }

@@ -19,7 +19,8 @@ fn with(whole: &Value, path: &str, value: &Value) -> Value {
             }
             let list = at.as_array_mut().expect("made just now");
             while list.len() <= index {
-                list.push(json!({ "connection_id": NOBODY, "type": "end_call" }));
+                let tool = path.starts_with("tools.");
+                list.push(if tool { json!({ "type": "end_call" }) } else { json!({ "connection_id": NOBODY }) });
             }
             &mut list[index]
         }
@@ -133,6 +134,7 @@ async fn each_field_of_an_agent_is_checked_and_blamed_by_its_path() {
         ("tools.0.parameters", not(&[])),
         ("tools.0.url", not(&[])),
         ("tools.0.method", also(not(&[]), vec![json!("DELETE")])),
+        ("tools.0.connection_id", not(&[])),
         ("tools.0.headers", not(&["object"])),
         ("tools.0.timeout_seconds", range(0, 11)),
         ("tools.0.filler", not(&[])),

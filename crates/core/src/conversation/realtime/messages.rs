@@ -1,6 +1,7 @@
 //! What a conversation with a speech-to-speech model is told, and what it wants done.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -72,6 +73,8 @@ pub enum Input {
         response: String,
         /// What it calls.
         call: ToolCall,
+        /// What is said while it runs, unless the model has said something itself.
+        filler: Option<String>,
     },
     /// A response is over.
     ResponseDone {
@@ -95,10 +98,12 @@ pub enum Input {
         /// Whether that is all.
         complete: bool,
     },
-    /// An [`Effect::Cover`] could not be made.
+    /// An [`Effect::Cover`] could not be made, or not in time.
     CoverFailed {
         /// The utterance.
         utterance: u32,
+        /// 8 kHz samples of the tone that is heard in its place; 0 when nothing is.
+        samples: u64,
     },
     /// That much of an utterance was heard on the line.
     Played {
@@ -179,7 +184,10 @@ pub enum Effect {
         direction: Direction,
     },
     /// Stop the response that is under way.
-    Cancel,
+    Cancel {
+        /// The response.
+        response: String,
+    },
     /// The model is to forget what the caller did not hear of an item.
     Truncate {
         /// The item.
@@ -217,6 +225,8 @@ pub enum Effect {
         utterance: u32,
         /// The words.
         text: String,
+        /// How long they may take to their first sound.
+        patience: Duration,
     },
     /// Stop the sound on the line at once and forget everything queued.
     ClearPlayback,
@@ -264,7 +274,9 @@ impl fmt::Debug for Input {
             Self::CoverReady { utterance, samples, complete } => {
                 write!(f, "CoverReady(utterance {utterance}, samples {samples}, complete {complete})")
             }
-            Self::CoverFailed { utterance } => write!(f, "CoverFailed(utterance {utterance})"),
+            Self::CoverFailed { utterance, samples } => {
+                write!(f, "CoverFailed(utterance {utterance}, samples {samples})")
+            }
             Self::Played { utterance, samples } => write!(f, "Played(utterance {utterance}, samples {samples})"),
             Self::PlaybackFinished { utterance } => write!(f, "PlaybackFinished(utterance {utterance})"),
             Self::Dtmf { .. } => f.write_str("Dtmf"),
@@ -296,7 +308,7 @@ impl fmt::Debug for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Respond { wish, direction } => write!(f, "Respond(wish {wish}, {direction:?})"),
-            Self::Cancel => f.write_str("Cancel"),
+            Self::Cancel { .. } => f.write_str("Cancel"),
             Self::Truncate { heard_ms, .. } => write!(f, "Truncate({heard_ms} ms)"),
             Self::ToolOutput { .. } => f.write_str("ToolOutput"),
             Self::Tell { .. } => f.write_str("Tell"),

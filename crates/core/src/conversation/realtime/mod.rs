@@ -62,6 +62,10 @@ pub struct Realtime {
     tools: Vec<ToolCall>,
     /// Calls and answers that belong together in the history.
     round: Vec<(ToolCall, serde_json::Value)>,
+    /// The other voice could not speak the last time.
+    voiceless: bool,
+    /// What is said while they run.
+    filler: Option<String>,
     pass_on: Option<(String, String)>,
     voice: Voice,
     /// Since when the model hears the caller speak.
@@ -77,6 +81,8 @@ pub struct Realtime {
     /// The carrier is asked to pass the caller on; the tool call that wants it, if one does.
     passing_on: Option<Option<String>>,
     lost: bool,
+    /// The caller spoke while there was no session.
+    spoke_while_lost: bool,
     began: Timestamp,
     media: bool,
     greet_at: Option<Timestamp>,
@@ -92,6 +98,7 @@ struct Voice {
     /// The first sound since the last turn was taken.
     turn_began: Option<Timestamp>,
     ended: Option<Timestamp>,
+    speaks: bool,
 }
 
 type Rule = fn(&mut Realtime) -> bool;
@@ -125,6 +132,8 @@ impl Realtime {
             failures: 0,
             tools: Vec::new(),
             round: Vec::new(),
+            voiceless: false,
+            filler: None,
             pass_on: None,
             voice: Voice::default(),
             speaking: None,
@@ -138,6 +147,7 @@ impl Realtime {
             keys_on_line: false,
             passing_on: None,
             lost: false,
+            spoke_while_lost: false,
             began: now,
             media: false,
             greet_at: None,
@@ -184,6 +194,7 @@ impl Realtime {
             self.beep_at(),
             self.closing_at(),
             self.stuck_at(),
+            self.overdue_at(),
             self.nudge_at(),
             self.cover_at(),
             self.answer_lost_at(),
@@ -260,6 +271,8 @@ impl Realtime {
             Realtime::give_up_on_answer,
             Realtime::take_keys,
             Realtime::greet,
+            Realtime::end_overdue_turn,
+            Realtime::wait_in_silence,
             Realtime::nudge,
             Realtime::bridge,
             Realtime::hang_up_on_silence,
@@ -279,10 +292,7 @@ impl Realtime {
         match input {
             Input::MediaStarted => self.start(),
             Input::VoiceStarted => self.voice_started(),
-            Input::VoiceStopped => {
-                self.voice.ended = Some((self.now - self.timings.vad_hangover).max(self.began));
-                self.quiet.sign_of_life(self.now);
-            }
+            Input::VoiceStopped => self.voice_stopped(),
             Input::SpeechStarted => self.speech_started(),
             Input::SpeechStopped => self.speech_stopped(),
             Input::TurnTaken { item } => self.turn_taken(item),
@@ -292,13 +302,13 @@ impl Realtime {
             Input::Sound { response, item, samples } => self.sound(&response, &item, samples),
             Input::Words { response, item, text } => self.words(&response, &item, &text),
             Input::SoundDone { item } => self.sound_done(&item),
-            Input::ToolCall { response, call } => self.tool_called(&response, call),
+            Input::ToolCall { response, call, filler } => self.tool_called(&response, call, filler),
             Input::ResponseDone { response, failed } => self.response_done(&response, failed),
             Input::Lost => self.session_lost(),
             Input::Resumed => self.session_resumed(),
             Input::Failed(failure) => self.give_up(failure),
             Input::CoverReady { utterance, samples, complete } => self.cover_ready(utterance, samples, complete),
-            Input::CoverFailed { utterance } => self.cover_failed(utterance),
+            Input::CoverFailed { utterance, samples } => self.cover_failed(utterance, samples),
             Input::Played { utterance, samples } => self.played(utterance, samples),
             Input::PlaybackFinished { utterance } => self.finished(utterance),
             Input::Dtmf { digit } => self.key_pressed(digit),
@@ -342,7 +352,19 @@ impl Realtime {
 
     fn voice_started(&mut self) {
         self.voice.turn_began.get_or_insert((self.now - self.timings.vad_onset).max(self.began));
+        self.voice.speaks = true;
         self.quiet.sign_of_life(self.now);
+    }
+
+    fn voice_stopped(&mut self) {
+        let ended = (self.now - self.timings.vad_hangover).max(self.began);
+        (self.voice.speaks, self.voice.ended) = (false, Some(ended));
+        self.quiet.sign_of_life(self.now);
+        // Nobody else hears them now; they wait all the same.
+        if self.lost && self.listens() {
+            self.spoke_while_lost = true;
+            self.owed = Some(Owed::an_answer(ended, self.now));
+        }
     }
 
     fn is_due(&self, at: Option<Timestamp>) -> bool {

@@ -1,6 +1,7 @@
 //! What is being said on the line: the items of the model, and sentences of the other voice.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::Realtime;
 use super::lines::Spoken;
@@ -11,6 +12,12 @@ use crate::conversation::mouth::Kind;
 
 /// Samples in a millisecond of telephone sound.
 const SAMPLES_PER_MS: u64 = 8;
+
+/// The longest silence for which the other voice is waited.
+const SILENCE: Duration = Duration::from_millis(2_900);
+/// How long it may take at least, and when it could not speak the last time.
+const VOICE: Duration = Duration::from_millis(500);
+const LOST_VOICE: Duration = Duration::from_millis(200);
 
 /// Something that is queued or being heard.
 pub(super) struct Utterance {
@@ -159,7 +166,9 @@ impl Realtime {
     pub(super) fn cover(&mut self, kind: Kind, text: &str) {
         self.progress = self.now;
         let utterance = self.mouth.push(None, "", kind, text.to_owned(), self.now);
-        self.effects.push(Effect::Cover { utterance, text: text.to_owned() });
+        let left = (self.quiet.anybody() + SILENCE).since(self.now);
+        let patience = if self.voiceless { LOST_VOICE } else { left.max(VOICE) };
+        self.effects.push(Effect::Cover { utterance, text: text.to_owned(), patience });
     }
 
     pub(super) fn cover_ready(&mut self, utterance: u32, samples: u64, complete: bool) {
@@ -167,11 +176,20 @@ impl Realtime {
             utterance.sound.made = samples;
             utterance.sound.complete |= complete;
             self.progress = self.now;
+            self.voiceless = false;
         }
     }
 
-    pub(super) fn cover_failed(&mut self, utterance: u32) {
-        self.mouth.queue.retain(|other| other.number != utterance);
+    /// A tone says as much as that somebody is there, and is not written down.
+    pub(super) fn cover_failed(&mut self, utterance: u32, samples: u64) {
+        self.voiceless = true;
+        if samples == 0 {
+            self.mouth.queue.retain(|other| other.number != utterance);
+        } else if let Some(utterance) = self.mouth.find(utterance) {
+            utterance.text.clear();
+            utterance.sound = Sound { made: samples, complete: true, ..Sound::default() };
+            self.progress = self.now;
+        }
     }
 
     /// The answer is here before the word that was to bridge the wait for it.

@@ -21,6 +21,10 @@ const END_CALL: &str = "end_call";
 /// Added to the instructions when the call ends without a goodbye.
 const SAY_GOODBYE: &str = "The call is about to end. Say goodbye in one short sentence.";
 
+/// Added to the instructions when a session was lost in the middle of a sentence.
+const GO_ON: &str = "The connection broke while you were speaking, so the end of what you last said was not heard. Finish it in one \
+    or two short sentences, without saying again what stands in the conversation.";
+
 /// Something that the model is to speak about.
 pub(super) struct Wish {
     pub(super) number: u32,
@@ -38,6 +42,8 @@ pub(super) struct Response {
     pub(super) id: String,
     pub(super) kind: Kind,
     direction: Direction,
+    /// Whether it was told to speak.
+    told: bool,
     pub(super) sounded: bool,
     called: bool,
     /// Nothing more of it is wanted, since when its end is waited for.
@@ -63,6 +69,16 @@ impl Realtime {
         self.response.is_some() || self.asked.is_some() || !self.wishes.is_empty()
     }
 
+    /// Whether something is to come that the caller waits for: not what the API has said, nor a question to who is silent.
+    pub(super) fn is_awaited(&self) -> bool {
+        let awaited = |kind: Kind| !matches!(kind, Kind::Said | Kind::Reprompt);
+        let tools = !self.tools.is_empty() && !self.is_responding();
+        let asked = self.asked.iter().chain(&self.wishes).any(|wish| awaited(wish.kind) && !wish.unwanted);
+        let begun = self.response.as_ref();
+        let begun = begun.is_some_and(|begun| begun.told && !begun.dead && !begun.sounded && awaited(begun.kind));
+        tools || asked || begun
+    }
+
     /// Tells the model what to speak about next, when it is its turn.
     pub(super) fn ask_next(&mut self) -> bool {
         let busy = self.response.is_some() || self.asked.is_some() || self.lost || self.passing_on.is_some();
@@ -84,8 +100,16 @@ impl Realtime {
         let own = asked.is_none();
         let unwanted = asked.as_ref().is_some_and(|wish| wish.unwanted) || (own && !self.listens());
         let (kind, direction) = asked.map_or((Kind::Answer, Direction::Freely), |wish| (wish.kind, wish.direction));
-        self.response =
-            Some(Response { id, kind, direction, sounded: false, called: false, dead: false, stopped_at: None });
+        self.response = Some(Response {
+            id,
+            kind,
+            direction,
+            told: !own,
+            sounded: false,
+            called: false,
+            dead: false,
+            stopped_at: None,
+        });
         if unwanted {
             self.stop_response();
         }
@@ -106,7 +130,8 @@ impl Realtime {
         if let Some(response) = self.response.as_mut().filter(|response| !response.dead) {
             response.dead = true;
             response.stopped_at = Some(now);
-            self.effects.push(Effect::Cancel);
+            let response = response.id.clone();
+            self.effects.push(Effect::Cancel { response });
         }
         self.forget_wishes();
     }
@@ -164,6 +189,7 @@ impl Realtime {
         }
         if response.sounded || response.called {
             self.failures = 0;
+            self.cover_tools(response.sounded);
             self.answer_when_tools_have();
             return;
         }
@@ -184,7 +210,7 @@ impl Realtime {
         }
     }
 
-    pub(super) fn tool_called(&mut self, response: &str, call: ToolCall) {
+    pub(super) fn tool_called(&mut self, response: &str, call: ToolCall, filler: Option<String>) {
         let ends = call.name == END_CALL;
         let running = self.response.as_mut().filter(|running| running.id == response);
         let dead = running.as_ref().is_none_or(|running| running.dead);
@@ -198,9 +224,20 @@ impl Realtime {
         }
         if let Some(running) = running {
             running.called = true;
+            self.filler = filler.filter(|_| !running.dead && !running.sounded).or(self.filler.take());
         }
         self.tools.push(call.clone());
         self.effects.push(Effect::RunTool { call });
+    }
+
+    /// Says what is said while a tool runs, when the model has said nothing.
+    fn cover_tools(&mut self, sounded: bool) {
+        let filler = self.filler.take().filter(|_| !sounded && !self.tools.is_empty() && self.mouth.is_idle());
+        if let Some(filler) = filler.filter(|words| self.speaking.is_none() && !words.trim().is_empty()) {
+            let now = self.now;
+            self.owed.get_or_insert_with(|| Owed::nothing_asked(now)).covered(now);
+            self.cover(Kind::Filler, filler.trim());
+        }
     }
 
     pub(super) fn tool_answered(&mut self, id: &str, result: Value) {
@@ -236,7 +273,9 @@ impl Realtime {
         if let Some(response) = self.response.take() {
             let id = response.id.clone();
             self.complete_items(&id);
-            if !response.sounded && !response.dead && self.owed.is_some() {
+            if response.sounded && !response.dead {
+                self.want_first(response.kind, Direction::Directed(GO_ON.to_owned()));
+            } else if !response.dead && self.owed.is_some() {
                 self.want_first(response.kind, response.direction);
             }
         }
@@ -258,9 +297,11 @@ impl Realtime {
             self.effects.push(Effect::Tell { text });
         }
         self.round.clear();
+        // What the caller said meanwhile the model hears now, and may answer by itself.
+        let hears_first = std::mem::take(&mut self.spoke_while_lost);
         if let Some(owed) = &mut self.owed {
             owed.model_since = self.now;
-            if self.wishes.is_empty() {
+            if self.wishes.is_empty() && !hears_first {
                 self.want(Kind::Answer, Direction::Freely);
             }
         }

@@ -11,6 +11,8 @@ struct Script {
     now: i64,
     done: Vec<String>,
     words: Vec<String>,
+    /// The last utterance of the other voice.
+    cover: u32,
 }
 
 impl Script {
@@ -18,7 +20,7 @@ impl Script {
         let mut agent = AgentConfig::new("Book.");
         change(&mut agent);
         let engine = Realtime::new(&agent, Timestamp::from_millis(0));
-        Self { engine, now: 0, done: Vec::new(), words: Vec::new() }
+        Self { engine, now: 0, done: Vec::new(), words: Vec::new(), cover: 0 }
     }
 
     /// The greeting is on the line: two seconds of sound, as item `hello`.
@@ -57,13 +59,16 @@ impl Script {
                     continue;
                 }
                 Effect::HangUp { reason } => format!("{seconds}s {reason:?}"),
-                Effect::Cover { text, .. } => format!("{seconds}s cover {text}"),
+                Effect::Cover { utterance, text, .. } => {
+                    self.cover = utterance;
+                    format!("{seconds}s cover {text}")
+                }
                 Effect::Truncate { item, heard_ms } => format!("truncate {item} {heard_ms}"),
                 Effect::ToolOutput { id, result } => format!("output {id} {result}"),
                 Effect::Respond { wish, direction } => format!("respond {wish} {direction:?}"),
                 Effect::Tell { text } => format!("tell {text}"),
                 Effect::Transfer { .. } => "transfer".to_owned(),
-                Effect::Cancel => "cancel".to_owned(),
+                Effect::Cancel { .. } => "cancel".to_owned(),
                 Effect::ClearPlayback => "clear".to_owned(),
                 Effect::RunTool { call } => format!("run {}", call.name),
                 Effect::Announce { .. } | Effect::Complete { .. } | Effect::Turn(_) => continue,
@@ -156,7 +161,7 @@ fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
         script.done()[..1],
         ["11s cover Sorry, I cannot go on because of a technical problem. Please call again later."]
     );
-    script.at(11_700, Input::CoverFailed { utterance: 4 }).until(12_000);
+    script.at(11_700, Input::CoverFailed { utterance: 4, samples: 0 }).until(12_000);
     assert_eq!(script.done(), ["11s Failed(Failure(ProviderTimeout))"], "who cannot be told is not kept");
 }
 
@@ -181,8 +186,8 @@ fn every_tool_answers_before_the_model_goes_on_once() {
     script.heard(2_000, 1).caller(3_000, "c1");
     let response = || "r2".to_owned();
     script.at(3_600, Input::ResponseStarted { response: response(), wish: None });
-    script.at(3_600, Input::ToolCall { response: response(), call: call("a", "tables") });
-    script.at(3_600, Input::ToolCall { response: response(), call: call("b", "weather") });
+    script.at(3_600, Input::ToolCall { response: response(), call: call("a", "tables"), filler: None });
+    script.at(3_600, Input::ToolCall { response: response(), call: call("b", "weather"), filler: None });
     script.at(3_600, Input::ToolResult { id: "a".to_owned(), result: json!(1) });
     script.at(3_600, Input::ResponseDone { response: response(), failed: None });
     assert_eq!(script.done(), ["run tables", "run weather", "output a 1"]);
@@ -199,7 +204,7 @@ fn a_goodbye_is_heard_and_can_be_taken_back_once() {
         let id = response.to_owned();
         script.at(ms, Input::ResponseStarted { response: id.clone(), wish: None });
         script.at(ms, Input::Sound { response: id.clone(), item: id.clone(), samples: 8_000 });
-        script.at(ms, Input::ToolCall { response: id.clone(), call: call(response, "end_call") });
+        script.at(ms, Input::ToolCall { response: id.clone(), call: call(response, "end_call"), filler: None });
         script.at(ms, Input::ResponseDone { response: id, failed: None }).played(ms + 500, utterance, 500);
     };
     let mut script = Script::greeted();
@@ -275,4 +280,117 @@ fn silence_and_the_longest_duration_end_a_call() {
     long.at(0, Input::MediaStarted).says(0, "r1", Some(1), "hello", "Hello.", 500).heard(600, 1).until(10_000);
     long.says(10_100, "r2", Some(2), "i2", "Time is up.", 500).heard(10_700, 2).until(11_100);
     assert_eq!(long.done().last().map(String::as_str), Some("11s MaxDuration"));
+}
+
+/// The times at which something was said to bridge a wait, whose sound lasts a second each.
+fn bridged(script: &mut Script, until: i64) -> Vec<i64> {
+    let mut times = Vec::new();
+    for ms in ((script.now / 20 + 1) * 20..until).step_by(20) {
+        script.until(ms);
+        if script.done.iter().any(|done| done.contains("cover")) {
+            times.push(ms);
+            script.done.clear();
+            let utterance = script.cover;
+            script.at(ms, Input::CoverReady { utterance, samples: 8_000, complete: true });
+            script.played(ms + 20, utterance, 20).heard(ms + 1_000, utterance);
+        }
+    }
+    times
+}
+
+#[test]
+fn a_slow_tool_is_bridged_for_as_long_as_it_takes() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1");
+    let response = || "r2".to_owned();
+    script.at(3_600, Input::ResponseStarted { response: response(), wish: None });
+    let words = "Let me see.".to_owned();
+    script.at(3_600, Input::Words { response: response(), item: "i2".to_owned(), text: words });
+    script.at(3_600, Input::Sound { response: response(), item: "i2".to_owned(), samples: 8_000 });
+    script.at(3_700, Input::ToolCall { response: response(), call: call("a", "tables"), filler: None });
+    script.at(3_700, Input::ResponseDone { response: response(), failed: None }).heard(4_600, 2);
+    let times = bridged(&mut script, 20_000);
+    let gaps: Vec<i64> = std::iter::once(4_600)
+        .chain(times.iter().map(|ms| ms + 1_000))
+        .zip(times.iter().copied())
+        .map(|(silent, said)| said - silent)
+        .collect();
+    assert!(times.len() >= 4 && gaps.iter().all(|gap| (1_900..=2_600).contains(gap)), "{times:?}: {gaps:?}");
+}
+
+#[test]
+fn a_tools_own_words_are_said_when_the_model_says_nothing() {
+    for (says, expected) in [(false, "3s cover Let me look that up."), (true, "run tables")] {
+        let mut script = Script::greeted();
+        script
+            .heard(2_000, 1)
+            .caller(3_000, "c1")
+            .at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
+        if says {
+            script.at(3_600, Input::Sound { response: "r2".to_owned(), item: "i2".to_owned(), samples: 8_000 });
+        }
+        let filler = Some("Let me look that up.".to_owned());
+        script.at(3_700, Input::ToolCall { response: "r2".to_owned(), call: call("a", "tables"), filler });
+        script.at(3_800, Input::ResponseDone { response: "r2".to_owned(), failed: None });
+        assert_eq!(script.done().last().map(String::as_str), Some(expected));
+    }
+}
+
+#[test]
+fn a_model_that_does_not_hear_the_end_of_a_turn_is_told_to_answer() {
+    let mut script = Script::greeted();
+    script
+        .heard(2_000, 1)
+        .at(3_000, Input::VoiceStarted)
+        .at(3_100, Input::SpeechStarted)
+        .at(3_900, Input::VoiceStopped);
+    script.until(6_300);
+    assert_eq!(script.done(), Vec::<String>::new(), "they may go on");
+    script.until(6_400);
+    let mut done = script.done();
+    done.sort();
+    assert_eq!(done, ["6s cover One moment.", "respond 2 Freely"]);
+
+    let mut speaks = Script::greeted();
+    speaks.heard(2_000, 1).at(3_000, Input::VoiceStarted).at(3_100, Input::SpeechStarted).until(30_000);
+    assert_eq!(speaks.done(), Vec::<String>::new(), "who speaks is listened to");
+}
+
+#[test]
+fn a_session_that_is_lost_in_mid_sentence_goes_on_in_the_next_one() {
+    let mut script = Script::new(|_| {});
+    script.at(0, Input::MediaStarted).at(0, Input::ResponseStarted { response: "r1".to_owned(), wish: Some(1) });
+    script.at(0, Input::Words { response: "r1".to_owned(), item: "hello".to_owned(), text: "Hello, this".to_owned() });
+    script.at(0, Input::Sound { response: "r1".to_owned(), item: "hello".to_owned(), samples: 8_000 });
+    script.at(100, Input::Lost).heard(1_000, 1).until(3_200);
+    assert_eq!(script.done(), ["3s cover One moment."], "nobody waits for three seconds in silence");
+    script.at(3_300, Input::Resumed);
+    assert_eq!(script.done(), ["respond 2 Directed"]);
+    assert_eq!(script.engine.so_far()[1].text, "Hello, this");
+}
+
+#[test]
+fn who_speaks_while_there_is_no_session_is_bridged_and_then_heard_before_they_are_answered() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).at(2_500, Input::Lost).at(3_000, Input::VoiceStarted).at(3_600, Input::VoiceStopped);
+    script.until(5_700);
+    assert_eq!(script.done(), ["5s cover One moment."]);
+    script.at(5_800, Input::Resumed);
+    assert_eq!(script.done(), Vec::<String>::new(), "the model is hearing what they said");
+    script.at(6_000, Input::CoverFailed { utterance: 2, samples: 0 }).until(6_800);
+    assert_eq!(script.done(), ["respond 2 Freely"], "which it did not answer by itself");
+}
+
+#[test]
+fn a_tone_in_place_of_words_is_heard_and_not_written_down() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").until(5_600);
+    script.at(5_600, Input::CoverFailed { utterance: 2, samples: 3_200 }).played(5_700, 2, 20).heard(6_000, 2);
+    script.done();
+    script.until(8_300);
+    assert_eq!(script.done(), Vec::<String>::new(), "it was a sign of life");
+    script.until(8_500);
+    assert_eq!(script.done().len(), 1, "the wait is bridged again");
+    script.at(8_600, Input::HangUpRequested);
+    assert_eq!(script.words, ["Agent: one two three four"]);
 }

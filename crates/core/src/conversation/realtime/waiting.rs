@@ -14,10 +14,13 @@ use crate::conversation::{End, phrases};
 const NUDGE: Duration = Duration::from_secs(1);
 /// How long the model may take to say something, once nothing else is waited for.
 pub(super) const ANSWER: Duration = Duration::from_secs(8);
-/// Between the first word that bridges a wait and the second.
-const AGAIN: Duration = Duration::from_millis(2_500);
-/// How often a wait is bridged.
-const COVERS: u32 = 2;
+/// Between a word that bridges a wait and the next one.
+const AGAIN: Duration = Duration::from_millis(2_400);
+/// How long the model may hear a caller speak of whom our own ears hear nothing any more, and when they never did.
+const OVERDUE: Duration = Duration::from_millis(2_700);
+const UNHEARD: Duration = Duration::from_secs(8);
+/// What our own ears hear so long before the model does is the same.
+const APART: Duration = Duration::from_secs(1);
 /// How long sound may take to go on in the middle of a sentence.
 const STUCK: Duration = Duration::from_secs(8);
 /// Added to the instructions when the caller says nothing.
@@ -36,6 +39,7 @@ pub(super) struct Owed {
     answers: bool,
     nudged: bool,
     covers: u32,
+    covered_at: Option<Timestamp>,
 }
 
 impl Owed {
@@ -50,7 +54,14 @@ impl Owed {
             answers: false,
             nudged: false,
             covers: 0,
+            covered_at: None,
         }
+    }
+
+    /// Something has been said to bridge the wait.
+    pub(super) fn covered(&mut self, now: Timestamp) {
+        self.covers += 1;
+        self.covered_at = Some(now);
     }
 
     /// They have finished a turn.
@@ -79,6 +90,38 @@ impl Realtime {
         self.quiet.sign_of_life(self.now);
         let speech_ended = self.voice.ended.unwrap_or(self.now);
         self.owed = Some(Owed::an_answer(speech_ended, self.now));
+    }
+
+    /// When a turn that the model does not end is over all the same.
+    pub(super) fn overdue_at(&self) -> Option<Timestamp> {
+        let since = self.speaking.filter(|_| !self.voice.speaks && self.closing.is_none())?;
+        let heard = self.voice.ended.filter(|ended| *ended + APART >= since);
+        let longest = Duration::from_millis(self.agent.turn_taking.max_silence_ms.into());
+        Some(match heard {
+            Some(ended) => ended.max(since) + OVERDUE.max(longest),
+            None => since + UNHEARD.max(longest),
+        })
+    }
+
+    /// A model that hears the caller for ever says nothing for ever.
+    pub(super) fn end_overdue_turn(&mut self) -> bool {
+        let due = self.is_due(self.overdue_at());
+        if due && let Some(since) = self.speaking.take() {
+            let ended = self.voice.ended.map_or(since, |ended| ended.max(since));
+            self.owed = Some(Owed { turn_ended: ended, model_since: ended, ..Owed::an_answer(ended, self.now) });
+        }
+        due
+    }
+
+    /// Whoever hears nothing while tools run, or while the model is to go on, waits as well.
+    pub(super) fn wait_in_silence(&mut self) -> bool {
+        let silent = self.mouth.is_idle() && self.speaking.is_none() && self.owed.is_none() && self.pass_on.is_none();
+        let over = self.closing.is_some() || self.machine.is_some() || self.passing_on.is_some();
+        let due = silent && !over && self.is_awaited();
+        if due {
+            self.owed = Some(Owed::nothing_asked(self.now));
+        }
+        due
     }
 
     /// The caller hears the agent.
@@ -129,16 +172,21 @@ impl Realtime {
     }
 
     pub(super) fn cover_at(&self) -> Option<Timestamp> {
-        let owed = self.waited_for().filter(|owed| owed.covers < COVERS)?;
+        let owed = self.waited_for()?;
         let wait = if owed.covers == 0 { self.timings.filler } else { AGAIN };
-        Some(owed.turn_ended.max(self.quiet.anybody()) + wait)
+        let silent_since = owed.turn_ended.max(self.quiet.anybody());
+        Some(owed.covered_at.map_or(silent_since, |at| at.max(silent_since)) + wait)
     }
 
     pub(super) fn bridge(&mut self) -> bool {
         let due = self.is_due(self.cover_at());
         if due && let Some(owed) = &mut self.owed {
-            owed.covers += 1;
-            let text = if owed.covers == 1 { phrases::FILLERS[0] } else { phrases::RETRYING[0] };
+            owed.covered(self.now);
+            let text = match owed.covers {
+                1 => phrases::FILLERS[0],
+                2 => phrases::RETRYING[0],
+                _ => phrases::vary(phrases::STILL_HERE, self.now, ""),
+            };
             self.cover(Kind::Filler, text);
         }
         due

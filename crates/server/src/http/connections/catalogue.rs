@@ -6,6 +6,7 @@ use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::openapi;
+use crate::talk::tools::secrets;
 
 /// What a connection can be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -21,6 +22,8 @@ pub enum Kind {
     Tts,
     /// Speech to speech.
     Realtime,
+    /// Services that tools are.
+    Tool,
     /// Several of these; `kinds` names them.
     Several,
 }
@@ -35,6 +38,7 @@ impl Kind {
             Self::Llm => "a language model provider",
             Self::Tts => "a text-to-speech provider",
             Self::Realtime => "a speech-to-speech provider",
+            Self::Tool => "for tools",
             Self::Several => "a provider of several kinds",
         }
     }
@@ -75,11 +79,12 @@ pub const PROVIDERS: &[Provider] = &[
     usable("scripted", &[Kind::Stt, Kind::Llm, Kind::Tts], &[]),
     usable("openai", &[Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime], &[]),
     usable("anthropic", &[Kind::Llm], &[]),
-    usable("gemini", &[Kind::Llm, Kind::Realtime], &[]),
+    usable("gemini", &[Kind::Llm], &[]),
     usable("deepgram", &[Kind::Stt, Kind::Tts], &[]),
     usable("assemblyai", &[Kind::Stt], &[]),
     usable("elevenlabs", &[Kind::Stt, Kind::Tts], &[]),
     usable("cartesia", &[Kind::Stt, Kind::Tts], &[]),
+    usable(secrets::PROVIDER, &[Kind::Tool], &[]),
 ];
 
 /// The word for a provider in the API.

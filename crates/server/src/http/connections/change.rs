@@ -16,6 +16,7 @@ use crate::http::extract::{self, Body, check_name};
 use crate::http::merge_patch;
 use crate::outbound::ws::http_address;
 use crate::store::connections::{ConnectionRow, Credentials};
+use crate::talk::tools::secrets;
 
 /// Stands in front of a credential's last characters in whatever is read.
 pub(super) const MASK: &str = "••••";
@@ -47,6 +48,9 @@ fn check(request: &CreateConnection, config: &Config) -> Vec<FieldError> {
     }
     errors.extend(bad_credentials(request.credentials.reveal()));
     errors.extend(bad_base_url(&request.settings, config));
+    if request.provider == secrets::PROVIDER && errors.is_empty() {
+        errors.extend(bad_for_tools(request));
+    }
     if request.provider == "simulator" {
         let wrong = SimulatorSettings::parse(&Value::Object(request.settings.clone())).err();
         errors.extend(wrong.map(|error| FieldError::new(error.path, extract::in_our_words(&error.message))));
@@ -91,6 +95,15 @@ fn bad_base_url(settings: &Map<String, Value>, config: &Config) -> Option<FieldE
         }
         Err(refusal) => wrong(refusal.to_string()),
     }
+}
+
+/// Credentials are headers, and `base_url` the beginning of an address.
+fn bad_for_tools(request: &CreateConnection) -> Vec<FieldError> {
+    let headers = secrets::unusable(request.credentials.reveal()).into_iter();
+    let headers = headers.map(|(name, words)| FieldError::new(format!("credentials.{name}"), words));
+    let url = request.settings.get("base_url").and_then(Value::as_str).map(secrets::base_url);
+    let url = url.and_then(Result::err).map(|words| FieldError::new("settings.base_url", words));
+    headers.chain(url).collect()
 }
 
 /// A warning when calls cannot be made with this provider yet.

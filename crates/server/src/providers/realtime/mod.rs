@@ -71,8 +71,11 @@ pub enum Order {
         /// What about.
         direction: Direction,
     },
-    /// Stop the response that is under way.
-    Cancel,
+    /// Stop a response that is under way.
+    Cancel {
+        /// The response.
+        response: String,
+    },
     /// The caller heard only that much of an item: the model is to forget the rest of it.
     Truncate {
         /// The item.

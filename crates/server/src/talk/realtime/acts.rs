@@ -1,8 +1,13 @@
 //! What the engine wants done.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use switchhook_core::conversation::realtime::{Effect, Input};
 use switchhook_core::conversation::{ToolCall, TurnTimes};
+use switchhook_media::frame::SAMPLE_RATE;
+use switchhook_media::tone::sine;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Covering, Driver, Inputs};
@@ -12,12 +17,18 @@ use crate::talk::pipeline::Signal;
 use crate::talk::tools::Deed;
 use crate::talk::{Ended, Note, Wish};
 
+/// Two short, soft tones: somebody is there. It is what is heard where no voice can speak.
+fn tone() -> Vec<i16> {
+    let beep = || sine(425.0, SAMPLE_RATE, 0.1, 1_200);
+    beep().into_iter().chain(std::iter::repeat_n(0, 800)).chain(beep()).collect()
+}
+
 impl Driver {
     /// Does what the engine wants; what it is to be told of that at once comes back.
     pub(super) fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
             Effect::Respond { wish, direction } => self.order(Order::Respond { wish, direction }),
-            Effect::Cancel => self.order(Order::Cancel),
+            Effect::Cancel { response } => self.order(Order::Cancel { response }),
             Effect::Truncate { item, heard_ms } => self.order(Order::Truncate { item, heard_ms }),
             Effect::ToolOutput { id, result } => self.order(Order::ToolOutput { id, result }),
             Effect::Tell { text } => self.order(Order::Tell { text }),
@@ -26,7 +37,7 @@ impl Driver {
                 self.items.insert(item, utterance);
             }
             Effect::Complete { utterance } => drop(self.handset.playback.complete(utterance)),
-            Effect::Cover { utterance, text } => self.cover(utterance, text),
+            Effect::Cover { utterance, text, patience } => self.cover(utterance, text, patience),
             Effect::ClearPlayback => {
                 self.handset.clear();
                 self.items.clear();
@@ -57,11 +68,12 @@ impl Driver {
         self.last_response = i64::try_from(waited.as_millis()).ok();
     }
 
-    fn cover(&mut self, utterance: u32, text: String) {
+    fn cover(&mut self, utterance: u32, text: String, patience: Duration) {
         self.handset.playback.announce(utterance);
         let characters = u64::try_from(text.chars().count()).unwrap_or(0);
         let running = self.pipeline.speak(utterance, text, self.covers.0.clone());
-        self.covering.insert(utterance, Covering { _running: running, characters });
+        self.covering
+            .insert(utterance, Covering { _running: running, characters, due: Some(Instant::now() + patience) });
     }
 
     pub(super) fn covered(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {
@@ -70,6 +82,9 @@ impl Driver {
         }
         vec![match signal {
             Signal::Piece(audio) => {
+                if let Some(covering) = self.covering.get_mut(&utterance) {
+                    covering.due = None;
+                }
                 let samples = self.handset.playback.push(utterance, &audio.samples);
                 Input::CoverReady { utterance, samples, complete: false }
             }
@@ -82,10 +97,35 @@ impl Driver {
             Signal::Failed(error) => {
                 tracing::warn!(%error, "the voice that bridges waits cannot speak; set the agent's tts");
                 self.covering.remove(&utterance);
-                self.handset.playback.complete(utterance);
-                Input::CoverFailed { utterance }
+                self.sound_the_tone(utterance)
             }
         }]
+    }
+
+    /// Sentences of the other voice that are too late.
+    pub(super) fn give_up_covers(&mut self) -> Inputs {
+        let now = Instant::now();
+        let late: Vec<(u32, Covering)> =
+            self.covering.extract_if(|_, covering| covering.due.is_some_and(|due| due <= now)).collect();
+        late.into_iter()
+            .map(|(utterance, covering)| {
+                tracing::warn!("the voice that bridges waits is too slow: a tone is heard in its place");
+                self.usage = self.usage + self.pipeline.stopped(covering.characters);
+                self.sound_the_tone(utterance)
+            })
+            .collect()
+    }
+
+    /// Ends a sentence of the other voice: with a tone, if nothing of it came.
+    fn sound_the_tone(&mut self, utterance: u32) -> Input {
+        let samples = self.handset.playback.push(utterance, &[]);
+        if samples > 0 {
+            self.handset.playback.complete(utterance);
+            return Input::CoverReady { utterance, samples, complete: true };
+        }
+        self.handset.playback.push(utterance, &tone());
+        let samples = self.handset.playback.complete(utterance);
+        Input::CoverFailed { utterance, samples }
     }
 
     /// Nothing of it is wanted any more. It was sent and is charged all the same.

@@ -23,7 +23,9 @@ use crate::talk::tools::Toolbox;
 
 /// What a model may say ahead: a long answer comes at once.
 const WAITING: usize = 4_096;
-/// A session that lasted so long was a good one: when it is lost, another one is opened.
+/// How often in a row a lost session is replaced.
+const REOPENED: u32 = 2;
+/// A session that lasted so long was a good one, and the next in no row.
 const GOOD: Duration = Duration::from_secs(60);
 /// As much of the caller as is kept while there is no session, in frames: 5 s.
 const KEPT: usize = 250;
@@ -94,7 +96,10 @@ impl Driver {
             }
             RealtimeEvent::Words { response, item, text } => Input::Words { response, item, text: plain(text) },
             RealtimeEvent::SoundDone { item } => Input::SoundDone { item },
-            RealtimeEvent::ToolCall { response, call } => Input::ToolCall { response, call },
+            RealtimeEvent::ToolCall { response, call } => {
+                let filler = self.pipeline.tools.filler(&call.name);
+                Input::ToolCall { response, call, filler }
+            }
             RealtimeEvent::ResponseDone { response, failed, usage } => {
                 self.usage = self.usage + Rates::price(self.model.rates.as_ref(), usage);
                 Input::ResponseDone { response, failed: failed.map(plain) }
@@ -127,14 +132,16 @@ impl Driver {
         }
     }
 
-    /// One session that is lost is replaced; the next one too if it was good for a while.
     fn lost(&mut self, error: ProviderError) -> Inputs {
         self.session = None;
-        if self.reopened && self.opened_at.elapsed() < GOOD {
+        if self.opened_at.elapsed() >= GOOD {
+            self.reopened = 0;
+        }
+        if self.reopened >= REOPENED {
             return self.lost_for_good(error);
         }
         tracing::warn!(%error, "a speech-to-speech session was lost in mid-call; opening another one");
-        self.reopened = true;
+        self.reopened += 1;
         let opening = open(&self.model, &self.settings.agent, self.pipeline.tools.clone(), self.engine.so_far());
         self.reopening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
         vec![Input::Lost]

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use futures_util::stream;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::model::header;
 
@@ -30,6 +31,12 @@ pub(crate) enum Does {
     Streams(Value),
     /// Refuses with this code and these words.
     Refuses(i64, &'static str),
+    /// Answers with this status, and headers.
+    Fails(u16, &'static [(&'static str, &'static str)]),
+    /// Begins to answer, and the connection breaks.
+    Breaks,
+    /// Answers with what is not JSON.
+    Garbage,
     /// Nothing at all.
     Nothing,
 }
@@ -71,6 +78,24 @@ struct Inner {
     called: Mutex<Vec<(String, Value)>>,
     complaints: Mutex<Vec<String>>,
     ended: Notify,
+    /// Uses of a tool that are waited for.
+    awaited: watch::Sender<usize>,
+}
+
+/// A use of a tool, until whoever wants it has gone.
+struct Awaited<'a>(&'a Inner);
+
+impl<'a> Awaited<'a> {
+    fn new(inner: &'a Inner) -> Self {
+        inner.awaited.send_modify(|awaited| *awaited += 1);
+        Self(inner)
+    }
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.0.awaited.send_modify(|awaited| *awaited -= 1);
+    }
 }
 
 /// A server that listens until it is finished with.
@@ -127,6 +152,13 @@ impl McpDouble {
             }
         };
         tokio::time::timeout(PATIENCE, waiting).await.expect("sessions are closed");
+    }
+
+    /// Waits until so many uses of a tool are waited for.
+    pub(crate) async fn awaited(&self, count: usize) {
+        let mut awaited = self.inner.awaited.subscribe();
+        let waiting = awaited.wait_for(|awaited| *awaited == count);
+        tokio::time::timeout(PATIENCE, waiting).await.expect("it comes to that").expect("the server lives");
     }
 
     /// Nothing was asked that a real server would refuse.
@@ -283,7 +315,22 @@ async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
                 Some(Does::Says(result)) => whole(&asked.id, &result),
                 Some(Does::Streams(result)) => streamed(&asked.id, &result),
                 Some(Does::Refuses(code, words)) => refused(&asked.id, code, words),
-                Some(Does::Nothing) => std::future::pending().await,
+                Some(Does::Fails(status, headers)) => {
+                    let mut response = StatusCode::from_u16(status).expect("a status").into_response();
+                    for (name, value) in headers {
+                        response.headers_mut().insert(*name, value.parse().expect("a header"));
+                    }
+                    response
+                }
+                Some(Does::Breaks) => {
+                    let torn = [Ok("{\"jsonrpc\":"), Err(std::io::Error::other("torn"))];
+                    ([("content-type", "application/json")], Body::from_stream(stream::iter(torn))).into_response()
+                }
+                Some(Does::Garbage) => ([("content-type", "application/json")], "{\"jsonrpc\":").into_response(),
+                Some(Does::Nothing) => {
+                    let _awaited = Awaited::new(inner);
+                    std::future::pending().await
+                }
             }
         }
         other => {

@@ -198,7 +198,8 @@ impl Protocol for Wire {
                 let event_id = format!("{WISH}{wish}");
                 json!({ "type": "response.create", "event_id": event_id, "response": response }).to_string()
             }
-            Order::Cancel => json!({ "type": "response.cancel" }).to_string(),
+            // Named, since another one may have begun meanwhile.
+            Order::Cancel { response } => json!({ "type": "response.cancel", "response_id": response }).to_string(),
             Order::Truncate { item, heard_ms } => json!({
                 "type": "conversation.item.truncate", "item_id": item, "content_index": 0, "audio_end_ms": heard_ms,
             })

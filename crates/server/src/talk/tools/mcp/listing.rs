@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use switchhook_core::id::AgentId;
+use switchhook_core::id::{AgentId, ConnectionId};
 use tokio::time::Instant;
 
 use crate::json_schema::Schema;
@@ -63,6 +63,8 @@ pub(super) struct Whose {
     pub(super) version: i64,
     pub(super) url: String,
     pub(super) headers: BTreeMap<String, String>,
+    /// The connection whose secrets are sent, and its version.
+    pub(super) secrets: Option<(ConnectionId, i64)>,
     pub(super) chosen: Vec<String>,
 }
 
@@ -148,7 +150,7 @@ mod tests {
     fn lists_are_good_for_a_while_and_for_one_version_of_one_agent() {
         let whose = |version| {
             let agent = AgentId::from_uuid(uuid::Uuid::nil());
-            Whose { agent, version, url: String::new(), headers: BTreeMap::new(), chosen: Vec::new() }
+            Whose { agent, version, url: String::new(), headers: BTreeMap::new(), secrets: None, chosen: Vec::new() }
         };
         let (lists, now) = (Lists::default(), Instant::now());
         lists.keep(whose(1), Arc::new(Vec::new()), now);

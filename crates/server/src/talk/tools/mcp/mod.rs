@@ -29,7 +29,8 @@ pub use self::listing::Lists;
 pub(super) use self::listing::{Listed, called};
 use self::listing::{MOST_TOOLS, Whose};
 use self::transport::Transport;
-use super::{CALL_HEADER, error};
+use super::secrets::Secrets;
+use super::{CALL_HEADER, LATE, UNREACHABLE, error};
 use crate::outbound::Client;
 use crate::talk::plain::plain_value;
 
@@ -81,20 +82,24 @@ enum Trouble {
 }
 
 impl Server {
-    /// The server of `tool`, whose address and headers are filled in.
-    pub(super) fn new(client: Client, tool: &Tool, shared: &Shared, call: CallId) -> Self {
+    /// The server of `tool`, whose address and headers are filled in, and to which its secrets may go.
+    pub(super) fn new(client: Client, tool: &Tool, secrets: Option<Secrets>, shared: &Shared, call: CallId) -> Self {
         let deadline = Duration::from_secs(tool.timeout_seconds().into());
         let url = tool.url.clone().unwrap_or_default();
         let host = url::Url::parse(&url).ok().and_then(|url| url.host_str().map(str::to_owned));
         let mut headers = BTreeMap::from([(CALL_HEADER.to_owned(), call.to_string())]);
         headers.extend(tool.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())));
         let parsed = headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
-        let headers = parsed.collect();
+        let mut headers: HashMap<HeaderName, HeaderValue> = parsed.collect();
+        headers.extend(
+            secrets.iter().flat_map(|secrets| &secrets.headers).map(|(name, value)| (name.clone(), value.clone())),
+        );
         let whose = Whose {
             agent: shared.agent,
             version: shared.version,
             url,
             headers: tool.headers.clone(),
+            secrets: secrets.map(|secrets| secrets.version),
             chosen: tool.tools.clone(),
         };
         Self {
@@ -215,7 +220,7 @@ impl Calling {
             Err(Trouble::Refused(refusal)) => error(&format!("The tool refused: {}", told::cut(&refusal.message))),
             Err(trouble) => {
                 tracing::warn!(server = %server.prefix, reason = %trouble, "a tool of an MCP server could not be used");
-                error("The service could not be reached.")
+                error(if matches!(trouble, Trouble::Late(_)) { LATE } else { UNREACHABLE })
             }
         })
     }

@@ -1,6 +1,7 @@
 //! Calls that a speech-to-speech model holds, over the API.
 
 mod conversation;
+mod sessions;
 mod tools;
 mod trouble;
 

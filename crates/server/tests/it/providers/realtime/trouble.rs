@@ -52,8 +52,8 @@ async fn a_wait_is_bridged_in_another_voice_and_in_the_end_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_is_lost_is_replaced_once_and_knows_what_was_said() {
-    for broken in [Reply::Dies, Reply::Garbage] {
+async fn a_session_that_is_lost_is_replaced_and_knows_what_was_said() {
+    let calls = [Reply::Dies, Reply::Garbage, Reply::Expires].map(|broken| async move {
         let turns = vec![(4_500, 500, "A table, please."), (3_000, 500, "For two.")];
         let replies = vec![Reply::Says("When would that be?"), broken, goodbye()];
         let (service, agent, double) = ready(replies, turns, json!({})).await;
@@ -71,12 +71,13 @@ async fn a_session_that_is_lost_is_replaced_once_and_knows_what_was_said() {
                 .any(|(who, words)| who == "agent" && words == "Thank you. Goodbye.")
         );
         service.stop().await;
-    }
+    });
+    futures_util::future::join_all(calls).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_keeps_failing_ends_the_call_with_its_words() {
-    let lost = (vec![Reply::Dies, Reply::Dies], "the connection broke", 2);
+    let lost = (vec![Reply::Dies, Reply::Dies, Reply::Dies], "the connection broke", 3);
     let fails = (vec![Reply::Fails("Out of luck."), Reply::Fails("Out of luck.")], "Out of luck.", 1);
     for (replies, words, sessions) in [lost, fails] {
         let (service, agent, double) = ready(replies, vec![(4_500, 500, "Hello?")], json!({})).await;

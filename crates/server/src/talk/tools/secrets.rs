@@ -1,0 +1,200 @@
+//! Secrets of tools: the credentials of a connection to `http` are headers, which go to its `base_url` and nowhere else.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use reqwest::Method;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+use switchhook_core::id::ConnectionId;
+use url::Url;
+
+use crate::outbound::{Client, Request};
+use crate::providers::check::Check;
+use crate::store::connections::{ConnectionRow, Credentials};
+use crate::vault::Vault;
+
+/// The word for such connections in the API. MCP servers count: they are asked over HTTP.
+pub const PROVIDER: &str = "http";
+/// What a test of such a connection is called.
+const CHECK: &str = "service";
+/// Headers that a request has anyway, or that say where it goes and how long it is: one from elsewhere would break it.
+const NOT_THEIRS: &[&str] = &[
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-voice-call",
+];
+
+/// What one connection adds to the requests of a tool. `Debug` does not show the values.
+#[derive(Clone, Debug)]
+pub struct Secrets {
+    /// Which connection, and which version of it: other secrets may show other things.
+    pub(super) version: (ConnectionId, i64),
+    pub(super) headers: HeaderMap,
+    base: Option<Url>,
+}
+
+impl Secrets {
+    /// Those of a connection.
+    ///
+    /// # Errors
+    /// A sentence when they cannot be read or are of no use.
+    pub fn of(row: &ConnectionRow, vault: &Vault) -> Result<Self, String> {
+        let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in credentials.reveal() {
+            let parsed = header(name, value).map_err(|words| format!("credentials.{name} {words}."))?;
+            headers.insert(parsed.0, parsed.1);
+        }
+        let base = base(&row.settings).map_err(|words| format!("settings.base_url {words}."))?;
+        Ok(Self { version: (ConnectionId::from_uuid(row.id), row.updated_at), headers, base })
+    }
+
+    /// Whether they may be sent to `url`.
+    ///
+    /// # Errors
+    /// Why not, as a sentence part.
+    pub(super) fn fit(&self, url: &str) -> Result<(), String> {
+        within(self.base.as_ref(), url)
+    }
+
+    /// Tries them: asks `base_url`, which may answer anything but that they are wrong.
+    pub async fn check(&self, client: &Client, deadline: Duration) -> Check {
+        Check::within(deadline, CHECK, async {
+            let Some(base) = &self.base else {
+                return Ok("Nothing was tried: settings.base_url says where the headers may go.".to_owned());
+            };
+            let url = base.to_string();
+            let request = Request { method: Method::GET, url, headers: self.headers.clone(), body: None };
+            let page = client.ask(request, deadline).await.map_err(|error| format!("settings.base_url: {error}."))?;
+            match page.status {
+                status @ (401 | 403) => {
+                    Err(format!("The service refuses the headers: it answered with status {status}."))
+                }
+                status => Ok(format!("The service answered with status {status}.")),
+            }
+        })
+        .await
+    }
+}
+
+/// Whether secrets of a connection with these settings may be sent to `url`.
+///
+/// # Errors
+/// Why not, as a sentence part.
+pub fn fit(settings: &Map<String, Value>, url: &str) -> Result<(), String> {
+    within(base(settings)?.as_ref(), url)
+}
+
+fn base(settings: &Map<String, Value>) -> Result<Option<Url>, String> {
+    settings.get("base_url").and_then(Value::as_str).map(base_url).transpose()
+}
+
+fn within(base: Option<&Url>, url: &str) -> Result<(), String> {
+    let fits = base.is_none_or(|base| Url::parse(url).is_ok_and(|url| is_below(&url, base)));
+    if fits { Ok(()) } else { Err("does not begin with settings.base_url of its connection".to_owned()) }
+}
+
+/// A header from a credential.
+///
+/// # Errors
+/// What is wrong with it, as a sentence part.
+fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let name = name.parse::<HeaderName>().map_err(|_| "is no name of an HTTP header".to_owned())?;
+    if NOT_THEIRS.contains(&name.as_str()) {
+        return Err("is a header that requests have by themselves".to_owned());
+    }
+    let visible = value.bytes().all(|byte| (b' '..0x7f).contains(&byte)) && value.trim() == value;
+    let parsed = HeaderValue::from_str(value).ok().filter(|_| visible);
+    let mut value = parsed.ok_or("must be visible characters, without spaces at its ends")?;
+    value.set_sensitive(true);
+    Ok((name, value))
+}
+
+/// What is wrong with credentials as headers: their names, each with a sentence part.
+#[must_use]
+pub fn unusable(credentials: &Credentials) -> Vec<(String, String)> {
+    let mut seen = HashSet::new();
+    let wrong = credentials.iter().filter_map(|(name, value)| {
+        let again = !seen.insert(name.to_ascii_lowercase());
+        let again = again.then(|| "is there already: headers are the same in upper and lower case".to_owned());
+        Some((name.clone(), header(name, value).err().or(again)?))
+    });
+    wrong.collect()
+}
+
+/// An address below which secrets may go.
+///
+/// # Errors
+/// What is wrong with it, as a sentence part.
+pub fn base_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let url = url.ok_or("must be an http or https address")?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("must have neither ? nor #: it is the beginning of addresses".to_owned());
+    }
+    Ok(url)
+}
+
+/// Whether `url` has the scheme, host and port of `base`, and its path or one below it. Both have been parsed, so dots lead nowhere.
+fn is_below(url: &Url, base: &Url) -> bool {
+    let same = url.origin() == base.origin() && url.username().is_empty() && url.password().is_none();
+    let rest = url.path().strip_prefix(base.path().trim_end_matches('/'));
+    same && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_go_below_their_address_and_nowhere_else() {
+        let base = base_url("https://api.example.com/v1/").expect("an address");
+        let below = |url: &str| is_below(&Url::parse(url).expect("a URL"), &base);
+        for fine in [
+            "https://api.example.com/v1",
+            "https://API.example.com:443/v1/tables?day=1",
+            "https://api.example.com/v1/a/../b",
+        ] {
+            assert!(below(fine), "{fine}");
+        }
+        for elsewhere in [
+            "https://api.example.com/v12",
+            "https://api.example.com/v1/../admin",
+            "https://api.example.com/v1/%2e%2E/admin",
+            "https://api.example.com/",
+            "https://api.example.com:8443/v1",
+            "http://api.example.com/v1",
+            "https://api.example.com.evil.example/v1",
+            "https://api.example.com@evil.example/v1",
+            "https://me@api.example.com/v1",
+        ] {
+            assert!(!below(elsewhere), "{elsewhere}");
+        }
+        for wrong in ["wss://api.example.com", "api.example.com", "https://api.example.com/?a=b", "https://"] {
+            assert!(base_url(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_headers_of_their_own() {
+        let wrong = |credentials: &[(&str, &str)]| {
+            let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+            unusable(&credentials.iter().map(own).collect()).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(wrong(&[("Authorization", "Bearer a b"), ("X-Api-Key", "c")]), [""; 0]);
+        assert_eq!(wrong(&[("Host", "a"), ("a b", "c"), ("x", "a\r\nb: c"), ("y", "a ")]), ["Host", "a b", "x", "y"]);
+        assert_eq!(wrong(&[("X-Key", "a"), ("x-key", "b")]), ["x-key"]);
+        let (_, value) = header("x-key", "hush").expect("a header");
+        assert!(!format!("{value:?}").contains("hush"));
+    }
+}

@@ -1,0 +1,92 @@
+//! When the caller's turns begin and end.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::locked;
+use super::session::{Over, Session};
+
+/// Silence of the caller that ends a turn, beyond that of the ear, in frames.
+const SILENCE: u32 = 25;
+/// What the caller said is written down so long after the answer has begun.
+const LATE: Duration = Duration::from_millis(400);
+
+impl Session {
+    pub(super) async fn hear(&mut self, message: &Value) -> Result<(), Over> {
+        let sound = message["audio"].as_str().and_then(|audio| STANDARD.decode(audio).ok());
+        let Some(sound) = sound.filter(|sound| self.ready && sound.len() == 160) else {
+            return Err(Over::Refused(
+                "sound that is no 20 ms of G.711, or came before the session was set up".to_owned(),
+            ));
+        };
+        let heard: Vec<u8> = sound.iter().flat_map(|byte| self.law.decode(*byte).to_le_bytes()).collect();
+        self.ear.hear("linear16", &heard);
+        self.pretend().await?;
+        if self.ear.has_started() {
+            self.stopped = None;
+            if !self.speaking {
+                self.starts().await?;
+            }
+        }
+        if self.ear.has_stopped() {
+            self.stopped = Some(0);
+        }
+        if let Some(frames) = &mut self.stopped {
+            *frames += 1;
+            if *frames > SILENCE {
+                self.stopped = None;
+                let words = self.ear.words();
+                self.stops(&words).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hears what the test wants.
+    async fn pretend(&mut self) -> Result<(), Over> {
+        let Some((after, lasts, words)) = locked(&self.shared.turns, |turns| turns.front().copied()) else {
+            return Ok(());
+        };
+        self.heard_ms += 20;
+        if self.heard_ms == after {
+            self.starts().await?;
+        }
+        if self.heard_ms >= after + lasts {
+            self.heard_ms = 0;
+            locked(&self.shared.turns, VecDeque::pop_front);
+            self.stops(words).await?;
+        }
+        Ok(())
+    }
+
+    async fn starts(&mut self) -> Result<(), Over> {
+        self.speaking = true;
+        self.say(json!({ "type": "input_audio_buffer.speech_started", "audio_start_ms": 0, "item_id": "next" }))
+            .await?;
+        if self.interrupts { self.cancel("turn_detected").await } else { Ok(()) }
+    }
+
+    /// The caller's turn is over: it is answered at once, and written down late.
+    async fn stops(&mut self, words: &str) -> Result<(), Over> {
+        self.speaking = false;
+        let item = self.name("item");
+        self.say(json!({ "type": "input_audio_buffer.speech_stopped", "audio_end_ms": 0, "item_id": item })).await?;
+        self.say(json!({ "type": "input_audio_buffer.committed", "item_id": item })).await?;
+        if self.active.is_none() {
+            let reply = self.reply();
+            self.respond(reply, &Value::Null);
+        }
+        let completed = json!({
+            "type": "conversation.item.input_audio_transcription.completed", "item_id": item, "transcript": words,
+        });
+        let at = Instant::now() + LATE;
+        let place = self.pending.iter().position(|(due, ..)| *due > at).unwrap_or(self.pending.len());
+        self.pending.insert(place, (at, completed, false));
+        Ok(())
+    }
+}
