@@ -173,14 +173,14 @@ async fn a_voice_that_stops_is_covered_by_phrases_from_memory_and_given_up_with_
 async fn the_voice_is_connected_to_while_the_phone_rings_and_nothing_is_spoken() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;
+    let settings = json!({ "greeting": { "mode": "wait" }, "limits": { "ring_timeout_seconds": 5 } });
+    let agent = client.scripted_agent(settings).await;
     for (kind, provider) in KINDS {
         let stage = Stage::default();
         let voice = connection(&service, kind, provider, &stage).await;
-        let greeting = json!({ "mode": "wait" });
-        let settings = json!({
-            "tts": { "connection_id": voice["id"] }, "greeting": greeting, "limits": { "ring_timeout_seconds": 5 },
-        });
-        let agent = client.scripted_agent(settings).await;
+        let tts = json!({ "tts": { "connection_id": voice["id"] } });
+        let (status, changed) = client.patch(&format!("/v1/agents/{}", agent.id), tts).await;
+        assert_eq!(status, StatusCode::OK, "{changed}");
         let call = client.place(&agent, NOBODY).await;
         let ended = client.wait_for_end(&call).await;
         assert_eq!(ended["error_code"], "no_answer", "{provider}: {ended}");
