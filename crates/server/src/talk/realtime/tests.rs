@@ -18,7 +18,7 @@ use crate::outbound::Client;
 use crate::providers::realtime::{Order, RealtimeEvent, RealtimeOptions};
 use crate::providers::scripted::ScriptedTts;
 use crate::providers::{ProviderError, Tts, TtsRequest};
-use crate::talk::pipeline::{KnownRates, TtsSettings};
+use crate::talk::pipeline::{KnownRates, Proven, TtsSettings};
 use crate::talk::tools::{Shared, Toolbox};
 
 /// No silence in which the caller waits may be longer: 3 s, and what a busy machine adds.
@@ -192,7 +192,13 @@ impl Call {
         let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
         let (agent, call) = (AgentConfig::new("x"), CallId::from_uuid(Uuid::nil()));
         let tools = Arc::new(Toolbox::new(client, &shared, &agent, &BTreeMap::new(), &HashMap::new(), call));
-        let tts_settings = TtsSettings { voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+        let tts_settings = TtsSettings {
+            voice: None,
+            model: None,
+            speed: 1.0,
+            language: "en-US".to_owned(),
+            proven: Proven::default(),
+        };
         let pipeline = Pipeline {
             stt: Vec::new(),
             llm: Vec::new(),
@@ -200,6 +206,7 @@ impl Call {
             tools,
             rates: KnownRates::default(),
             hedge: false,
+            phrases: Arc::default(),
         };
         let (sender, stages) = mpsc::unbounded_channel();
         let provider = Arc::new(Theatre { stages: sender, refuses, opened: Mutex::new(0) });

@@ -1,6 +1,6 @@
 //! Who hears, thinks and speaks in a rehearsal. Whoever it is takes their time, on top of what an adapter waits for itself.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -105,7 +105,7 @@ fn tools(agent: &AgentConfig) -> Toolbox {
     let client = Client::new(&Config::for_tests("/nonexistent"), &addresses, Duration::from_secs(10));
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let call = CallId::from_uuid(Uuid::nil());
-    Toolbox::new(client.expect("a client"), &shared, agent, &BTreeMap::new(), call)
+    Toolbox::new(client.expect("a client"), &shared, agent, &BTreeMap::new(), &HashMap::new(), call)
 }
 
 struct Understanding(Arc<dyn Stt>);
