@@ -41,7 +41,8 @@ BEYOND_A_SCHEMA = [
 # Which fields a tool of an agent has, and must have, depends on its type.
 OF_TOOLS = re.compile(
     r"^(belongs to tools of type |must be 1 to 64 letters|must be an http or https address|must have 1 to 20 entries"
-    r"|must be an HTTP header |must have no variable in its host|does not begin with settings.base_url)"
+    r"|must be an HTTP header |is what the server says of its tools|must have no variable in its host"
+    r"|does not begin with settings.base_url)"
 )
 # Which ones there must be depends on the provider, and so does whether they are headers.
 CREDENTIALS = re.compile(
