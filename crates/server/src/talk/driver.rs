@@ -8,6 +8,7 @@ mod sound;
 mod speech;
 mod tools;
 
+use self::prepared::Heard;
 pub use self::prepared::Prepared;
 
 use std::collections::{HashMap, VecDeque};
@@ -34,8 +35,6 @@ use crate::carrier::Media;
 use crate::providers::llm;
 use crate::providers::{LlmEvent, ProviderError, SttEvent, TtsAudio, Usage};
 
-/// Open ears, and where their words arrive.
-type Ears = (Hearing, mpsc::Receiver<SttEvent>);
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
 /// The turn of a tool, the id of its call, and what it answered.
@@ -133,7 +132,7 @@ impl Driver {
         Timestamp::from_micros(0) + self.began.elapsed()
     }
 
-    async fn run(&mut self, mut heard: mpsc::Receiver<SttEvent>, mut commands: mpsc::Receiver<Command>) {
+    async fn run(&mut self, mut heard: Heard, mut commands: mpsc::Receiver<Command>) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         if self.greeting.is_none() {
@@ -146,7 +145,7 @@ impl Driver {
                 biased;
                 due = ticks.tick() => self.frame_out(due),
                 frame = self.handset.media.incoming.recv() => self.frame_in(frame),
-                Some(event) = heard.recv() => self.recognised(event),
+                Some(event) = heard.next() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
                 Some(usage) = self.phrases.spent.recv() => self.paid(usage),
@@ -286,6 +285,9 @@ impl Driver {
         for effect in self.conversation.finish(now) {
             self.perform(effect);
         }
+        for turn in self.asks.keys().copied().collect::<Vec<_>>() {
+            self.take_back(turn);
+        }
         self.stop_speaking();
         self.phrases.end(&mut self.usage);
         let recorded = self.handset.written().await;
@@ -306,13 +308,16 @@ fn recognised(event: SttEvent) -> Input {
         SttEvent::Partial { text } => Input::Partial { text: plain(text) },
         SttEvent::Final { segment, text } => Input::Final { segment, text: plain(text) },
         SttEvent::TurnJudged => Input::TurnJudged,
-        SttEvent::Failed { code, words } => {
-            let kind = match code {
-                ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
-                ErrorCode::ConfigError => FailureCode::Config,
-                _ => FailureCode::Pipeline,
-            };
-            Input::RecogniserFailed(Failure::new(kind, plain(words)))
-        }
+        SttEvent::Failed { code, words } => Input::RecogniserFailed(lost(code, words)),
     }
+}
+
+/// The recogniser is gone.
+fn lost(code: ErrorCode, words: String) -> Failure {
+    let kind = match code {
+        ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
+        ErrorCode::ConfigError => FailureCode::Config,
+        _ => FailureCode::Pipeline,
+    };
+    Failure::new(kind, plain(words))
 }

@@ -130,16 +130,14 @@ pub enum Signal<T> {
 }
 
 impl Pipeline {
-    /// Opens the first recogniser that answers, with the others behind it.
-    ///
-    /// # Errors
-    /// The last one's error when none does.
-    pub async fn open_stt(&self, events: mpsc::Sender<SttEvent>) -> Result<Hearing, ProviderError> {
+    /// Begins to open the first recogniser that answers, with the others behind it.
+    #[must_use]
+    pub fn hear(&self, events: mpsc::Sender<SttEvent>) -> Hearing {
         let rates = |position: usize| self.rates.stt.get(position).copied().flatten();
         let recognisers = self.stt.iter().cloned().enumerate();
         let recognisers =
             recognisers.map(|(position, (stt, options))| Recogniser { stt, options, rates: rates(position) });
-        Hearing::open(recognisers.collect(), events).await
+        Hearing::begin(recognisers.collect(), events)
     }
 
     /// What an answer costs that was taken back after so many characters: providers charge for it and do not say how much.
