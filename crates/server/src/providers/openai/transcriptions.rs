@@ -81,12 +81,8 @@ impl Transcriptions {
         let model = options.model.or_else(|| self.model.clone()).unwrap_or_else(|| USUAL_MODEL.to_owned());
         let language = options.language.split('-').next().unwrap_or_default().to_lowercase();
         let language = self.language.clone().unwrap_or(language);
-        let fields = [
-            ("model", model),
-            ("response_format", "json".to_owned()),
-            ("language", language),
-            ("prompt", prompt),
-        ];
+        let fields =
+            [("model", model), ("response_format", "json".to_owned()), ("language", language), ("prompt", prompt)];
         let given = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let all = self.parameters.in_query(given).into_iter();
         all.map(|(name, value)| (name.to_owned(), value)).collect()

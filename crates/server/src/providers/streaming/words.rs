@@ -195,10 +195,12 @@ impl Words {
 
     /// Whether there are more words than anybody can have said.
     pub(super) fn are_too_many(&self) -> bool {
-        let told = self.last.as_ref().map_or(0, |told| told.text.len());
-        // A character has up to four bytes, and most have one.
-        let bytes = (self.settled.len() + self.unsettled.len()).max(told);
-        bytes > LONGEST && (bytes > 4 * LONGEST || self.settled.chars().chain(self.unsettled.chars()).count() > LONGEST)
+        let told = self.last.as_ref().map_or("", |told| told.text.as_str());
+        [&[told][..], &[self.settled.as_str(), self.unsettled.as_str()]].into_iter().any(|texts| {
+            let bytes: usize = texts.iter().map(|text| text.len()).sum();
+            // Counting takes its time, and is hardly ever needed.
+            bytes > LONGEST && texts.iter().map(|text| text.chars().count()).sum::<usize>() > LONGEST
+        })
     }
 
     /// Whether this answer is that of a segment which was answered without it.
@@ -316,7 +318,11 @@ fn beyond<'t>(told: &str, text: &'t str) -> Option<&'t str> {
     }
     // What stands right before the first new letter belongs to it, as in "$20".
     let between = &text[end..at];
-    Some(if between.contains(char::is_whitespace) { text[end..].trim_start_matches(LEFT_OVER).trim_start() } else { &text[at..] })
+    Some(if between.contains(char::is_whitespace) {
+        text[end..].trim_start_matches(LEFT_OVER).trim_start()
+    } else {
+        &text[at..]
+    })
 }
 
 fn join(before: &str, after: &str, joiner: &str) -> String {
