@@ -63,6 +63,7 @@ struct Open {
 /// The last answer.
 struct Told {
     segment: u32,
+    /// With the spaces around it: some providers send what stands between two texts with one of them.
     text: String,
     /// So much of the text is final, in bytes.
     settled: usize,
@@ -230,7 +231,7 @@ impl Words {
         let Some(last) = self.open.pop_back() else {
             if self.is_empty() {
                 // Time was up before: the words are told, the judgement is new.
-                let told = self.last.as_ref().is_some_and(|told| !told.text.is_empty() && now - told.at < LATE);
+                let told = self.last.as_ref().is_some_and(|told| !told.text.trim().is_empty() && now - told.at < LATE);
                 return if told && !self.speaking { vec![SttEvent::TurnJudged] } else { Vec::new() };
             }
             return vec![self.tell_next(now), SttEvent::TurnJudged];
@@ -276,11 +277,12 @@ impl Words {
         if !self.unsettled.is_empty() {
             self.told_early = std::mem::take(&mut self.unsettled);
         }
-        let settled = self.settled.trim().len();
+        let settled = self.settled.len();
         self.settle(&partial);
-        let text = std::mem::take(&mut self.settled).trim().to_owned();
-        self.last = Some(Told { segment, text: text.clone(), settled, at: now });
-        SttEvent::Final { segment, text }
+        let text = std::mem::take(&mut self.settled);
+        let event = SttEvent::Final { segment, text: text.trim().to_owned() };
+        self.last = Some(Told { segment, text, settled, at: now });
+        event
     }
 
     fn so_far(&self) -> Vec<SttEvent> {

@@ -80,7 +80,6 @@ pub(super) async fn cases(behaviours: &[Behaviour]) -> Vec<Case> {
     vec![
         mute(case("deepgram nova", dg, json!({}), "dg-key", nova().await)),
         mute(case("deepgram nova, linear", dg, linear.clone(), "dg-key", nova().await)),
-        mute(case("deepgram nova, a-law", dg, json!({ "stt_encoding": "alaw" }), "dg-key", nova().await)),
         mute(case(
             "a copy of deepgram nova without finalize",
             dg,
