@@ -28,8 +28,8 @@ pub(crate) fn chunk(parts: &Value, finish: Option<&str>) -> String {
 /// The signature that is not checked.
 const ANY_SIGNATURE: &str = "skip_thought_signature_validator";
 
-fn signature(id: &str) -> String {
-    format!("signature of {id}")
+fn signature(name: &str) -> String {
+    format!("signature of {name}")
 }
 
 impl Protocol for Gemini {
@@ -59,9 +59,9 @@ impl Protocol for Gemini {
             that(!parts.is_empty(), "parts are needed");
             let calls = parts.iter().filter(|part| part["functionCall"].is_object());
             for (position, call) in calls.enumerate() {
-                let id = call["functionCall"]["id"].as_str().unwrap_or_default();
+                let name = call["functionCall"]["name"].as_str().unwrap_or_default();
                 let signed = &call["thoughtSignature"];
-                let good = *signed == signature(id) || *signed == ANY_SIGNATURE;
+                let good = *signed == signature(name) || *signed == ANY_SIGNATURE;
                 let needed = position == 0 && path.is_none_or(|model| !model.starts_with("gemini-2"));
                 that(good || (!needed && signed.is_null()), "MISSING_THOUGHT_SIGNATURE");
                 that(call["functionCall"]["args"].is_object(), "args are an object");
@@ -98,7 +98,7 @@ impl Protocol for Gemini {
                 Piece::Tool { id, name, arguments } => {
                     let mut part = json!({ "functionCall": { "id": id, "name": name, "args": arguments } });
                     if !std::mem::replace(&mut signed, true) {
-                        part["thoughtSignature"] = json!(signature(id));
+                        part["thoughtSignature"] = json!(signature(name));
                     }
                     sent.push(chunk(&json!([part]), None));
                 }

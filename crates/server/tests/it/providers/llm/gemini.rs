@@ -47,7 +47,7 @@ async fn what_gemini_has_signed_goes_back_and_what_another_model_called_is_excus
         calls.map(|part| part["thoughtSignature"].as_str().map(str::to_owned)).collect::<Vec<_>>()
     };
     let (own, placeholder) =
-        (Some("signature of call_1".to_owned()), Some("skip_thought_signature_validator".to_owned()));
+        (Some("signature of tables".to_owned()), Some("skip_thought_signature_validator".to_owned()));
     let asked = double.asked();
     assert_eq!(signed(&asked[1]), [own.clone(), None, placeholder, None], "as Google wants it for every answer");
     assert_eq!(signed(&asked[2]), [own, None, None, None], "an older model may refuse what it does not know");
