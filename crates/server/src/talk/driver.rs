@@ -27,12 +27,11 @@ use super::handset::Handset;
 use super::hearing::Hearing;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
-use super::pipeline::{Pipeline, Running, Signal};
+use super::pipeline::{Pipeline, Question, Running, Signal};
 use super::plain::plain;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
 use crate::carrier::Media;
-use crate::providers::llm;
 use crate::providers::{LlmEvent, ProviderError, SttEvent, TtsAudio, Usage};
 
 /// What running requests give, each with the number of its request.
@@ -81,10 +80,9 @@ struct Driver {
     end: Option<Ended>,
 }
 
-/// A question to the model that is being answered, and the characters of it and of its answer so far.
+/// A question to the model that is being answered, and the characters of its answer so far.
 struct Asked {
-    running: Running,
-    read: usize,
+    question: Question,
     written: usize,
 }
 
@@ -192,9 +190,8 @@ impl Driver {
         match effect {
             Effect::Ask { turn, messages, .. } => {
                 self.pass_on = None; // The model has been told that it took too long.
-                let read = llm::characters(&messages);
-                let running = self.pipeline.ask(turn, messages, self.answers.0.clone());
-                self.asks.insert(turn, Asked { running, read, written: 0 });
+                let question = self.pipeline.ask(turn, messages, self.answers.0.clone());
+                self.asks.insert(turn, Asked { question, written: 0 });
             }
             Effect::CancelModel { turn } => self.take_back(turn),
             Effect::Speak { utterance, text, ready_only, .. } => return self.speak(utterance, text, ready_only),
@@ -261,7 +258,7 @@ impl Driver {
                 Input::ModelDone { turn }
             }
             Signal::Failed(error) => {
-                self.asks.remove(&turn);
+                self.take_back(turn);
                 Input::ModelFailed { turn, failure: failure(&error) }
             }
         }]
@@ -269,9 +266,8 @@ impl Driver {
 
     /// Cancels a question. What has been read and written is paid for all the same.
     fn take_back(&mut self, turn: u32) {
-        if let Some(Asked { running, read, written }) = self.asks.remove(&turn) {
-            drop(running);
-            self.add(self.pipeline.taken_back(read, written));
+        if let Some(Asked { question, written }) = self.asks.remove(&turn) {
+            self.add(question.taken_back(written));
         }
     }
 
