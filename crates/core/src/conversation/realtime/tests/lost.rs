@@ -57,6 +57,17 @@ fn what_only_the_lost_session_heard_the_next_one_hears_and_answers() {
 }
 
 #[test]
+fn hearing_it_again_interrupts_nothing_and_is_waited_for() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").until(5_500);
+    assert_eq!(script.done(), ["respond 2 Freely", "5s cover One moment."]);
+    script.at(5_600, Input::Lost).at(5_700, Input::CoverReady { utterance: 2, samples: 8_000, complete: true });
+    script.played(5_800, 2, 100).at(5_900, Input::Resumed).at(6_000, Input::SpeechStarted);
+    script.at(6_100, Input::SpeechStopped).until(6_800);
+    assert_eq!(script.done(), Vec::<String>::new(), "it may answer by itself");
+}
+
+#[test]
 fn who_is_heard_by_nobody_because_the_session_is_dead_is_heard_by_the_next_one() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).at(3_000, Input::VoiceStarted).at(3_700, Input::VoiceStopped).at(5_700, Input::Lost);
@@ -94,7 +105,9 @@ fn a_tool_that_outlives_its_session_is_not_called_twice() {
         script.done();
         let result = Input::ToolResult { id: "a".to_owned(), result: json!("booked") };
         if answers_at < 4_200 {
-            script.at(answers_at, result).at(4_200, Input::Resumed);
+            script.at(answers_at, result);
+            assert_eq!(script.done(), Vec::<String>::new(), "there is nobody to tell");
+            script.at(4_200, Input::Resumed);
         } else {
             script.at(4_200, Input::Resumed);
             assert_eq!(script.done(), Vec::<String>::new(), "its answer is waited for");
