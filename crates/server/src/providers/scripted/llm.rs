@@ -78,6 +78,7 @@ struct Silent {
 impl RealtimeSession for Silent {
     fn audio(&mut self, _: &CallerAudio) {}
     fn order(&mut self, _: Order) {}
+    fn probe(&mut self) {}
 }
 
 #[async_trait]

@@ -1,10 +1,11 @@
 //! What is got ready while the phone rings: the session, and in it the greeting.
 
+use futures_util::FutureExt as _;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::realtime::Realtime as Engine;
 use tokio::sync::mpsc;
 
-use super::session::{Opened, open};
+use super::session::{Opened, Ready, open};
 use super::{Driver, Model};
 use crate::carrier::Media;
 use crate::providers::realtime::Order;
@@ -56,14 +57,18 @@ impl Prepared {
         }
     }
 
-    /// Holds the conversation until it ends. `commands` may close at any time.
+    /// Holds the conversation until it ends. `commands` may close at any time. A caller who is on the line before there is a
+    /// session is talked to all the same.
     pub async fn talk(mut self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
-        if let Err(error) = self.opening.wait(MODEL).await {
-            return stillborn(&self.settings, failure(error));
-        }
-        let Opening::Done(Ok(Opened { session, events })) = self.opening else { unreachable!("it has just opened") };
-        let mut driver = Driver::new(self.settings, self.pipeline, self.model, session, media, notes);
-        driver.run(events, commands).await;
+        // It may be done without anybody having looked.
+        let _ = self.opening.wait(MODEL).now_or_never();
+        let ready = match self.opening {
+            Opening::Done(Err(error)) => return stillborn(&self.settings, failure(&error)),
+            Opening::Done(Ok(opened)) => Ready::Opened(opened),
+            Opening::UnderWay(opening) => Ready::Opening(opening),
+        };
+        let mut driver = Driver::new(self.settings, self.pipeline, self.model, media, notes);
+        driver.run(ready, commands).await;
         driver.report().await
     }
 }
