@@ -5,6 +5,7 @@
 
 mod prepared;
 mod sound;
+mod speaking;
 mod speech;
 mod tools;
 
@@ -21,7 +22,8 @@ use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use self::speech::{Greeting, Phrases, Speaking};
+use self::speaking::Speech;
+use self::speech::{Greeting, Phrases};
 use super::handset::Handset;
 use super::hearing::Hearing;
 use super::latency::Latencies;
@@ -65,9 +67,10 @@ struct Driver {
     /// Whether the agent has made any sound yet.
     greeted: bool,
     asks: HashMap<u32, Asked>,
-    speaking: HashMap<u32, Speaking>,
+    speech: Speech,
     answers: Signals<LlmEvent>,
-    speech: Signals<TtsAudio>,
+    /// What voices give.
+    signals: Signals<TtsAudio>,
     /// What is still to be said into memory.
     phrases: Phrases,
     /// Tools that run, and what they answer.
@@ -113,9 +116,9 @@ impl Driver {
             began: Instant::now(),
             greeted: false,
             asks: HashMap::new(),
-            speaking: HashMap::new(),
+            speech: Speech::new(),
             answers: mpsc::channel(64),
-            speech: mpsc::channel(64),
+            signals: mpsc::channel(64),
             phrases: Phrases::new(Conversation::phrases(&settings.agent)),
             tools: Vec::new(),
             results: mpsc::channel(64),
@@ -137,9 +140,10 @@ impl Driver {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         if self.greeting.is_none() {
-            self.phrases.begin(&self.pipeline);
+            self.phrases.begin(&self.pipeline, &self.speech.places);
         }
         self.handle(Input::MediaStarted);
+        self.begin_speaking();
         while self.end.is_none() {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
@@ -148,8 +152,8 @@ impl Driver {
                 frame = self.handset.media.incoming.recv() => self.frame_in(frame),
                 Some(event) = heard.recv() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
-                Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
-                Some(usage) = self.phrases.spent.recv() => self.paid(usage),
+                Some((utterance, signal)) = self.signals.1.recv() => self.spoken(utterance, signal),
+                Some(usage) = self.phrases.spent.recv() => { self.add(usage); Inputs::new() }
                 Some((turn, id, result)) = self.results.1.recv() => vec![Input::ToolResult { turn, id, result }],
                 Some(command) = commands.recv() => vec![self.told(command)],
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
@@ -157,6 +161,7 @@ impl Driver {
             for input in inputs {
                 self.handle(input);
             }
+            self.begin_speaking();
             self.pass_on_when_silent();
             if self.handset.is_broken() {
                 self.end.get_or_insert(Ended::MediaLost);

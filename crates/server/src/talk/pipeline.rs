@@ -9,13 +9,13 @@ mod race;
 mod run;
 
 pub use self::pace::{Pace, Paces};
-pub use self::run::Proven;
+pub use self::run::{Owing, Proven};
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_core::conversation::{Message, SpokenWord};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
 use self::run::{Entry, Kind, run};
@@ -25,6 +25,7 @@ use super::plain::{plain, plain_value};
 use super::tools::Toolbox;
 use crate::providers::llm;
 use crate::providers::prices::Rates;
+use crate::providers::voice::cost;
 use crate::providers::{
     Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio,
     TtsRequest, Usage,
@@ -41,6 +42,14 @@ const WAITING: usize = 64;
 
 /// Work under way; dropping it cancels it.
 pub type Running = AbortOnDropHandle<()>;
+
+/// An utterance in the making.
+pub struct Saying {
+    /// Dropping it stops it.
+    pub running: Running,
+    /// What it costs if it does not come to its end.
+    pub owing: Owing,
+}
 
 /// The providers of one call, the first of each kind preferred.
 #[derive(Clone)]
@@ -170,16 +179,20 @@ impl Pipeline {
                 let llm = llm.clone();
                 async move { llm.answer(request, events).await }
             };
-            run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals).await;
+            run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &Owing::default())
+                .await;
         }))
     }
 
     /// Speaks; `utterance` comes back with every signal.
-    pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Running {
-        let pipeline = self.clone();
-        AbortOnDropHandle::new(tokio::spawn(async move {
-            run(Kind::Voice, utterance, pipeline.voices(), |voice, audio| say(voice, &text, audio), signals).await;
-        }))
+    pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Saying {
+        let (pipeline, owing) = (self.clone(), Owing::default());
+        let owed = owing.clone();
+        let running = AbortOnDropHandle::new(tokio::spawn(async move {
+            let start = |voice: &Voice, audio| say(voice, &text, audio);
+            run(Kind::Voice, utterance, pipeline.voices(&text), start, signals, &owed).await;
+        }));
+        Saying { running, owing }
     }
 
     /// A phrase as one of the voices has said it before.
@@ -189,12 +202,13 @@ impl Pipeline {
     }
 
     /// Has the first voice say into memory what of `texts` is not there, one after the other and until one cannot be said. What
-    /// that costs is told before it is asked for, since it is charged also when it is not waited for.
-    pub fn keep_phrases(&self, texts: Vec<String>, spent: mpsc::Sender<Usage>) -> Running {
+    /// that costs is told before it is asked for, since it is charged also when it is not waited for. Each takes one of the `places`.
+    pub fn keep_phrases(&self, texts: Vec<String>, spent: mpsc::Sender<Usage>, places: Arc<Semaphore>) -> Running {
         let pipeline = self.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
             let Some(voice) = pipeline.tts.first().filter(|(tts, _)| tts.keeps_phrases()) else { return };
             for text in &texts {
+                let Ok(place) = places.acquire().await else { return };
                 let Some(making) = pipeline.phrases.make(voice, text) else { continue };
                 let characters = text.chars().count() as u64;
                 if spent.send(pipeline.stopped(characters)).await.is_err() {
@@ -202,6 +216,7 @@ impl Pipeline {
                 }
                 let Ok(said) = pipeline.say_into_memory(voice, text).await else { return };
                 making.keep(said);
+                drop(place);
                 tokio::time::sleep(BETWEEN_PHRASES).await;
             }
         }))
@@ -235,7 +250,8 @@ impl Pipeline {
         entries.collect()
     }
 
-    fn voices(&self) -> Vec<Entry<'_, (Arc<dyn Tts>, TtsSettings)>> {
+    /// The voices, for this text.
+    fn voices(&self, text: &str) -> Vec<Entry<'_, Voice>> {
         let rates = |position: usize| self.rates.tts.get(position).copied().flatten();
         let providers = self.tts.iter().enumerate();
         let entries = providers.map(|(position, provider)| Entry {
@@ -243,7 +259,7 @@ impl Pipeline {
             rates: rates(position),
             pace: None,
             late_after: None,
-            in_vain: Usage::default(),
+            in_vain: cost(text),
             proven: &provider.1.proven,
         });
         entries.collect()

@@ -173,7 +173,7 @@ impl Tts for OpenAiSpeech {
         let mut line = Line::new(audio);
         let mut attempts = Attempts::default();
         while let Err(trouble) = self.attempt(&request, &mut line).await {
-            attempts.again(trouble, &line).await?;
+            attempts.again(trouble, &mut line).await?;
         }
         Ok(cost(&request.text))
     }

@@ -112,7 +112,8 @@ impl Attempts {
     ///
     /// # Errors
     /// When none may: another would end the same or come too late, or sound was given already, which would be heard twice.
-    pub(crate) async fn again(&mut self, trouble: Trouble, line: &Line) -> Result<(), ProviderError> {
+    pub(crate) async fn again(&mut self, trouble: Trouble, line: &mut Line) -> Result<(), ProviderError> {
+        line.early.clear();
         let least = PAUSES.get(self.failed).copied();
         self.failed += 1;
         let late = matches!(trouble.error, ProviderError::Timeout { .. });
@@ -134,6 +135,8 @@ pub(crate) struct Line {
     audio: mpsc::Sender<TtsAudio>,
     /// Samples so far.
     given: u64,
+    /// Words that came before any sound. They are no sign that there will be any, and come again with the next attempt.
+    early: Vec<SpokenWord>,
 }
 
 /// Nobody listens any more.
@@ -141,7 +144,7 @@ pub(crate) struct Gone;
 
 impl Line {
     pub(crate) fn new(audio: mpsc::Sender<TtsAudio>) -> Self {
-        Self { audio, given: 0 }
+        Self { audio, given: 0, early: Vec::new() }
     }
 
     /// How much was given, in milliseconds.
@@ -160,6 +163,11 @@ impl Line {
     }
 
     pub(crate) async fn give(&mut self, samples: Vec<i16>, words: Vec<SpokenWord>) -> Result<(), Gone> {
+        if samples.is_empty() && !self.has_sound() {
+            self.early.extend(words);
+            return if self.audio.is_closed() { Err(Gone) } else { Ok(()) };
+        }
+        let words: Vec<SpokenWord> = self.early.drain(..).chain(words).collect();
         if samples.is_empty() && words.is_empty() {
             return Ok(());
         }

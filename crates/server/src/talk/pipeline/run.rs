@@ -1,7 +1,7 @@
 //! One question, asked of providers as [`Race`] says, until one of them has answered to the end.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -66,6 +66,22 @@ impl Proven {
     }
 }
 
+/// What an answer costs if it does not come to its end: what was sent is charged, heard or not.
+#[derive(Clone, Debug, Default)]
+pub struct Owing(Arc<Mutex<Usage>>);
+
+impl Owing {
+    /// As things are.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, usage: Usage) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = usage;
+    }
+}
+
 /// Something that a provider does.
 struct Attempt<T, W> {
     number: usize,
@@ -127,6 +143,7 @@ pub(super) async fn run<P, T, W>(
     entries: Vec<Entry<'_, P>>,
     start: impl Fn(&P, mpsc::Sender<T>) -> W,
     signals: mpsc::Sender<(u32, Signal<T>)>,
+    owing: &Owing,
 ) where
     W: Future<Output = Result<Usage, ProviderError>>,
 {
@@ -150,12 +167,13 @@ pub(super) async fn run<P, T, W>(
                     let at = attempts.iter().position(|running| running.number == attempt);
                     let lost = attempts.remove(at.expect("what is cancelled was started and has not ended"));
                     note(&entries, &lost);
-                    in_vain = in_vain + entries[lost.position].cost(entries[lost.position].in_vain);
+                    in_vain = in_vain + entries[lost.position].cost_in_vain();
                     last = out_of_patience(kind.words(), lost.since.elapsed());
                 }
                 Step::GiveUp => {}
             }
         }
+        owing.set(attempts.iter().fold(in_vain, |sum, running| sum + entries[running.position].cost_in_vain()));
         if let Some(piece) = spoken.take() {
             // A driver that has gone needs no answer.
             let _ = signals.send((tag, Signal::Piece(piece))).await;
@@ -180,6 +198,10 @@ pub(super) async fn run<P, T, W>(
                 First::Over(Ok(usage)) => break Ok(entries[attempts[at].position].cost(usage)),
                 First::Over(Err(error)) => {
                     let failed = attempts.remove(at);
+                    // Who refuses charges nothing; who was asked and kept silent may.
+                    if matches!(error, ProviderError::Timeout { .. }) {
+                        in_vain = in_vain + entries[failed.position].cost_in_vain();
+                    }
                     // One that may be asked again is more hopeful than one that refuses.
                     if last.is_final() || !error.is_final() {
                         last = entries[failed.position].proven.judge(error);
@@ -199,6 +221,10 @@ pub(super) async fn run<P, T, W>(
 impl<P> Entry<'_, P> {
     fn cost(&self, usage: Usage) -> Usage {
         Rates::price(self.rates.as_ref(), usage)
+    }
+
+    fn cost_in_vain(&self) -> Usage {
+        self.cost(self.in_vain)
     }
 }
 

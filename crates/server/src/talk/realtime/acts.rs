@@ -71,7 +71,7 @@ impl Driver {
     fn cover(&mut self, utterance: u32, text: String, patience: Duration) {
         self.handset.playback.announce(utterance);
         let characters = u64::try_from(text.chars().count()).unwrap_or(0);
-        let running = self.pipeline.speak(utterance, text, self.covers.0.clone());
+        let running = self.pipeline.speak(utterance, text, self.covers.0.clone()).running;
         self.covering
             .insert(utterance, Covering { _running: running, characters, due: Some(Instant::now() + patience) });
     }
