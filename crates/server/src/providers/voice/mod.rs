@@ -175,3 +175,27 @@ impl Line {
         self.audio.send(TtsAudio { samples, words }).await.map_err(|_| Gone)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(text: &str) -> Vec<SpokenWord> {
+        vec![SpokenWord { text: text.to_owned(), start_ms: 0, end_ms: 100 }]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn words_are_no_sound_and_come_once_whatever_is_tried_again() {
+        let (audio, mut given) = mpsc::channel(4);
+        let mut line = Line::new(audio);
+        let _ = line.give(Vec::new(), word("Yes")).await;
+        assert!(given.try_recv().is_err(), "a voice that has only told its words has not spoken");
+        let trouble = Trouble::failed("double", "It broke.".to_owned());
+        Attempts::default().again(trouble, &mut line).await.expect("nothing was heard");
+        let _ = line.give(Vec::new(), word("Yes")).await;
+        let _ = line.give(vec![1; 80], word("indeed")).await;
+        let heard = given.try_recv().expect("sound");
+        let words: Vec<&str> = heard.words.iter().map(|word| word.text.as_str()).collect();
+        assert_eq!((heard.samples.len(), words), (80, vec!["Yes", "indeed"]));
+    }
+}

@@ -1,8 +1,8 @@
 //! One question, asked of providers as [`Race`] says, until one of them has answered to the end.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::select_all;
