@@ -265,17 +265,21 @@ impl Pipeline {
         entries.collect()
     }
 
-    /// Gets ready what can be while the phone rings: connections to the models that will be asked, to servers of tools and, unless
-    /// it `speaks` already, to the voice.
-    pub async fn get_ready(&self, speaks: bool) {
+    /// Gets ready what can be while the phone rings: connections to the models that will be asked and to servers of tools.
+    pub async fn get_ready(&self) {
         let soon = if self.hedge { 2 } else { 1 };
         let models = futures_util::future::join_all(self.llm.iter().take(soon).map(|(llm, _)| llm.warm()));
-        let voice = async {
-            if let Some((tts, settings)) = self.tts.first().filter(|_| !speaks) {
-                tts.warm(&settings.request("")).await;
-            }
-        };
-        tokio::join!(models, voice, self.tools.get_ready());
+        tokio::join!(models, self.tools.get_ready());
+    }
+
+    /// Connects to the voice that will speak first.
+    ///
+    /// # Errors
+    /// When it refuses to, and no other would speak in its place.
+    pub async fn warm_voice(&self) -> Result<(), ProviderError> {
+        let Some((tts, settings)) = self.tts.first() else { return Ok(()) };
+        let warmed = tts.warm(&settings.request("")).await;
+        if self.tts.len() > 1 { Ok(()) } else { warmed }
     }
 
     /// Looks back on the conversation with the first model that answers.

@@ -275,7 +275,7 @@ impl<W: Wire> Tts for Pool<W> {
         Ok(cost(&request.text))
     }
 
-    async fn warm(&self, like: &TtsRequest) {
-        let _ = timeout(self.deadlines.connect, self.open_first(like)).await;
+    async fn warm(&self, like: &TtsRequest) -> Result<(), ProviderError> {
+        self.open_first(like).await.map_err(|trouble| trouble.error)
     }
 }

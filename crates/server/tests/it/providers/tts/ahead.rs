@@ -85,11 +85,11 @@ async fn what_an_interrupted_caller_would_not_have_heard_for_long_was_never_aske
     talk.until_silent_for(500, 0).await;
     let spoke = talk.caller_says("name").await;
     talk.until_heard(900, spoke).await;
-    assert!(talk.spoken().iter().any(|said| said.starts_with("The second")), "the next is ready in time");
+    assert!(talk.spoken().iter().any(|said| said.contains("The second")), "the next is ready in time");
     let spoke = talk.caller_says("interrupt").await;
     talk.until_silent_for(500, spoke).await;
     assert!(talk.transcript[2].interrupted, "{:?}", talk.said());
     let asked = talk.spoken();
-    let far = asked.iter().find(|said| said.starts_with("The fourth") || said.starts_with("The fifth"));
+    let far = asked.iter().find(|said| said.contains("The fourth") || said.contains("The fifth"));
     assert_eq!(far, None, "{asked:?}");
 }
