@@ -72,18 +72,21 @@ impl Conversation {
     }
 
     pub(super) fn voice_failed(&mut self, utterance: u32, failure: Failure) {
-        if !self.mouth.awaits(utterance) {
-            return;
-        }
         if self.mouth.is_ready_phrase(utterance) {
             // There is nothing to cover up with.
             self.end_without_voice(late());
             return;
         }
+        self.mouth.failed(utterance, failure);
+    }
+
+    /// The voice has failed at what is to be heard now. What was said before that has been heard.
+    pub(super) fn miss_voice(&mut self) -> bool {
+        let Some(failure) = self.mouth.take_failure() else { return false };
         self.voice_failures += 1;
         if self.closing.is_some() || failure.code.is_final() || self.voice_failures > 1 {
             self.end_without_voice(failure);
-            return;
+            return true;
         }
         let greeting = self.mouth.current() == Some(Kind::Greeting) && self.agent.greeting.mode == GreetingMode::Speak;
         self.fall_silent();
@@ -93,6 +96,7 @@ impl Conversation {
         } else {
             self.say_one_of(Kind::Apology, phrases::LOST_THREAD);
         }
+        true
     }
 
     /// Sound that is held does not have to go on.

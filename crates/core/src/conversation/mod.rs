@@ -258,6 +258,7 @@ impl Conversation {
         const ALWAYS: &[Rule] = &[Conversation::reach_maximum];
         const IN_TALK: &[Rule] = &[
             Conversation::file_what_was_heard,
+            Conversation::miss_voice,
             Conversation::leave_message,
             Conversation::judge_overlap,
             Conversation::drop_backchannel,

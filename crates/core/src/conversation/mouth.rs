@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::heard::{Sound, heard};
-use super::input::SpokenWord;
+use super::input::{Failure, SpokenWord};
 use crate::Timestamp;
 
 /// Samples that are played at a time: 20 ms.
@@ -48,6 +48,8 @@ struct Utterance {
     sound: Sound,
     played: u64,
     finished: bool,
+    /// Why no more of it will be made.
+    failed: Option<Failure>,
 }
 
 impl Utterance {
@@ -121,6 +123,7 @@ impl Mouth {
             sound: Sound::default(),
             played: 0,
             finished: false,
+            failed: None,
         }
     }
 
@@ -169,9 +172,17 @@ impl Mouth {
         self.acts.iter().flat_map(|act| &act.utterances).find(|utterance| !utterance.finished)
     }
 
-    /// Whether this utterance is not yet wholly heard.
-    pub(super) fn awaits(&self, number: u32) -> bool {
-        self.acts.iter().flat_map(|act| &act.utterances).any(|u| u.number == number && !u.finished)
+    /// No more will be made of an utterance. That matters once everything before it was heard.
+    pub(super) fn failed(&mut self, number: u32, failure: Failure) {
+        if let Some((act, at)) = self.find(number) {
+            act.utterances[at].failed = Some(failure);
+        }
+    }
+
+    /// Why what is to be heard now will not be.
+    pub(super) fn take_failure(&mut self) -> Option<Failure> {
+        let mut utterances = self.acts.iter_mut().flat_map(|act| &mut act.utterances);
+        utterances.find(|utterance| !utterance.finished)?.failed.take()
     }
 
     /// Whether any of what is being said was heard.

@@ -333,8 +333,13 @@ pub trait Tts: Send + Sync {
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError>;
 
     /// Makes what a first request like this, whatever its words, would have to wait for otherwise, such as a connection. Nothing
-    /// is spoken. What goes wrong is found out when something is.
-    async fn warm(&self, _like: &TtsRequest) {}
+    /// is spoken.
+    ///
+    /// # Errors
+    /// When it turns out that nothing could be spoken. That it does not fail proves nothing.
+    async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
+        Ok(())
+    }
 
     /// Whether it is worth while to keep what it says often.
     fn keeps_phrases(&self) -> bool {

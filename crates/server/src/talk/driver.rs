@@ -5,6 +5,7 @@
 
 mod prepared;
 mod sound;
+mod speaking;
 mod speech;
 mod tools;
 
@@ -22,12 +23,13 @@ use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use self::speech::{Greeting, Phrases, Speaking};
+use self::speaking::Speech;
+use self::speech::{Greeting, Phrases};
 use super::handset::Handset;
 use super::hearing::Hearing;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
-use super::pipeline::{Pipeline, Question, Running, Signal};
+use super::pipeline::{Pipeline, Request, Running, Signal};
 use super::plain::plain;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
@@ -63,9 +65,10 @@ struct Driver {
     /// Whether the agent has made any sound yet.
     greeted: bool,
     asks: HashMap<u32, Asked>,
-    speaking: HashMap<u32, Speaking>,
+    speech: Speech,
     answers: Signals<LlmEvent>,
-    speech: Signals<TtsAudio>,
+    /// What voices give.
+    signals: Signals<TtsAudio>,
     /// What is still to be said into memory.
     phrases: Phrases,
     /// Tools that run, and what they answer.
@@ -82,7 +85,7 @@ struct Driver {
 
 /// A question to the model that is being answered, and the characters of its answer so far.
 struct Asked {
-    question: Question,
+    request: Request,
     written: usize,
 }
 
@@ -110,9 +113,9 @@ impl Driver {
             began: Instant::now(),
             greeted: false,
             asks: HashMap::new(),
-            speaking: HashMap::new(),
+            speech: Speech::new(),
             answers: mpsc::channel(64),
-            speech: mpsc::channel(64),
+            signals: mpsc::channel(64),
             phrases: Phrases::new(Conversation::phrases(&settings.agent)),
             tools: Vec::new(),
             results: mpsc::channel(64),
@@ -134,9 +137,10 @@ impl Driver {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         if self.greeting.is_none() {
-            self.phrases.begin(&self.pipeline);
+            self.phrases.begin(&self.pipeline, &self.speech.places);
         }
         self.handle(Input::MediaStarted);
+        self.begin_speaking();
         while self.end.is_none() {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
@@ -145,8 +149,8 @@ impl Driver {
                 frame = self.handset.media.incoming.recv() => self.frame_in(frame),
                 Some(event) = heard.next() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
-                Some((utterance, signal)) = self.speech.1.recv() => self.spoken(utterance, signal),
-                Some(usage) = self.phrases.spent.recv() => self.paid(usage),
+                Some((utterance, signal)) = self.signals.1.recv() => self.spoken(utterance, signal),
+                Some(usage) = self.phrases.spent.recv() => { self.add(usage); Inputs::new() }
                 Some((turn, id, result)) = self.results.1.recv() => vec![Input::ToolResult { turn, id, result }],
                 Some(command) = commands.recv() => vec![self.told(command)],
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
@@ -154,6 +158,7 @@ impl Driver {
             for input in inputs {
                 self.handle(input);
             }
+            self.begin_speaking();
             self.pass_on_when_silent();
             if self.handset.is_broken() {
                 self.end.get_or_insert(Ended::MediaLost);
@@ -190,8 +195,8 @@ impl Driver {
         match effect {
             Effect::Ask { turn, messages, .. } => {
                 self.pass_on = None; // The model has been told that it took too long.
-                let question = self.pipeline.ask(turn, messages, self.answers.0.clone());
-                self.asks.insert(turn, Asked { question, written: 0 });
+                let request = self.pipeline.ask(turn, messages, self.answers.0.clone());
+                self.asks.insert(turn, Asked { request, written: 0 });
             }
             Effect::CancelModel { turn } => self.take_back(turn),
             Effect::Speak { utterance, text, ready_only, .. } => return self.speak(utterance, text, ready_only),
@@ -266,8 +271,8 @@ impl Driver {
 
     /// Cancels a question. What has been read and written is paid for all the same.
     fn take_back(&mut self, turn: u32) {
-        if let Some(Asked { question, written }) = self.asks.remove(&turn) {
-            self.add(question.taken_back(written));
+        if let Some(Asked { request, written }) = self.asks.remove(&turn) {
+            self.add(request.cost(written));
         }
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_core::conversation::{Message, SpokenWord};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -28,6 +28,7 @@ use super::plain::{plain, plain_value};
 use super::tools::Toolbox;
 use crate::providers::llm;
 use crate::providers::prices::Rates;
+use crate::providers::voice::cost;
 use crate::providers::{
     Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Stt, SttEvent, SttOptions, Tts,
     TtsAudio, TtsRequest, Usage,
@@ -51,18 +52,24 @@ const WAITING: usize = 64;
 /// Work under way; dropping it cancels it.
 pub type Running = AbortOnDropHandle<()>;
 
-/// A question to the models; dropping it cancels it.
-pub struct Question {
-    _running: Running,
+/// Something that providers were asked for; dropping it cancels it.
+pub struct Request {
+    running: Running,
     bill: Bill,
 }
 
-impl Question {
-    /// Takes the question back, or what is left of it, after so many characters of an answer. Gives what it has cost:
-    /// providers charge for it and do not say how much.
+impl Request {
+    /// What it has cost if its end is not waited for, after so many characters of an answer: providers charge for what they were
+    /// sent and do not say how much.
     #[must_use]
-    pub fn taken_back(self, written: usize) -> Usage {
+    pub fn cost(&self, written: usize) -> Usage {
         self.bill.usage(written)
+    }
+
+    /// The same request, whose results `running` passes on.
+    #[must_use]
+    pub fn through(self, running: impl FnOnce(Running) -> Running) -> Self {
+        Self { running: running(self.running), bill: self.bill }
     }
 }
 
@@ -171,7 +178,7 @@ impl Pipeline {
     }
 
     /// Asks the model; `turn` comes back with every signal.
-    pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Question {
+    pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Request {
         let (pipeline, bill) = (self.clone(), Bill::default());
         let open = bill.clone();
         let running = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -189,16 +196,18 @@ impl Pipeline {
             };
             run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &open).await;
         }));
-        Question { _running: running, bill }
+        Request { running, bill }
     }
 
     /// Speaks; `utterance` comes back with every signal.
-    pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Running {
-        let pipeline = self.clone();
-        AbortOnDropHandle::new(tokio::spawn(async move {
+    pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Request {
+        let (pipeline, bill) = (self.clone(), Bill::default());
+        let open = bill.clone();
+        let running = AbortOnDropHandle::new(tokio::spawn(async move {
             let start = |voice: &Voice, audio| say(voice, &text, audio);
-            run(Kind::Voice, utterance, pipeline.voices(), start, signals, &Bill::default()).await;
-        }))
+            run(Kind::Voice, utterance, pipeline.voices(&text), start, signals, &open).await;
+        }));
+        Request { running, bill }
     }
 
     /// A phrase as one of the voices has said it before.
@@ -208,12 +217,13 @@ impl Pipeline {
     }
 
     /// Has the first voice say into memory what of `texts` is not there, one after the other and until one cannot be said. What
-    /// that costs is told before it is asked for, since it is charged also when it is not waited for.
-    pub fn keep_phrases(&self, texts: Vec<String>, spent: mpsc::Sender<Usage>) -> Running {
+    /// that costs is told before it is asked for, since it is charged also when it is not waited for. Each takes one of the `places`.
+    pub fn keep_phrases(&self, texts: Vec<String>, spent: mpsc::Sender<Usage>, places: Arc<Semaphore>) -> Running {
         let pipeline = self.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
             let Some(voice) = pipeline.tts.first().filter(|(tts, _)| tts.keeps_phrases()) else { return };
             for text in &texts {
+                let Ok(place) = places.acquire().await else { return };
                 let Some(making) = pipeline.phrases.make(voice, text) else { continue };
                 let characters = text.chars().count() as u64;
                 if spent.send(pipeline.stopped(characters)).await.is_err() {
@@ -221,6 +231,7 @@ impl Pipeline {
                 }
                 let Ok(said) = pipeline.say_into_memory(voice, text).await else { return };
                 making.keep(said);
+                drop(place);
                 tokio::time::sleep(BETWEEN_PHRASES).await;
             }
         }))
@@ -256,7 +267,8 @@ impl Pipeline {
         entries
     }
 
-    fn voices(&self) -> Vec<Entry<'_, (Arc<dyn Tts>, TtsSettings)>> {
+    /// The voices, for this text.
+    fn voices(&self, text: &str) -> Vec<Entry<'_, Voice>> {
         let rates = |position: usize| self.rates.tts.get(position).copied().flatten();
         let providers = self.tts.iter().enumerate();
         let entries = providers.map(|(position, provider)| Entry {
@@ -264,23 +276,27 @@ impl Pipeline {
             rates: rates(position),
             pace: None,
             late_after: None,
-            in_vain: Usage::default(),
+            in_vain: cost(text),
             proven: &provider.1.proven,
         });
         entries.collect()
     }
 
-    /// Gets ready what can be while the phone rings: connections to the models that will be asked, to servers of tools and, unless
-    /// it `speaks` already, to the voice.
-    pub async fn get_ready(&self, speaks: bool) {
+    /// Gets ready what can be while the phone rings: connections to the models that will be asked and to servers of tools.
+    pub async fn get_ready(&self) {
         let soon = if self.hedge { 2 } else { 1 };
         let models = futures_util::future::join_all(self.llm.iter().take(soon).map(|(llm, _)| llm.warm()));
-        let voice = async {
-            if let Some((tts, settings)) = self.tts.first().filter(|_| !speaks) {
-                tts.warm(&settings.request("")).await;
-            }
-        };
-        tokio::join!(models, voice, self.tools.get_ready());
+        tokio::join!(models, self.tools.get_ready());
+    }
+
+    /// Connects to the voice that will speak first.
+    ///
+    /// # Errors
+    /// When it refuses to, and no other would speak in its place.
+    pub async fn warm_voice(&self) -> Result<(), ProviderError> {
+        let Some((tts, settings)) = self.tts.first() else { return Ok(()) };
+        let warmed = tts.warm(&settings.request("")).await;
+        if self.tts.len() > 1 { Ok(()) } else { warmed }
     }
 
     /// Looks back on the conversation with the first model that answers, within `patience`. What it cost comes with it,

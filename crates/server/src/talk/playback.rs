@@ -59,6 +59,20 @@ impl Playback {
         utterance.received
     }
 
+    /// No more sound will come for this utterance, and what there is of it is not to be heard. It keeps its place.
+    pub fn withhold(&mut self, number: u32) {
+        if let Some(utterance) = self.find(number) {
+            utterance.samples.clear();
+        }
+    }
+
+    /// How many samples wait in front of this utterance.
+    #[must_use]
+    pub fn ahead_of(&self, number: u32) -> u64 {
+        let before = self.queue.iter().take_while(|utterance| utterance.number != number);
+        before.map(|utterance| utterance.samples.len() as u64).sum()
+    }
+
     fn find(&mut self, number: u32) -> Option<&mut Utterance> {
         self.queue.iter_mut().find(|utterance| utterance.number == number)
     }

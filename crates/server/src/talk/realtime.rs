@@ -25,7 +25,7 @@ use self::session::{KEPT, Opened, Ready, Reopening};
 use super::handset::{Arrived, Handset};
 use super::latency::Latencies;
 use super::machine::MachineDetector;
-use super::pipeline::{Pipeline, Running, Signal};
+use super::pipeline::{Pipeline, Request, Running, Signal};
 use super::playback::Played;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
@@ -54,8 +54,7 @@ type Results = (mpsc::Sender<(String, Value)>, mpsc::Receiver<(String, Value)>);
 
 /// A sentence of the other voice in the making.
 struct Covering {
-    _running: Running,
-    characters: u64,
+    request: Request,
     /// When its first sound has to be here, while there is none.
     due: Option<Instant>,
 }

@@ -120,6 +120,34 @@ fn a_voice_that_fails_once_loses_the_thread() {
 }
 
 #[test]
+fn a_sentence_that_fails_is_missed_when_its_turn_comes() {
+    let answer = "We have a table at seven. There is one at nine.";
+    let fails = |talk: &mut Talk, code| {
+        let failed = talk.model_says(answer).spoken().len();
+        let utterance = u32::try_from(failed).unwrap();
+        talk.until(2_900).tell(Input::SpeechFailed { utterance, failure: failure(code) });
+    };
+    let mut talk = asked();
+    fails(&mut talk, FailureCode::Pipeline);
+    assert_eq!(talk.spoken().len(), 2, "the first sentence is being heard");
+    talk.until(9_000);
+    let heard_whole = 2_000 + length("We have a table at seven.").0;
+    assert_eq!(talk.spoken().last(), Some(&(heard_whole, LOST_THREAD[0])));
+    assert_eq!(talk.history().last(), Some(&assistant("We have a table at seven.\u{2026}")));
+    assert_eq!(talk.end(), None);
+
+    let mut talk = asked();
+    fails(&mut talk, FailureCode::Refused);
+    talk.until(9_000);
+    assert!(matches!(talk.end(), Some((end, End::Failed(_))) if end >= heard_whole), "{:?}", talk.end());
+
+    let mut talk = asked();
+    fails(&mut talk, FailureCode::Pipeline);
+    talk.until(3_000).caller_says("No, wait, stop that please.", 1_000).until(4_500);
+    assert_eq!((talk.asks().len(), talk.spoken().len()), (2, 2), "what nobody wants to hear is not missed");
+}
+
+#[test]
 fn a_silent_voice_ends_the_call() {
     let mut agent = quiet_agent();
     agent.greeting = crate::agent::Greeting::default();

@@ -153,7 +153,7 @@ fn characters(alignment: Option<&Value>) -> Times {
         timed
             .filter_map(|((text, start), length)| {
                 let start_ms = start.as_f64()?.max(0.0).round() as u64;
-                let end_ms = start_ms + length.as_f64()?.max(0.0).round() as u64;
+                let end_ms = start_ms.saturating_add(length.as_f64()?.max(0.0).round() as u64);
                 Some(Character { text: text.as_str()?.to_owned(), start_ms, end_ms })
             })
             .collect(),

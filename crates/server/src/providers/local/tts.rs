@@ -84,8 +84,9 @@ impl Tts for LocalTts {
     }
 
     /// Loads the model. Whether it cannot be is told when something is said.
-    async fn warm(&self, _like: &TtsRequest) {
+    async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
         let _ = self.shared.hibari().await;
+        Ok(())
     }
 }
 

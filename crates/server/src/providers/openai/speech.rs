@@ -173,15 +173,16 @@ impl Tts for OpenAiSpeech {
         let mut line = Line::new(audio);
         let mut attempts = Attempts::default();
         while let Err(trouble) = self.attempt(&request, &mut line).await {
-            attempts.again(trouble, &line).await?;
+            attempts.again(trouble, &mut line).await?;
         }
         Ok(cost(&request.text))
     }
 
-    /// Asks for what every server of this interface can tell, or refuses to: the connection stays.
-    async fn warm(&self, _like: &TtsRequest) {
+    /// Asks for what every server of this interface can tell, or refuses to: the connection stays. A refusal says nothing of speech,
+    /// for which a key may be good that is not for this.
+    async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
         if self.is_warm() {
-            return;
+            return Ok(());
         }
         let asked = async {
             if let Ok(mut response) = self.server.get("/models").send().await {
@@ -190,5 +191,6 @@ impl Tts for OpenAiSpeech {
             }
         };
         let _ = timeout(self.deadlines.connect, asked).await;
+        Ok(())
     }
 }

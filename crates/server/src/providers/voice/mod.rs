@@ -112,7 +112,8 @@ impl Attempts {
     ///
     /// # Errors
     /// When none may: another would end the same or come too late, or sound was given already, which would be heard twice.
-    pub(crate) async fn again(&mut self, trouble: Trouble, line: &Line) -> Result<(), ProviderError> {
+    pub(crate) async fn again(&mut self, trouble: Trouble, line: &mut Line) -> Result<(), ProviderError> {
+        line.early.clear();
         let least = PAUSES.get(self.failed).copied();
         self.failed += 1;
         let late = matches!(trouble.error, ProviderError::Timeout { .. });
@@ -134,6 +135,8 @@ pub(crate) struct Line {
     audio: mpsc::Sender<TtsAudio>,
     /// Samples so far.
     given: u64,
+    /// Words that came before any sound. They are no sign that there will be any, and come again with the next attempt.
+    early: Vec<SpokenWord>,
 }
 
 /// Nobody listens any more.
@@ -141,7 +144,7 @@ pub(crate) struct Gone;
 
 impl Line {
     pub(crate) fn new(audio: mpsc::Sender<TtsAudio>) -> Self {
-        Self { audio, given: 0 }
+        Self { audio, given: 0, early: Vec::new() }
     }
 
     /// How much was given, in milliseconds.
@@ -160,10 +163,39 @@ impl Line {
     }
 
     pub(crate) async fn give(&mut self, samples: Vec<i16>, words: Vec<SpokenWord>) -> Result<(), Gone> {
+        if samples.is_empty() && !self.has_sound() {
+            self.early.extend(words);
+            return if self.audio.is_closed() { Err(Gone) } else { Ok(()) };
+        }
+        let words: Vec<SpokenWord> = self.early.drain(..).chain(words).collect();
         if samples.is_empty() && words.is_empty() {
             return Ok(());
         }
         self.given += samples.len() as u64;
         self.audio.send(TtsAudio { samples, words }).await.map_err(|_| Gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(text: &str) -> Vec<SpokenWord> {
+        vec![SpokenWord { text: text.to_owned(), start_ms: 0, end_ms: 100 }]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn words_are_no_sound_and_come_once_whatever_is_tried_again() {
+        let (audio, mut given) = mpsc::channel(4);
+        let mut line = Line::new(audio);
+        let _ = line.give(Vec::new(), word("Yes")).await;
+        assert!(given.try_recv().is_err(), "a voice that has only told its words has not spoken");
+        let trouble = Trouble::failed("double", "It broke.".to_owned());
+        Attempts::default().again(trouble, &mut line).await.expect("nothing was heard");
+        let _ = line.give(Vec::new(), word("Yes")).await;
+        let _ = line.give(vec![1; 80], word("indeed")).await;
+        let heard = given.try_recv().expect("sound");
+        let words: Vec<&str> = heard.words.iter().map(|word| word.text.as_str()).collect();
+        assert_eq!((heard.samples.len(), words), (80, vec!["Yes", "indeed"]));
     }
 }

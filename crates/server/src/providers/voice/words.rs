@@ -48,7 +48,7 @@ impl Words {
         if character.text.trim().is_empty() {
             return self.open.take();
         }
-        let (start_ms, end_ms) = (before_ms + character.start_ms, before_ms + character.end_ms);
+        let [start_ms, end_ms] = [character.start_ms, character.end_ms].map(|ms| before_ms.saturating_add(ms));
         let word = self.open.get_or_insert_with(|| SpokenWord { text: String::new(), start_ms, end_ms });
         word.text.push_str(&character.text);
         word.end_ms = end_ms;
@@ -77,5 +77,13 @@ mod tests {
         all.extend(words.finish());
         let all: Vec<_> = all.iter().map(|word| (word.text.as_str(), word.start_ms, word.end_ms)).collect();
         assert_eq!(all, [("Yes,", 0, 40), ("from", 50, 120), ("ten.", 130, 170)]);
+    }
+
+    #[test]
+    fn a_time_beyond_all_times_is_the_last() {
+        let mut words = Words::default();
+        words.push(Times::Characters(vec![Character { text: "a".to_owned(), start_ms: 7, end_ms: u64::MAX }]), 70);
+        let word = words.finish().expect("a word");
+        assert_eq!((word.start_ms, word.end_ms), (77, u64::MAX));
     }
 }

@@ -5,13 +5,17 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::speech::Greeting;
-use super::{Driver, lost};
+use super::{Driver, failure, lost};
 use crate::carrier::Media;
-use crate::providers::SttEvent;
+use crate::providers::{ProviderError, SttEvent};
 use crate::talk::hearing::Hearing;
+use crate::talk::opening::Opening;
 use crate::talk::pipeline::{Pipeline, Running};
 use crate::talk::prepared::News;
 use crate::talk::{Command, Note, Report, Settings};
+
+/// The name in errors.
+const VOICE: &str = "text to speech";
 
 /// A conversation that is being got ready while the phone rings: the recogniser is opened, the greeting is spoken into memory,
 /// models, voices and servers of tools are connected to. It can begin before all that is done.
@@ -21,6 +25,8 @@ pub struct Prepared {
     hearing: Hearing,
     heard: Heard,
     greeting: Option<Greeting>,
+    /// The connection to the voice, where there is no greeting.
+    voice: Option<Opening<()>>,
     /// Whether it was said that it is.
     ready: bool,
     getting_ready: Running,
@@ -34,15 +40,20 @@ impl Prepared {
         let hearing = pipeline.hear(events);
         let greeting = Conversation::opening(&settings.agent).map(|text| Greeting::begin(&pipeline, text));
         let getting_ready = {
-            let (pipeline, speaks) = (pipeline.clone(), greeting.is_some());
-            AbortOnDropHandle::new(tokio::spawn(async move { pipeline.get_ready(speaks).await }))
+            let pipeline = pipeline.clone();
+            AbortOnDropHandle::new(tokio::spawn(async move { pipeline.get_ready().await }))
         };
+        let voice = greeting.is_none().then(|| {
+            let pipeline = pipeline.clone();
+            Opening::start(async move { pipeline.warm_voice().await })
+        });
         Self {
             settings,
             pipeline,
             hearing,
             heard: Heard { first: None, events: heard },
             greeting,
+            voice,
             ready: false,
             getting_ready,
         }
@@ -50,11 +61,18 @@ impl Prepared {
 
     /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
     pub async fn news(&mut self) -> News {
-        let Self { hearing, heard, greeting, ready, .. } = self;
+        let Self { hearing, heard, greeting, voice, ready, .. } = self;
         let getting_ready = async {
-            if let Some(greeting) = greeting
-                && let Some(refused) = greeting.refused().await
-            {
+            let refused = match (greeting, voice) {
+                (Some(greeting), _) => greeting.refused().await,
+                (None, Some(voice)) => match voice.wait(VOICE).await {
+                    // Whatever else is wrong may be over when the phone is answered.
+                    Err(error @ ProviderError::Config { .. }) => Some(failure(error)),
+                    _ => None,
+                },
+                (None, None) => None,
+            };
+            if let Some(refused) = refused {
                 return News::Failed(refused);
             }
             if *ready {
@@ -75,6 +93,7 @@ impl Prepared {
     pub async fn talk(self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
         let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, self.hearing, media, notes);
         driver.tools.push(self.getting_ready);
+        let _connecting = self.voice;
         driver.run(self.heard, commands).await;
         driver.report().await
     }

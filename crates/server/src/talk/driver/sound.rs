@@ -18,7 +18,7 @@ impl Driver {
         if sent.speech && !self.greeted {
             self.greeted = true;
             self.latencies.greeting(self.began.elapsed());
-            self.phrases.begin(&self.pipeline);
+            self.phrases.begin(&self.pipeline, &self.speech.places);
         }
         let keys = sent.keys_sent.then_some(Input::KeysSent);
         keys.into_iter().chain(sent.heard.into_iter().map(heard)).collect()

@@ -173,7 +173,7 @@ async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
             _ => panic!("it breaks off"),
         }
     }
-    let usage = question.taken_back(written);
+    let usage = question.cost(written);
     assert_eq!((usage.llm_input_tokens, usage.llm_output_tokens, usage.llm_estimated), (8, 2, true));
     assert_eq!(dollars(usage), 4.0 + 40.0 + 2_000.0, "by the rates of whom was asked");
 
@@ -182,7 +182,7 @@ async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
     let (signals, mut given) = mpsc::channel(WAITING);
     let question = refusing.ask(7, vec![Message::new(Role::User, "Four, please.")], signals);
     assert!(tokio::time::timeout(Duration::from_secs(1), given.recv()).await.is_err(), "it never answers");
-    assert_eq!(dollars(question.taken_back(0)), 40.0);
+    assert_eq!(dollars(question.cost(0)), 40.0);
 
     let (result, usage) = broken.analyse(&[Message::new(Role::User, "Four.")], None, Duration::from_secs(8)).await;
     assert_eq!((result.is_err(), dollars(usage)), (true, 30.0 + 5_000.0), "what came to nothing too");
@@ -243,4 +243,90 @@ async fn whoever_refuses_is_replaced_and_only_told_of_when_nobody_is_more_hopefu
     }
     let (said, _) = asked(&pipeline(vec![Told::to([Err(wrong_key())]), Told::to([Ok("Four.")])], false)).await;
     assert_eq!(said, "Four.");
+}
+
+/// A voice that gives so many samples and then does as it is told.
+struct Sings(usize, Then);
+
+enum Then {
+    Ends,
+    Hangs,
+    Fails(ProviderError),
+}
+
+#[async_trait]
+impl Tts for Sings {
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
+        if self.0 > 0 {
+            let sound = TtsAudio { samples: vec![1; self.0], words: Vec::new() };
+            audio.send(sound).await.expect("somebody listens");
+        }
+        match &self.1 {
+            Then::Ends => Ok(cost(&request.text)),
+            Then::Hangs => std::future::pending().await,
+            Then::Fails(error) => Err(error.clone()),
+        }
+    }
+}
+
+/// Voices that charge 1, 2, 3… dollars for a character.
+fn choir(voices: Vec<Sings>) -> Pipeline {
+    let mut choir = pipeline(Vec::new(), false);
+    for (price, voice) in (1..).zip(voices) {
+        let (language, proven) = ("en-US".to_owned(), Proven::default());
+        let settings = TtsSettings { voice: None, model: None, speed: 1.0, language, proven };
+        choir.tts.push((Arc::new(voice), settings));
+        let rates = Rates { tts_characters_million: Some(1e6 * f64::from(price)), ..Rates::default() };
+        choir.rates.tts.push(Some(rates));
+    }
+    choir
+}
+
+/// Characters, and dollars for them.
+fn paid(usage: Usage) -> (u64, f64) {
+    (usage.tts_characters, usage.cost_usd.round())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_voice_that_is_silent_for_two_seconds_is_replaced_and_whoever_was_asked_is_paid() {
+    for then in [Then::Ends, Then::Hangs] {
+        let is_stopped = matches!(then, Then::Hangs);
+        let choir = choir(vec![Sings(0, Then::Hangs), Sings(7, then)]);
+        let began = tokio::time::Instant::now();
+        let (signals, mut given) = mpsc::channel(WAITING);
+        let saying = choir.speak(3, "Four.".to_owned(), signals);
+        let first = given.recv().await;
+        assert!(matches!(first, Some((3, Signal::Piece(audio))) if audio.samples.len() == 7));
+        let waited = began.elapsed().as_millis();
+        assert!((2_000..2_020).contains(&waited), "{waited} ms");
+        if is_stopped {
+            assert_eq!(paid(saying.cost(0)), (10, 15.0), "each by its own price");
+        } else {
+            let Some((3, Signal::Done(usage))) = given.recv().await else { panic!("it has come to its end") };
+            assert_eq!(paid(usage), (10, 15.0));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_voice_that_fails_is_paid_for_what_it_was_sent_and_not_for_what_it_refused() {
+    let broken = || ProviderError::Failed { provider: "sings", words: "It broke.".to_owned() };
+    let late = || ProviderError::Timeout { provider: "sings", waited_ms: 5_000 };
+    for (voices, expected) in [
+        (vec![Sings(7, Then::Fails(broken()))], (5, 5.0)),
+        (vec![Sings(0, Then::Fails(broken()))], (0, 0.0)),
+        (vec![Sings(0, Then::Fails(late()))], (5, 5.0)),
+        (vec![Sings(0, Then::Fails(broken())), Sings(7, Then::Fails(late()))], (5, 10.0)),
+    ] {
+        let (signals, mut given) = mpsc::channel(WAITING);
+        let saying = choir(voices).speak(3, "Four.".to_owned(), signals);
+        loop {
+            match given.recv().await.expect("it ends with a result") {
+                (3, Signal::Piece(_)) => {}
+                (3, Signal::Failed(_)) => break,
+                _ => panic!("it cannot have come to its end"),
+            }
+        }
+        assert_eq!(paid(saying.cost(0)), expected);
+    }
 }

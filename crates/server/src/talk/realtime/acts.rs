@@ -70,10 +70,8 @@ impl Driver {
 
     fn cover(&mut self, utterance: u32, text: String, patience: Duration) {
         self.handset.playback.announce(utterance);
-        let characters = u64::try_from(text.chars().count()).unwrap_or(0);
-        let running = self.pipeline.speak(utterance, text, self.covers.0.clone());
-        self.covering
-            .insert(utterance, Covering { _running: running, characters, due: Some(Instant::now() + patience) });
+        let request = self.pipeline.speak(utterance, text, self.covers.0.clone());
+        self.covering.insert(utterance, Covering { request, due: Some(Instant::now() + patience) });
     }
 
     pub(super) fn covered(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {
@@ -98,7 +96,9 @@ impl Driver {
                 // Its words may quote what was to be spoken.
                 let code = error.code().as_str();
                 tracing::warn!(code, "the voice that bridges waits cannot speak; set the agent's tts");
-                self.covering.remove(&utterance);
+                if let Some(failed) = self.covering.remove(&utterance) {
+                    self.usage = self.usage + failed.request.cost(0);
+                }
                 self.sound_the_tone(utterance)
             }
         }]
@@ -112,7 +112,7 @@ impl Driver {
         late.into_iter()
             .map(|(utterance, covering)| {
                 tracing::warn!("the voice that bridges waits is too slow: a tone is heard in its place");
-                self.usage = self.usage + self.pipeline.stopped(covering.characters);
+                self.usage = self.usage + covering.request.cost(0);
                 self.sound_the_tone(utterance)
             })
             .collect()
@@ -132,8 +132,8 @@ impl Driver {
 
     /// Nothing of it is wanted any more. It was sent and is charged all the same.
     pub(super) fn stop_covering(&mut self) {
-        let characters = self.covering.drain().map(|(_, covering)| covering.characters).sum();
-        self.usage = self.usage + self.pipeline.stopped(characters);
+        let stopped = self.covering.drain().map(|(_, covering)| covering.request.cost(0));
+        self.usage = stopped.fold(self.usage, |sum, cost| sum + cost);
     }
 
     /// Starts what the model wants; what it is to be told at once comes back.

@@ -14,11 +14,15 @@ use serde_json::{Value, json};
 
 use super::voice::{Connected, Fate, KEY, Stage, Utterance, sound};
 
+/// Contexts that may be spoken at a time, as on the smallest plan. (Of an account; here of a socket, for there is seldom more than one.)
+const MOST_ACTIVE: usize = 2;
+
 pub(crate) fn router(stage: Stage) -> Router {
     Router::new().route("/tts/websocket", get(open)).with_state(stage)
 }
 
 async fn open(State(stage): State<Stage>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    stage.answer().await;
     if let Some(no) = stage.no() {
         return no;
     }
@@ -54,6 +58,15 @@ async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
         check(stage, &request);
         if context.is_empty() || !known.insert(context.clone()) {
             stage.complain(format!("the context {context:?} is not a new one"));
+        }
+        if stalled.len() >= MOST_ACTIVE {
+            stage.note(|seen| seen.refused += 1);
+            let busy = json!({
+                "type": "error", "title": "Too many", "message": "Too many contexts are spoken at a time.", "status_code": 429,
+                "error_code": "concurrency_limited", "done": true, "context_id": context,
+            });
+            say(&mut socket, &busy).await?;
+            continue;
         }
         let text = request["transcript"].as_str().unwrap_or_default().to_owned();
         let Utterance { pieces, late, fate } = Utterance::new(stage, &text, request);

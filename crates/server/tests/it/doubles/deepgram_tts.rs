@@ -25,6 +25,7 @@ async fn open(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    stage.answer().await;
     if let Some(no) = stage.no() {
         return no;
     }

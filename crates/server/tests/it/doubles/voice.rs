@@ -60,6 +60,8 @@ pub(crate) struct Seen {
     pub(crate) ended: usize,
     /// Requests that were refused.
     pub(crate) refused: usize,
+    /// Requests that were never answered.
+    pub(crate) ignored: usize,
     /// Texts, in the order in which they came.
     pub(crate) spoken: Vec<String>,
     /// What was asked with them.
@@ -79,6 +81,8 @@ struct Inner {
     /// Of texts whose turn is not known.
     particular: Mutex<HashMap<String, Manner>>,
     noes: Mutex<VecDeque<No>>,
+    /// Requests that will not be answered.
+    to_ignore: Mutex<usize>,
     changed: Notify,
 }
 
@@ -105,6 +109,25 @@ impl Stage {
     /// How this text is spoken, whenever and as often as it comes.
     pub(crate) fn always(&self, text: &str, manner: Manner) {
         lock(&self.0.particular).insert(text.to_owned(), manner);
+    }
+
+    /// The next request is never answered.
+    pub(crate) fn ignore_one(&self) {
+        *lock(&self.0.to_ignore) += 1;
+    }
+
+    /// Returns unless this request is one that is not answered.
+    pub(crate) async fn answer(&self) {
+        let ignored = {
+            let mut left = lock(&self.0.to_ignore);
+            let ignored = *left > 0;
+            *left = left.saturating_sub(1);
+            ignored
+        };
+        if ignored {
+            self.note(|seen| seen.ignored += 1);
+            std::future::pending::<()>().await;
+        }
     }
 
     fn manner(&self, text: &str) -> Manner {

@@ -183,8 +183,8 @@ impl Tts for Breathing {
         self.mouth.speak(request, audio).await
     }
 
-    async fn warm(&self, like: &TtsRequest) {
-        self.mouth.warm(like).await;
+    async fn warm(&self, like: &TtsRequest) -> Result<(), ProviderError> {
+        self.mouth.warm(like).await
     }
 
     fn keeps_phrases(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Voices in the cloud. What any of them must do is told once in [`every_voice`], and each is asked; [`own`] is what only one
-//! of them does; in [`service`] they are part of it.
+//! of them does; [`ahead`] is how far ahead of the caller they are asked; in [`service`] they are part of it.
 
+mod ahead;
 mod conversation;
 mod every_voice;
 mod own;

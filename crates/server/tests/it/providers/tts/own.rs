@@ -1,10 +1,11 @@
 //! What only one voice does, or only those with sockets.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use switchhook::providers::voice::Deadlines;
 use switchhook::providers::{ProviderError, TtsRequest};
+use tokio::sync::mpsc;
 
 use super::{Cast, Kind, request, short};
 use crate::doubles::openai_tts;
@@ -147,6 +148,40 @@ async fn deepgram_is_not_flushed_more_often_than_it_allows() {
         cast.speak("Yes.").await.expect("spoken");
     }
     assert_eq!(cast.connections(), 2);
+}
+
+#[tokio::test]
+async fn who_waits_for_a_connection_keeps_nobody_from_speaking() {
+    let cast = Cast::start(Kind::Deepgram).await;
+    cast.stage.ignore_one();
+    let first = request(TEXT);
+    let voice = cast.voice.clone();
+    let waiting = tokio::spawn(async move {
+        let (audio, _heard) = mpsc::channel(64);
+        let _ = voice.speak(first, audio).await;
+    });
+    cast.stage.until("ignoring", |seen| seen.ignored == 1).await;
+    let began = Instant::now();
+    for text in ["A new connection is opened.", "And there is one now."] {
+        Kind::Deepgram.assert_speaks(&cast.speak(text).await.expect("spoken").samples, text);
+    }
+    assert!(began.elapsed() < Deadlines::default().connect / 2, "{:?}", began.elapsed());
+    assert_eq!(cast.connections(), 1);
+    waiting.abort();
+}
+
+#[tokio::test]
+async fn what_is_refused_since_too_much_is_spoken_at_a_time_is_a_failure_and_disturbs_nobody() {
+    let cast = Cast::start(Kind::Cartesia).await;
+    cast.stage.next([Manner::Stall(1), Manner::Stall(1)]);
+    let speaking = [cast.begin("Spoken all the while.").await, cast.begin("Spoken as well.").await];
+    let error = cast.fail(TEXT).await;
+    assert!(matches!(&error, ProviderError::Failed { words, .. } if words.starts_with("Too many")), "{error}");
+    assert_eq!(cast.stage.seen(|seen| seen.refused), 3, "asked again");
+    assert!(speaking.iter().all(|speaking| !speaking.is_finished()));
+    speaking.iter().for_each(tokio::task::JoinHandle::abort);
+    cast.stage.until("stopping", |seen| seen.stopped == 2).await;
+    Kind::Cartesia.assert_speaks(&cast.speak(TEXT).await.expect("there is room").samples, TEXT);
 }
 
 #[tokio::test]

@@ -196,11 +196,15 @@ async fn a_key_that_is_refused_ends_the_call_before_anybody_answers() {
     let client = &service.client;
     let stage = Stage::default();
     let voice = connection(&service, Kind::Cartesia, "cartesia", &stage).await;
-    stage.refuse((0..3).map(|_| No { status: 401, retry_after: None, body: json!({ "message": "Who are you?" }) }));
-    let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
-    let call = client.place(&agent, NOBODY).await;
-    let ended = client.wait_for_end(&call).await;
-    assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("config_error")), "{ended}");
-    assert!(text(&ended["error"]).contains("Who are you?"), "{ended}");
+    for mode in ["speak", "wait", "generate"] {
+        stage.refuse([No { status: 401, retry_after: None, body: json!({ "message": "Who are you?" }) }]);
+        let settings = json!({ "tts": { "connection_id": voice["id"] }, "greeting": { "mode": mode } });
+        let agent = client.scripted_agent(settings).await;
+        let call = client.place(&agent, NOBODY).await;
+        let ended = client.wait_for_end(&call).await;
+        let how = (&ended["status"], &ended["error_code"]);
+        assert_eq!(how, (&json!("failed"), &json!("config_error")), "{mode}: {ended}");
+        assert!(text(&ended["error"]).contains("Who are you?"), "{mode}: {ended}");
+    }
     service.stop().await;
 }
