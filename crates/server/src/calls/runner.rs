@@ -116,6 +116,8 @@ struct Runner {
     plan: Result<Arc<CallPlan>, String>,
     line: Line,
     prepared: Option<Prepared>,
+    /// A conversation that cannot begin; it has its price.
+    unused: Option<Prepared>,
     answering: Answering,
     media: Option<Media>,
     talk: Talk,
@@ -156,6 +158,7 @@ impl Runner {
             plan: plan.map(Arc::new),
             line,
             prepared,
+            unused: None,
             answering: Answering::default(),
             media: None,
             talk: Talk::none(),
@@ -188,7 +191,7 @@ impl Runner {
         }
         while !self.call.status().is_terminal() {
             let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
-            let answer_by = self.answering.by;
+            let answer_by = self.answering.by.filter(|_| self.is_unanswered());
             let input = tokio::select! {
                 biased;
                 // First: whatever else goes on, no call outlives its deadline.
@@ -227,7 +230,7 @@ impl Runner {
                         None
                     }
                     News::Failed(failure) => {
-                        self.prepared = None; // It has failed once and for all.
+                        self.unused = self.prepared.take(); // It has failed once and for all.
                         Some(CallInput::TalkEnded(talking::failed(&failure)))
                     }
                 },
@@ -243,6 +246,10 @@ impl Runner {
             }
         }
         Ok(())
+    }
+
+    fn is_unanswered(&self) -> bool {
+        matches!(self.call.phase(), Phase::Dialing { .. })
     }
 
     fn happened(&mut self, event: CarrierEvent) -> Option<CallInput> {
@@ -298,7 +305,7 @@ impl Runner {
         let now = self.context.clock.now();
         let decided = Instant::now();
         let effects = self.call.handle(now, input);
-        if !matches!(self.call.phase(), Phase::Dialing { .. }) {
+        if !self.is_unanswered() {
             self.may_dial.token.cancel();
         }
         for effect in effects {
@@ -309,10 +316,7 @@ impl Runner {
                 CallEffect::LookUp => self.look_up(),
                 CallEffect::HangUp => self.hang_up(),
                 CallEffect::StartTalk => self.start_talk(),
-                CallEffect::StopTalk => {
-                    self.answering.by = None;
-                    self.stop_talk();
-                }
+                CallEffect::StopTalk => self.stop_talk(),
             }
         }
         Ok(())

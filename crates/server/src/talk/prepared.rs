@@ -45,6 +45,15 @@ impl Prepared {
         }
     }
 
+    /// What getting ready has cost, if nobody is ever talked to. What a speech-to-speech model asks for a greeting is not known before it
+    /// has been spoken.
+    pub async fn cost(self) -> Usage {
+        match self {
+            Self::Pipeline(prepared) => prepared.cost().await,
+            Self::Realtime(_) => Usage::default(),
+        }
+    }
+
     /// Holds the conversation until it ends. `commands` may close at any time.
     pub async fn talk(self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
         match self {

@@ -135,7 +135,7 @@ impl Runner {
     }
 
     pub(super) fn answer_if_due(&mut self) {
-        if self.answering.ready && self.answering.by.take().is_some() {
+        if self.answering.ready && self.is_unanswered() && self.answering.by.take().is_some() {
             self.answer();
         }
     }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use switchhook_core::call::Change;
 use tokio::time::Instant;
 
 use super::{Runner, Stopped};
+use crate::providers::Usage;
 use crate::store;
 use crate::store::calls::{self, CallRow, TranscriptEntry};
 
@@ -18,6 +20,9 @@ impl Runner {
     /// Commits `change`, trying again while the database is away. A try whose answer was lost is recognised, so nothing is
     /// ever written twice.
     pub(super) async fn commit(&mut self, change: &Change) -> Result<(), Stopped> {
+        if change.status.is_terminal() {
+            self.count_what_was_unused().await;
+        }
         let give_up = Instant::now() + PATIENCE;
         loop {
             match store::in_time(self.try_commit(change)).await {
@@ -42,6 +47,15 @@ impl Runner {
                     return Err(Stopped);
                 }
             }
+        }
+    }
+
+    /// What was got ready for a conversation that never began has its price.
+    async fn count_what_was_unused(&mut self) {
+        let Some(unused) = self.prepared.take().or(self.unused.take()) else { return };
+        let cost = unused.cost().await;
+        if cost != Usage::default() {
+            self.wrap_up.get_or_insert_default().usage.get_or_insert_with(|| json!(cost));
         }
     }
 

@@ -7,7 +7,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::speech::Greeting;
 use super::{Driver, failure, lost};
 use crate::carrier::Media;
-use crate::providers::{ProviderError, SttEvent};
+use crate::providers::{ProviderError, SttEvent, Usage};
 use crate::talk::hearing::Hearing;
 use crate::talk::opening::Opening;
 use crate::talk::pipeline::{Pipeline, Running};
@@ -87,6 +87,12 @@ impl Prepared {
             failure = heard.failed() => News::Failed(failure),
             news = getting_ready => news,
         }
+    }
+
+    /// What getting ready has cost, if nobody is ever talked to.
+    pub async fn cost(self) -> Usage {
+        let heard = self.hearing.end().await;
+        self.greeting.map_or(heard, |greeting| heard + greeting.cost())
     }
 
     /// Holds the conversation until it ends. `commands` may close at any time.

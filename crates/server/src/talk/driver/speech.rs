@@ -41,6 +41,19 @@ impl Greeting {
         }
     }
 
+    /// What it cost, if it is never said.
+    pub(super) fn cost(mut self) -> Usage {
+        let mut cost = self.saying.cost(0);
+        let next =
+            |signals: &mut mpsc::Receiver<(u32, Signal<TtsAudio>)>| signals.try_recv().ok().map(|(_, signal)| signal);
+        while let Some(signal) = self.first.take().or_else(|| next(&mut self.signals)) {
+            if let Signal::Done(usage) = signal {
+                cost = cost + usage;
+            }
+        }
+        cost
+    }
+
     /// Says it as this utterance.
     pub(super) fn say(mut self, utterance: u32, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Request {
         let pass_on = |running| {
