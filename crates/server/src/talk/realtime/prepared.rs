@@ -2,7 +2,6 @@
 
 use futures_util::FutureExt as _;
 use switchhook_core::Timestamp;
-use switchhook_core::conversation::Failure;
 use switchhook_core::conversation::realtime::Realtime as Engine;
 use tokio::sync::mpsc;
 
@@ -13,7 +12,7 @@ use crate::providers::realtime::Order;
 use crate::talk::driver::failure;
 use crate::talk::opening::Opening;
 use crate::talk::pipeline::Pipeline;
-use crate::talk::prepared::stillborn;
+use crate::talk::prepared::{News, stillborn};
 use crate::talk::{Command, Note, Report, Settings};
 
 /// The name in errors.
@@ -25,6 +24,8 @@ pub struct Prepared {
     pipeline: Pipeline,
     model: Model,
     opening: Opening<Opened>,
+    /// Whether it was said that it is.
+    ready: bool,
 }
 
 impl Prepared {
@@ -41,14 +42,18 @@ impl Prepared {
             }
             Ok(opened)
         });
-        Self { settings, pipeline, model, opening }
+        Self { settings, pipeline, model, opening, ready: false }
     }
 
-    /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
-    pub async fn not_ready(&mut self) -> Failure {
+    /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
+    pub async fn news(&mut self) -> News {
         match self.opening.wait(MODEL).await {
-            Err(error) => failure(error),
-            Ok(_) => std::future::pending().await,
+            Err(error) => News::Failed(failure(error)),
+            Ok(_) if self.ready => std::future::pending().await,
+            Ok(_) => {
+                self.ready = true;
+                News::Ready
+            }
         }
     }
 
