@@ -100,7 +100,7 @@ impl Realtime {
         self.catching_up = std::mem::take(&mut self.hears_first) && self.asked.is_none();
         let idle = self.wishes.is_empty() && self.asked.is_none() && self.tools.is_empty() && !self.catching_up;
         if let Some(owed) = &mut self.owed {
-            owed.model_since = self.now;
+            owed.by_another(self.now);
             if idle {
                 self.want(Kind::Answer, Direction::Freely);
             }

@@ -58,6 +58,11 @@ impl Owed {
         }
     }
 
+    /// Another model is waited for.
+    pub(super) fn by_another(&mut self, now: Timestamp) {
+        (self.model_since, self.nudged) = (now, false);
+    }
+
     /// Something has been said to bridge the wait.
     pub(super) fn covered(&mut self, now: Timestamp) {
         self.covers += 1;

@@ -68,6 +68,20 @@ fn hearing_it_again_interrupts_nothing_and_is_waited_for() {
 }
 
 #[test]
+fn each_session_that_does_not_answer_by_itself_is_told_to() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").until(4_600);
+    assert_eq!(script.done(), ["respond 2 Freely"]);
+    for (lost, told) in [(4_600, "respond 4 Freely"), (6_000, "respond 6 Freely")] {
+        script.at(lost, Input::Lost).at(lost + 100, Input::Resumed).until(lost + 1_000);
+        let cover = script.cover;
+        script.at(lost + 1_000, Input::CoverFailed { utterance: cover, samples: 0 }).until(lost + 1_100);
+        let done = script.done();
+        assert!(done.iter().any(|done| done == told), "{told}: {done:?}");
+    }
+}
+
+#[test]
 fn who_is_heard_by_nobody_because_the_session_is_dead_is_heard_by_the_next_one() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).at(3_000, Input::VoiceStarted).at(3_700, Input::VoiceStopped).at(5_700, Input::Lost);

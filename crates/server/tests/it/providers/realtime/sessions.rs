@@ -43,7 +43,6 @@ async fn a_session_that_does_not_open_ends_the_call_with_the_reason() {
         (vec![refused(404, None, "model_not_found")], "config_error", 1),
         (vec![refused(503, None, "server_error"), refused(503, None, "server_error")], "pipeline_error", 2),
         (vec![Opening::Mute], "provider_timeout", 1),
-        (vec![Opening::Slow(Duration::from_secs(7))], "provider_timeout", 1),
         (vec![Opening::Errs("invalid_value", "invalid_request_error")], "config_error", 1),
     ] {
         let (service, agent, double) = opening(openings).await;
