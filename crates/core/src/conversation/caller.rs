@@ -72,12 +72,12 @@ impl Caller {
         words
     }
 
-    /// Whether there are words in it; late words of a turn that is over do not count.
+    /// Whether there are words in it; late words of a turn that is over do not count, unless it was over without any.
     pub(super) fn settled(&mut self, segment: u32, text: &str, now: Timestamp) -> bool {
-        if segment < self.open_from {
+        let awaited = self.missing.remove(&segment) || self.finals.contains_key(&segment) || segment >= self.current;
+        if segment < self.open_from || (text.trim().is_empty() && !awaited) {
             return false;
         }
-        self.missing.remove(&segment);
         self.partial.clear();
         let text = text.trim().to_owned();
         let words = !text.is_empty();
@@ -184,7 +184,7 @@ impl Caller {
             answered: self.is_settled(),
             text,
         };
-        if !said.text.is_empty() || self.missing.is_empty() {
+        if !said.text.is_empty() {
             let last = self.finals.keys().next_back().map_or(0, |segment| segment.saturating_add(1));
             self.open_from = self.open_from.max(self.current).max(last);
             if self.speaking.is_some() && self.judged {
@@ -229,6 +229,19 @@ mod tests {
         assert_eq!(caller.take(ms(3_500)).text, "");
         assert!(caller.settled(0, "hello", ms(3_600)));
         assert_eq!(caller.take(ms(3_700)).text, "hello");
+    }
+
+    #[test]
+    fn so_does_a_turn_that_was_answered_without_words_and_no_silence_reopens_it() {
+        let mut caller = Caller::default();
+        caller.started(ms(0));
+        caller.stopped(0, ms(500));
+        assert!(!caller.settled(0, "", ms(1_200)));
+        assert_eq!(caller.take(ms(1_200)).text, "");
+        assert!(!caller.settled(0, " ", ms(1_250)) && !caller.has_turn());
+        assert!(caller.settled(0, "yes", ms(1_300)), "they were only late");
+        assert_eq!(caller.take(ms(1_400)).text, "yes");
+        assert!(!caller.settled(0, "yes, please", ms(1_500)) && !caller.has_turn());
     }
 
     #[test]

@@ -57,7 +57,10 @@ impl Conversation {
         let settings = &self.agent.interruption;
         let verdict = match &self.overlap {
             Some(overlap) => overlap.judge(words, settings, &self.timings, self.now),
-            None if words.interrupt(settings) => Verdict::Interrupt,
+            // Whoever is asked to say it again has said it already, and was only understood late.
+            None if words.interrupt(settings) || (self.mouth.current() == Some(Kind::Unclear) && !text.is_empty()) => {
+                Verdict::Interrupt
+            }
             None => Verdict::Wait,
         };
         match verdict {

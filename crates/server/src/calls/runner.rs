@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd};
-use switchhook_core::conversation::Failure;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +25,7 @@ use super::setup::{CallPlan, SetupError};
 use super::{Context, Entered, LEASE, Order};
 use crate::carrier::{Carrier, CarrierEvent, Line, Media, Told};
 use crate::store::calls::{CallRow, WrapUp};
-use crate::talk::prepared::Prepared;
+use crate::talk::prepared::{News, Prepared};
 
 /// How this node came by the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +55,10 @@ pub(super) async fn run(context: Context, row: CallRow, takeover: Takeover, mut 
     .await;
 }
 
-/// Why the conversation cannot begin, as soon as that is known: nobody is to be rung for nothing. Never, when it can.
-async fn not_ready(prepared: &mut Option<Prepared>) -> Failure {
+/// Whether the conversation is ready, or why it cannot begin, as soon as that is known: nobody is to be rung for nothing.
+async fn news(prepared: &mut Option<Prepared>) -> News {
     match prepared {
-        Some(prepared) => prepared.not_ready().await,
+        Some(prepared) => prepared.news().await,
         None => std::future::pending().await,
     }
 }
@@ -99,6 +98,15 @@ impl Drop for MayDial {
     }
 }
 
+/// When a call that has arrived is answered: a phone that rings once more is better than one in which nobody speaks.
+#[derive(Default)]
+struct Answering {
+    /// Whether the conversation can begin.
+    ready: bool,
+    /// It is to be answered as soon as it is ready, and then at the latest.
+    by: Option<Instant>,
+}
+
 struct Runner {
     context: Context,
     row: CallRow,
@@ -108,6 +116,7 @@ struct Runner {
     plan: Result<Arc<CallPlan>, String>,
     line: Line,
     prepared: Option<Prepared>,
+    answering: Answering,
     media: Option<Media>,
     talk: Talk,
     wrap_up: Option<Box<WrapUp>>,
@@ -147,6 +156,7 @@ impl Runner {
             plan: plan.map(Arc::new),
             line,
             prepared,
+            answering: Answering::default(),
             media: None,
             talk: Talk::none(),
             wrap_up: None,
@@ -178,6 +188,7 @@ impl Runner {
         }
         while !self.call.status().is_terminal() {
             let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
+            let answer_by = self.answering.by;
             let input = tokio::select! {
                 biased;
                 // First: whatever else goes on, no call outlives its deadline.
@@ -209,9 +220,21 @@ impl Runner {
                     Order::Abandon => return Err(Stopped),
                 },
                 Some(event) = entered.happenings.recv() => self.happened(event),
-                failure = not_ready(&mut self.prepared) => {
-                    self.prepared = None; // It has failed once and for all.
-                    Some(CallInput::TalkEnded(talking::failed(&failure)))
+                news = news(&mut self.prepared) => match news {
+                    News::Ready => {
+                        self.answering.ready = true;
+                        self.answer_if_due();
+                        None
+                    }
+                    News::Failed(failure) => {
+                        self.prepared = None; // It has failed once and for all.
+                        Some(CallInput::TalkEnded(talking::failed(&failure)))
+                    }
+                },
+                () = tokio::time::sleep_until(answer_by.unwrap_or_else(Instant::now)), if answer_by.is_some() => {
+                    self.answering.ready = true; // As ready as it will be.
+                    self.answer_if_due();
+                    None
                 }
                 Some(outcome) = self.outcomes.1.recv() => self.came_of(outcome).await?,
             };
@@ -282,11 +305,14 @@ impl Runner {
             match effect {
                 CallEffect::Commit(change) => self.commit(&change).await?,
                 CallEffect::Dial => self.dial(decided),
-                CallEffect::Answer => self.answer(),
+                CallEffect::Answer => self.answer_when_ready(),
                 CallEffect::LookUp => self.look_up(),
                 CallEffect::HangUp => self.hang_up(),
                 CallEffect::StartTalk => self.start_talk(),
-                CallEffect::StopTalk => self.stop_talk(),
+                CallEffect::StopTalk => {
+                    self.answering.by = None;
+                    self.stop_talk();
+                }
             }
         }
         Ok(())

@@ -30,6 +30,7 @@ pub(crate) mod sse;
 mod streaming;
 pub mod voice;
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -291,6 +292,26 @@ pub struct AnalysisRequest {
     pub messages: Vec<Message>,
     /// JSON Schema of the outcome, if the agent has one.
     pub schema: Option<Value>,
+    /// Where what it costs is told, as soon as it is known.
+    pub spent: Spent,
+}
+
+/// What has been used so far by something that may yet fail.
+#[derive(Clone, Debug, Default)]
+pub struct Spent(Arc<Mutex<Usage>>);
+
+impl Spent {
+    /// Adds what was used.
+    pub fn add(&self, more: Usage) {
+        let mut usage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *usage = *usage + more;
+    }
+
+    /// All of it so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What the call came to.
@@ -300,8 +321,6 @@ pub struct Analysis {
     pub summary: String,
     /// The facts found, by name; `null` when there are none.
     pub outcome: Value,
-    /// What looking back cost.
-    pub usage: Usage,
 }
 
 /// Text to speech.

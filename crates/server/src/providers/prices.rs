@@ -2,7 +2,7 @@
 //!
 //! Prices stand in `prices.default.toml`, are replaced by the operator's file (`prices` in the configuration) and then by
 //! `settings.prices` of a connection. A model has the prices of the longest name in the table that it begins with, so that
-//! dated versions need no row of their own; `*` is any other model.
+//! dated versions need no row of their own; but not where `-mini`, `-lite`, `-pro` or the like follow. `*` is any other model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,6 +17,8 @@ use super::Usage;
 const DEFAULTS: &str = include_str!("../../prices.default.toml");
 /// Stands for every model that has no row of its own.
 const ANY: &str = "*";
+/// What makes another model of a name that it is appended to, unlike dates and versions.
+const OTHER_MODELS: [&str; 8] = ["hd", "large", "lite", "max", "mini", "nano", "pro", "small"];
 
 /// What one model charges, in US dollars. What it does not name it does not offer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -114,7 +116,8 @@ impl PriceList {
         let model = model.rsplit('/').next().unwrap_or(model);
         let begins = |name: &str| {
             let rest = model.strip_prefix(name)?;
-            rest.chars().next().is_none_or(|next| !next.is_alphanumeric()).then_some(name.len())
+            let same = !rest.split(['-', '_', ':', '.']).any(|part| OTHER_MODELS.contains(&part));
+            (same && rest.chars().next().is_none_or(|next| !next.is_alphanumeric())).then_some(name.len())
         };
         let best =
             self.0.iter().filter_map(|(name, rates)| Some((begins(name)?, rates))).max_by_key(|(length, _)| *length);
@@ -212,6 +215,12 @@ mod tests {
         let minute = Rates { stt_minute: Some(0.006), ..Rates::default() };
         let heard = Rates::price(Some(&minute), Usage { stt_audio_ms: 90_000, ..Usage::default() });
         assert!((heard.cost_usd - 0.009).abs() < 1e-9);
+        let shipped = Prices::load(None).expect("the defaults are a table");
+        let gemini = |model: &str| shipped.of("gemini").of(Some(model)).and_then(|rates| rates.llm_input_million);
+        assert!(gemini("gemini-2.5-flash-preview-09-2025").is_some());
+        assert_eq!(gemini("gemini-2.5-flash-lite-001"), None, "another model, of which nothing is known");
+        let openai = |model: &str| shipped.of("openai").of(Some(model)).and_then(|rates| rates.tts_characters_million);
+        assert_eq!([openai("tts-1-1106"), openai("tts-1-hd-1106")], [Some(15.0), Some(30.0)]);
         let told = Usage { cost_usd: 0.25, ..used };
         assert_eq!(cost("gpt-4o-mini", told), (250_000.0, false), "as the provider says itself");
     }

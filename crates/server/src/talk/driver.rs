@@ -9,6 +9,7 @@ mod speaking;
 mod speech;
 mod tools;
 
+use self::prepared::Heard;
 pub use self::prepared::Prepared;
 
 use std::collections::{HashMap, VecDeque};
@@ -28,16 +29,13 @@ use super::handset::Handset;
 use super::hearing::Hearing;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
-use super::pipeline::{Pipeline, Running, Signal};
+use super::pipeline::{Pipeline, Question, Running, Signal};
 use super::plain::plain;
 use super::recorder::Recorder;
 use super::{Command, Ended, Line, Note, Report, Settings};
 use crate::carrier::Media;
-use crate::providers::llm;
 use crate::providers::{LlmEvent, ProviderError, SttEvent, TtsAudio, Usage};
 
-/// Open ears, and where their words arrive.
-type Ears = (Hearing, mpsc::Receiver<SttEvent>);
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
 /// The turn of a tool, the id of its call, and what it answered.
@@ -85,10 +83,9 @@ struct Driver {
     end: Option<Ended>,
 }
 
-/// A question to the model that is being answered, and the characters of it and of its answer so far.
+/// A question to the model that is being answered, and the characters of its answer so far.
 struct Asked {
-    running: Running,
-    read: usize,
+    question: Question,
     written: usize,
 }
 
@@ -136,7 +133,7 @@ impl Driver {
         Timestamp::from_micros(0) + self.began.elapsed()
     }
 
-    async fn run(&mut self, mut heard: mpsc::Receiver<SttEvent>, mut commands: mpsc::Receiver<Command>) {
+    async fn run(&mut self, mut heard: Heard, mut commands: mpsc::Receiver<Command>) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         if self.greeting.is_none() {
@@ -150,7 +147,7 @@ impl Driver {
                 biased;
                 due = ticks.tick() => self.frame_out(due),
                 frame = self.handset.media.incoming.recv() => self.frame_in(frame),
-                Some(event) = heard.recv() => self.recognised(event),
+                Some(event) = heard.next() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.signals.1.recv() => self.spoken(utterance, signal),
                 Some(usage) = self.phrases.spent.recv() => { self.add(usage); Inputs::new() }
@@ -198,9 +195,8 @@ impl Driver {
         match effect {
             Effect::Ask { turn, messages, .. } => {
                 self.pass_on = None; // The model has been told that it took too long.
-                let read = llm::characters(&messages);
-                let running = self.pipeline.ask(turn, messages, self.answers.0.clone());
-                self.asks.insert(turn, Asked { running, read, written: 0 });
+                let question = self.pipeline.ask(turn, messages, self.answers.0.clone());
+                self.asks.insert(turn, Asked { question, written: 0 });
             }
             Effect::CancelModel { turn } => self.take_back(turn),
             Effect::Speak { utterance, text, ready_only, .. } => return self.speak(utterance, text, ready_only),
@@ -267,7 +263,7 @@ impl Driver {
                 Input::ModelDone { turn }
             }
             Signal::Failed(error) => {
-                self.asks.remove(&turn);
+                self.take_back(turn);
                 Input::ModelFailed { turn, failure: failure(&error) }
             }
         }]
@@ -275,9 +271,8 @@ impl Driver {
 
     /// Cancels a question. What has been read and written is paid for all the same.
     fn take_back(&mut self, turn: u32) {
-        if let Some(Asked { running, read, written }) = self.asks.remove(&turn) {
-            drop(running);
-            self.add(self.pipeline.taken_back(read, written));
+        if let Some(Asked { question, written }) = self.asks.remove(&turn) {
+            self.add(question.taken_back(written));
         }
     }
 
@@ -290,6 +285,9 @@ impl Driver {
         let now = self.now();
         for effect in self.conversation.finish(now) {
             self.perform(effect);
+        }
+        for turn in self.asks.keys().copied().collect::<Vec<_>>() {
+            self.take_back(turn);
         }
         self.stop_speaking();
         self.phrases.end(&mut self.usage);
@@ -311,13 +309,16 @@ fn recognised(event: SttEvent) -> Input {
         SttEvent::Partial { text } => Input::Partial { text: plain(text) },
         SttEvent::Final { segment, text } => Input::Final { segment, text: plain(text) },
         SttEvent::TurnJudged => Input::TurnJudged,
-        SttEvent::Failed { code, words } => {
-            let kind = match code {
-                ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
-                ErrorCode::ConfigError => FailureCode::Config,
-                _ => FailureCode::Pipeline,
-            };
-            Input::RecogniserFailed(Failure::new(kind, plain(words)))
-        }
+        SttEvent::Failed { code, words } => Input::RecogniserFailed(lost(code, words)),
     }
+}
+
+/// The recogniser is gone.
+fn lost(code: ErrorCode, words: String) -> Failure {
+    let kind = match code {
+        ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
+        ErrorCode::ConfigError => FailureCode::Config,
+        _ => FailureCode::Pipeline,
+    };
+    Failure::new(kind, plain(words))
 }

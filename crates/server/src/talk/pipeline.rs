@@ -4,20 +4,23 @@
 //! middle is not, since half an answer has been heard. Where the agent wants it, a model that is late gets company. Dropping
 //! a [`Running`] cancels it.
 
+mod bill;
 mod pace;
 mod race;
 mod run;
 
 pub use self::pace::{Pace, Paces};
-pub use self::run::{Owing, Proven};
+pub use self::run::Proven;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_core::conversation::{Message, SpokenWord};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
+use self::bill::Bill;
 use self::run::{Entry, Kind, run};
 use super::hearing::{Hearing, Recogniser};
 use super::phrases::{Phrases, Voice};
@@ -27,12 +30,18 @@ use crate::providers::llm;
 use crate::providers::prices::Rates;
 use crate::providers::voice::cost;
 use crate::providers::{
-    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio,
-    TtsRequest, Usage,
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Stt, SttEvent, SttOptions, Tts,
+    TtsAudio, TtsRequest, Usage,
 };
 
-/// How long a provider with a fallback behind it may take to give its first sign.
+/// How long a model with a fallback behind it may take to give its first sign.
 const PATIENCE: Duration = Duration::from_secs(4);
+/// It is given this long however many there are: good models need a while too.
+const LEAST_PATIENCE: Duration = Duration::from_secs(2);
+/// What all models of an agent have together; the turn engine waits for ten seconds.
+const ALL_MODELS: Duration = Duration::from_millis(9_500);
+/// A provider that has let the caller down is asked after the others for so long.
+const COOLING: Duration = Duration::from_secs(60);
 /// The same for a voice, while which is waited for there is silence.
 const VOICE_PATIENCE: Duration = Duration::from_secs(2);
 /// Between two phrases that are said into memory: what the caller is to hear goes first.
@@ -49,6 +58,33 @@ pub struct Saying {
     pub running: Running,
     /// What it costs if it does not come to its end.
     pub owing: Owing,
+}
+
+/// What an utterance costs that does not come to its end: what was sent is charged, heard or not.
+#[derive(Clone)]
+pub struct Owing(Bill);
+
+impl Owing {
+    /// As things are.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.0.usage(0)
+    }
+}
+
+/// A question to the models; dropping it cancels it.
+pub struct Question {
+    _running: Running,
+    bill: Bill,
+}
+
+impl Question {
+    /// Takes the question back, or what is left of it, after so many characters of an answer. Gives what it has cost:
+    /// providers charge for it and do not say how much.
+    #[must_use]
+    pub fn taken_back(self, written: usize) -> Usage {
+        self.bill.usage(written)
+    }
 }
 
 /// The providers of one call, the first of each kind preferred.
@@ -139,22 +175,14 @@ pub enum Signal<T> {
 }
 
 impl Pipeline {
-    /// Opens the first recogniser that answers, with the others behind it.
-    ///
-    /// # Errors
-    /// The last one's error when none does.
-    pub async fn open_stt(&self, events: mpsc::Sender<SttEvent>) -> Result<Hearing, ProviderError> {
+    /// Begins to open the first recogniser that answers, with the others behind it.
+    #[must_use]
+    pub fn hear(&self, events: mpsc::Sender<SttEvent>) -> Hearing {
         let rates = |position: usize| self.rates.stt.get(position).copied().flatten();
         let recognisers = self.stt.iter().cloned().enumerate();
         let recognisers =
             recognisers.map(|(position, (stt, options))| Recogniser { stt, options, rates: rates(position) });
-        Hearing::open(recognisers.collect(), events).await
-    }
-
-    /// What an answer costs that was taken back after so many characters: providers charge for it and do not say how much.
-    #[must_use]
-    pub fn taken_back(&self, read: usize, written: usize) -> Usage {
-        priced(&self.rates.llm, 0, llm::estimate(read, written))
+        Hearing::begin(recognisers.collect(), events)
     }
 
     /// What speech of so many characters costs that was stopped: they were sent, and are charged all the same.
@@ -164,9 +192,10 @@ impl Pipeline {
     }
 
     /// Asks the model; `turn` comes back with every signal.
-    pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Running {
-        let pipeline = self.clone();
-        AbortOnDropHandle::new(tokio::spawn(async move {
+    pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Question {
+        let (pipeline, bill) = (self.clone(), Bill::default());
+        let open = bill.clone();
+        let running = AbortOnDropHandle::new(tokio::spawn(async move {
             let tools = pipeline.tools.specs().await;
             let start = |(llm, settings): &(Arc<dyn Llm>, LlmSettings), events| {
                 let request = LlmRequest {
@@ -179,20 +208,20 @@ impl Pipeline {
                 let llm = llm.clone();
                 async move { llm.answer(request, events).await }
             };
-            run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &Owing::default())
-                .await;
-        }))
+            run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &open).await;
+        }));
+        Question { _running: running, bill }
     }
 
     /// Speaks; `utterance` comes back with every signal.
     pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Saying {
-        let (pipeline, owing) = (self.clone(), Owing::default());
-        let owed = owing.clone();
+        let (pipeline, bill) = (self.clone(), Bill::default());
+        let open = bill.clone();
         let running = AbortOnDropHandle::new(tokio::spawn(async move {
             let start = |voice: &Voice, audio| say(voice, &text, audio);
-            run(Kind::Voice, utterance, pipeline.voices(&text), start, signals, &owed).await;
+            run(Kind::Voice, utterance, pipeline.voices(&text), start, signals, &open).await;
         }));
-        Saying { running, owing }
+        Saying { running, owing: Owing(bill) }
     }
 
     /// A phrase as one of the voices has said it before.
@@ -235,7 +264,7 @@ impl Pipeline {
         said.map(|_| rendered)
     }
 
-    /// The models, for a question of so many characters.
+    /// The models, for a question of so many characters; those that have just let the caller down last.
     fn models(&self, characters: usize) -> Vec<Entry<'_, (Arc<dyn Llm>, LlmSettings)>> {
         let rates = |position: usize| self.rates.llm.get(position).copied().flatten();
         let providers = self.llm.iter().enumerate();
@@ -247,7 +276,9 @@ impl Pipeline {
             in_vain: llm::estimate(characters, 0),
             proven: &provider.1.proven,
         });
-        entries.collect()
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_by_key(|entry| entry.proven.has_let_down());
+        entries
     }
 
     /// The voices, for this text.
@@ -282,28 +313,40 @@ impl Pipeline {
         if self.tts.len() > 1 { Ok(()) } else { warmed }
     }
 
-    /// Looks back on the conversation with the first model that answers.
-    ///
-    /// # Errors
-    /// The last one's error when none does.
+    /// Looks back on the conversation with the first model that answers, within `patience`. What it cost comes with it,
+    /// whatever has come of it.
     pub async fn analyse(
         &self,
         messages: &[Message],
         schema: Option<&serde_json::Value>,
-    ) -> Result<Analysis, ProviderError> {
+        patience: Duration,
+    ) -> (Result<(String, serde_json::Value), ProviderError>, Usage) {
+        let deadline = Instant::now() + patience;
         let mut last = none_configured("language model");
+        let mut cost = Usage::default();
         for (position, (llm, settings)) in self.llm.iter().enumerate() {
-            let request =
-                AnalysisRequest { model: settings.model.clone(), messages: messages.to_vec(), schema: schema.cloned() };
-            match llm.analyse(request).await {
-                Ok(Analysis { summary, outcome, usage }) => {
-                    let usage = priced(&self.rates.llm, position, usage);
-                    return Ok(Analysis { summary: plain(summary), outcome: plain_value(outcome), usage });
-                }
+            if Instant::now() >= deadline {
+                break;
+            }
+            let spent = Spent::default();
+            let request = AnalysisRequest {
+                model: settings.model.clone(),
+                messages: messages.to_vec(),
+                schema: schema.cloned(),
+                spent: spent.clone(),
+            };
+            let looking = timeout_at(deadline, llm.analyse(request)).await;
+            let looking = looking.unwrap_or_else(|_| Err(out_of_patience("language model", patience)));
+            if matches!(looking, Err(ProviderError::Timeout { .. })) {
+                spent.add(llm::estimate(llm::characters(messages), 0));
+            }
+            cost = cost + priced(&self.rates.llm, position, spent.usage());
+            match looking {
+                Ok(Analysis { summary, outcome }) => return (Ok((plain(summary), plain_value(outcome))), cost),
                 Err(error) => last = error,
             }
         }
-        Err(last)
+        (Err(last), cost)
     }
 }
 
@@ -331,6 +374,12 @@ fn say(
     let request = settings.request(text);
     let tts = tts.clone();
     async move { tts.speak(request, audio).await }
+}
+
+/// How long each of so many models may take: the last one is to have as much time as those before it.
+fn model_patience(models: usize) -> Duration {
+    let share = ALL_MODELS / u32::try_from(models.max(1)).unwrap_or(u32::MAX);
+    share.clamp(LEAST_PATIENCE, PATIENCE)
 }
 
 fn none_configured(kind: &'static str) -> ProviderError {

@@ -10,6 +10,14 @@ use super::{Command, Ended, Note, Report, Settings, driver, realtime};
 use crate::carrier::Media;
 use crate::providers::Usage;
 
+/// What is known of a conversation that is being got ready.
+pub enum News {
+    /// The caller can be heard, and will hear the agent at once.
+    Ready,
+    /// It cannot begin.
+    Failed(Failure),
+}
+
 /// A conversation that is being got ready.
 pub enum Prepared {
     /// By recogniser, language model and voice.
@@ -29,11 +37,11 @@ impl Prepared {
         }
     }
 
-    /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
-    pub async fn not_ready(&mut self) -> Failure {
+    /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
+    pub async fn news(&mut self) -> News {
         match self {
-            Self::Pipeline(prepared) => prepared.not_ready().await,
-            Self::Realtime(prepared) => prepared.not_ready().await,
+            Self::Pipeline(prepared) => prepared.news().await,
+            Self::Realtime(prepared) => prepared.news().await,
         }
     }
 

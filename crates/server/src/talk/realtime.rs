@@ -21,7 +21,7 @@ use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use self::session::{Opened, Reopening};
+use self::session::{KEPT, Opened, Ready, Reopening};
 use super::handset::{Arrived, Handset};
 use super::latency::Latencies;
 use super::machine::MachineDetector;
@@ -70,13 +70,15 @@ struct Driver {
     machine: MachineDetector,
     /// Nothing while there is none.
     session: Option<Box<dyn RealtimeSession>>,
-    /// When it was opened.
-    opened_at: Instant,
+    /// When the last one was opened.
+    opened_at: Option<Instant>,
+    /// It is responding, and has not said what that used.
+    responding: bool,
     reopening: Option<Reopening>,
     /// How many in a row, none of which lasted.
     reopened: u32,
-    /// What the caller said meanwhile.
-    unheard: VecDeque<CallerAudio>,
+    /// The last seconds of the caller, and when they came.
+    recent: VecDeque<(Timestamp, CallerAudio)>,
     /// The utterances of items.
     items: HashMap<String, u32>,
     covering: HashMap<u32, Covering>,
@@ -96,14 +98,7 @@ struct Driver {
 type Inputs = Vec<Input>;
 
 impl Driver {
-    fn new(
-        settings: Settings,
-        pipeline: Pipeline,
-        model: Model,
-        session: Box<dyn RealtimeSession>,
-        media: Media,
-        notes: mpsc::Sender<Note>,
-    ) -> Self {
+    fn new(settings: Settings, pipeline: Pipeline, model: Model, media: Media, notes: mpsc::Sender<Note>) -> Self {
         Self {
             engine: Engine::new(&settings.agent, Timestamp::from_micros(0)),
             pipeline,
@@ -112,11 +107,12 @@ impl Driver {
             vad: Vad::new(VadSettings::default()),
             machine: MachineDetector::new(settings.agent.answering_machine.mode),
             settings,
-            session: Some(session),
-            opened_at: Instant::now(),
+            session: None,
+            opened_at: None,
+            responding: false,
             reopening: None,
             reopened: 0,
-            unheard: VecDeque::new(),
+            recent: VecDeque::with_capacity(KEPT),
             items: HashMap::new(),
             covering: HashMap::new(),
             covers: mpsc::channel(64),
@@ -137,10 +133,11 @@ impl Driver {
         Timestamp::from_micros(0) + self.began.elapsed()
     }
 
-    async fn run(&mut self, mut events: session::Events, mut commands: mpsc::Receiver<Command>) {
+    async fn run(&mut self, ready: Ready, mut commands: mpsc::Receiver<Command>) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         self.handle(Input::MediaStarted);
+        let mut events = self.begin(ready);
         while self.end.is_none() {
             let deadline = self.engine.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
@@ -234,7 +231,13 @@ impl Driver {
         self.hear(frame);
         let voice = match self.vad.push(&frame) {
             Some(VadEvent::SpeechStarted) => Some(Input::VoiceStarted),
-            Some(VadEvent::SpeechStopped) => Some(Input::VoiceStopped),
+            Some(VadEvent::SpeechStopped) => {
+                // A dead session has not heard it, and would never say so.
+                if let Some(session) = &mut self.session {
+                    session.probe();
+                }
+                Some(Input::VoiceStopped)
+            }
             None => None,
         };
         let beep = self.machine.frame(&frame.0).then_some(Input::MachineDetected { beep: true });
@@ -248,6 +251,7 @@ impl Driver {
             self.perform(effect);
         }
         self.stop_covering();
+        self.guess_usage();
         let recorded = self.handset.written().await;
         Report {
             end: self.end.take().unwrap_or(Ended::MediaLost),

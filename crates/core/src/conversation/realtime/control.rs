@@ -23,8 +23,7 @@ impl Realtime {
         self.owed = None;
         if let Some((id, _)) = self.pass_on.take() {
             self.tools.retain(|call| call.id != id);
-            self.effects
-                .push(output(&id, "The caller spoke before they were passed on. Ask whether they still want to be."));
+            self.tell_result(&id, "The caller spoke before they were passed on. Ask whether they still want to be.");
         }
         if let Some(closing) = self.closing.take_if(|closing| closing.reason == End::AgentHungUp) {
             self.rescued = true;
@@ -94,6 +93,7 @@ impl Realtime {
         self.effects.push(Effect::Tell { text: text.clone() });
         self.caller_said("", text);
         self.owed = Some(Owed::an_answer(pressed_at, self.now));
+        self.rounds = 0;
         self.want(Kind::Answer, Direction::Freely);
         true
     }
@@ -127,7 +127,7 @@ impl Realtime {
         self.owed = Some(Owed::nothing_asked(self.now));
         match by_tool {
             Some(id) => {
-                self.effects.push(output(&id, "The caller could not be passed on."));
+                self.tell_result(&id, "The caller could not be passed on.");
                 self.want(Kind::Answer, Direction::Freely);
             }
             None => self.want(Kind::Answer, Direction::Directed(NOT_PASSED_ON.to_owned())),

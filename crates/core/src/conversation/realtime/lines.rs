@@ -22,7 +22,14 @@ pub(super) struct Spoken {
 }
 
 enum Line {
-    Caller { item: String, text: Option<String>, start: Timestamp, end: Timestamp, since: Timestamp },
+    /// Without an item while the session that heard it is lost, and the next one has not.
+    Caller {
+        item: Option<String>,
+        text: Option<String>,
+        start: Timestamp,
+        end: Timestamp,
+        since: Timestamp,
+    },
     Agent(Spoken),
 }
 
@@ -38,6 +45,26 @@ impl Lines {
             Line::Agent(_) => None,
         }
     }
+
+    /// Turns whose words are not known are to be heard by another session. Gives when the first of them began.
+    pub(super) fn disown(&mut self, now: Timestamp) -> Option<Timestamp> {
+        let mut began = None;
+        for line in &mut self.0 {
+            if let Line::Caller { item, text: None, start, since, .. } = line {
+                (*item, *since) = (None, now);
+                began.get_or_insert(*start);
+            }
+        }
+        began
+    }
+
+    /// Whether an item is such a turn, heard again.
+    fn adopt(&mut self, item: &str, now: Timestamp) -> bool {
+        let orphan = |line: &&mut Line| matches!(line, Line::Caller { item: None, .. });
+        let Some(Line::Caller { item: name, since, .. }) = self.0.iter_mut().find(orphan) else { return false };
+        (*name, *since) = (Some(item.to_owned()), now);
+        true
+    }
 }
 
 impl Realtime {
@@ -45,14 +72,22 @@ impl Realtime {
         self.lines.0.push_back(Line::Agent(spoken));
     }
 
+    /// When the first line is given up. Words come from a session only.
+    pub(super) fn line_due_at(&self) -> Option<Timestamp> {
+        self.lines.due().filter(|_| !self.lost)
+    }
+
     pub(super) fn turn_taken(&mut self, item: String) {
+        if self.lines.adopt(&item, self.now) {
+            return;
+        }
         let end = self.voice.ended.unwrap_or(self.now);
         let start = self.voice.turn_began.take().unwrap_or(end).min(end);
-        self.lines.0.push_back(Line::Caller { item, text: None, start, end, since: self.now });
+        self.lines.0.push_back(Line::Caller { item: Some(item), text: None, start, end, since: self.now });
     }
 
     pub(super) fn caller_said(&mut self, item: &str, words: String) {
-        let known = |line: &&mut Line| matches!(line, Line::Caller { item: other, .. } if other == item);
+        let known = |line: &&mut Line| matches!(line, Line::Caller { item: Some(other), .. } if other == item);
         match self.lines.0.iter_mut().find(known) {
             Some(Line::Caller { text, .. }) => *text = Some(words),
             _ => {
@@ -66,7 +101,7 @@ impl Realtime {
 
     /// Writes down what is next in the order of the conversation.
     pub(super) fn write_down(&mut self) -> bool {
-        let late = self.is_due(self.lines.due());
+        let late = self.is_due(self.line_due_at());
         let known = |line: &mut Line| late || !matches!(line, Line::Caller { text: None, .. });
         let Some(line) = self.lines.0.pop_front_if(known) else { return false };
         let (entry, remembered) = match line {

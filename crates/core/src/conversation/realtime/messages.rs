@@ -83,9 +83,11 @@ pub enum Input {
         /// What went wrong, in the provider's words.
         failed: Option<String>,
     },
-    /// The session is gone, and another one is being opened.
+    /// There is no session yet. The one that is being opened knows [`super::Realtime::opening`].
+    Opening,
+    /// The session is gone, and another one is being opened. It is to know [`super::Realtime::so_far`].
     Lost,
-    /// There is another session. It knows [`super::Realtime::so_far`].
+    /// There is a session. It hears what the caller said from [`super::Realtime::unheard_since`] on.
     Resumed,
     /// There is no session, and there will be none.
     Failed(Failure),
@@ -268,6 +270,7 @@ impl fmt::Debug for Input {
             Self::SoundDone { .. } => f.write_str("SoundDone"),
             Self::ToolCall { call, .. } => write!(f, "{call:?}"),
             Self::ResponseDone { failed, .. } => write!(f, "ResponseDone(failed {})", failed.is_some()),
+            Self::Opening => f.write_str("Opening"),
             Self::Lost => f.write_str("Lost"),
             Self::Resumed => f.write_str("Resumed"),
             Self::Failed(failure) => write!(f, "Failed({failure:?})"),

@@ -4,7 +4,7 @@
 //! next input or for [`Realtime::next_deadline`]. After [`Effect::HangUp`] it is over.
 //!
 //! The cast: `mouth` knows what is queued and what was heard of it, `responses` has the model speak and runs its tools,
-//! `waiting` bridges and bounds the caller's waits, `lines` writes the transcript in the order of what was said, `control` does
+//! `sessions` takes the conversation from one that is lost to the next one, `waiting` bridges and bounds the caller's waits, `lines` writes the transcript in the order of what was said, `control` does
 //! what the API asks, `ending` says goodbye.
 
 mod control;
@@ -13,6 +13,7 @@ mod lines;
 mod messages;
 mod mouth;
 mod responses;
+mod sessions;
 mod waiting;
 
 #[cfg(test)]
@@ -28,6 +29,7 @@ use self::ending::{Closing, Machine};
 use self::lines::Lines;
 use self::mouth::Mouth;
 use self::responses::{Response, Wish};
+use self::sessions::LateTool;
 use self::waiting::Owed;
 use super::history::{History, Message};
 use super::input::ToolCall;
@@ -66,6 +68,14 @@ pub struct Realtime {
     voiceless: bool,
     /// What is said while they run.
     filler: Option<String>,
+    /// Tools that run and were called in a session that was lost.
+    late_tools: Vec<LateTool>,
+    /// What the next session is to be told before anything else.
+    untold: Vec<String>,
+    /// One of them has answered, and the model has not spoken since.
+    late_result: bool,
+    /// How often in a row tools have run since the caller's last turn.
+    rounds: u32,
     pass_on: Option<(String, String)>,
     voice: Voice,
     /// Since when the model hears the caller speak.
@@ -81,8 +91,12 @@ pub struct Realtime {
     /// The carrier is asked to pass the caller on; the tool call that wants it, if one does.
     passing_on: Option<Option<String>>,
     lost: bool,
-    /// The caller spoke while there was no session.
-    spoke_while_lost: bool,
+    /// What the caller has said since is not known to any session.
+    unheard_since: Timestamp,
+    /// The next session hears the caller before it answers them.
+    hears_first: bool,
+    /// It is hearing what they said before it began.
+    catching_up: bool,
     began: Timestamp,
     media: bool,
     greet_at: Option<Timestamp>,
@@ -134,6 +148,10 @@ impl Realtime {
             round: Vec::new(),
             voiceless: false,
             filler: None,
+            late_tools: Vec::new(),
+            untold: Vec::new(),
+            late_result: false,
+            rounds: 0,
             pass_on: None,
             voice: Voice::default(),
             speaking: None,
@@ -147,7 +165,9 @@ impl Realtime {
             keys_on_line: false,
             passing_on: None,
             lost: false,
-            spoke_while_lost: false,
+            unheard_since: now,
+            hears_first: false,
+            catching_up: false,
             began: now,
             media: false,
             greet_at: None,
@@ -190,7 +210,7 @@ impl Realtime {
             return None;
         }
         let in_talk = [
-            self.lines.due(),
+            self.line_due_at(),
             self.beep_at(),
             self.closing_at(),
             self.stuck_at(),
@@ -239,6 +259,13 @@ impl Realtime {
             history.agent_was_heard(text, false);
         }
         history.messages()
+    }
+
+    /// What the caller said since then another session is to hear before anything else.
+    #[must_use]
+    pub fn unheard_since(&self) -> Timestamp {
+        // A session that is only now there was told to greet them: that is the answer to whatever they have said.
+        if self.asked.is_some() { self.now } else { self.unheard_since }
     }
 
     /// Whether the model is to hear the caller. It does not while nothing that the caller says may change anything: a
@@ -304,6 +331,7 @@ impl Realtime {
             Input::SoundDone { item } => self.sound_done(&item),
             Input::ToolCall { response, call, filler } => self.tool_called(&response, call, filler),
             Input::ResponseDone { response, failed } => self.response_done(&response, failed),
+            Input::Opening => self.lost = true,
             Input::Lost => self.session_lost(),
             Input::Resumed => self.session_resumed(),
             Input::Failed(failure) => self.give_up(failure),
@@ -362,7 +390,8 @@ impl Realtime {
         self.quiet.sign_of_life(self.now);
         // Nobody else hears them now; they wait all the same.
         if self.lost && self.listens() {
-            self.spoke_while_lost = true;
+            self.hears_first = true;
+            self.greet_at = None;
             self.owed = Some(Owed::an_answer(ended, self.now));
         }
     }

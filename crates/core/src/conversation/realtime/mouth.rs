@@ -152,15 +152,27 @@ impl Realtime {
         }
     }
 
-    /// A response is over: so is the sound of its items.
-    pub(super) fn complete_items(&mut self, response: &str) {
+    /// A response is over: so is the sound of its items. Of one that broke off the words may be further than the sound.
+    pub(super) fn complete_items(&mut self, response: &str, broke_off: bool) {
         let mut done = Vec::new();
         for utterance in self.mouth.queue.iter_mut().filter(|utterance| utterance.response == response) {
-            if utterance.item.is_some() && !std::mem::replace(&mut utterance.sound.complete, true) {
+            if utterance.item.is_some() && !utterance.sound.complete {
+                if broke_off {
+                    let sounded = heard(utterance.text.trim(), &utterance.sound, utterance.sound.made).to_owned();
+                    utterance.text = sounded;
+                }
+                utterance.sound.complete = true;
                 done.push(Effect::Complete { utterance: utterance.number });
             }
         }
         self.effects.extend(done);
+    }
+
+    /// No session knows the items that are queued.
+    pub(super) fn disown_items(&mut self) {
+        for utterance in &mut self.mouth.queue {
+            utterance.item = None;
+        }
     }
 
     pub(super) fn cover(&mut self, kind: Kind, text: &str) {

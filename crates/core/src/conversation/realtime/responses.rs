@@ -14,15 +14,16 @@ use crate::conversation::mouth::Kind;
 
 /// How often the model is told again when it is busy.
 const TRIES: u32 = 3;
+/// How often tools run for one turn. A model that wants more than that goes round in circles.
+const MAX_ROUNDS: u32 = 8;
 /// How long the end of a response that was stopped is waited for.
 const STOPPED: Duration = Duration::from_secs(3);
 /// The tool that ends the call.
 const END_CALL: &str = "end_call";
 /// Added to the instructions when the call ends without a goodbye.
-const SAY_GOODBYE: &str = "The call is about to end. Say goodbye in one short sentence.";
-
-/// Added to the instructions when a session was lost in the middle of a sentence.
-const GO_ON: &str = "The connection broke while you were speaking, so the end of what you last said was not heard. Finish it in one \
+pub(super) const SAY_GOODBYE: &str = "The call is about to end. Say goodbye in one short sentence.";
+/// The same when it broke off in the middle of a sentence.
+pub(super) const GO_ON: &str = "You broke off while you were speaking, so the end of what you last said was not heard. Finish it in one \
     or two short sentences, without saying again what stands in the conversation.";
 
 /// Something that the model is to speak about.
@@ -41,7 +42,7 @@ pub(super) struct Wish {
 pub(super) struct Response {
     pub(super) id: String,
     pub(super) kind: Kind,
-    direction: Direction,
+    pub(super) direction: Direction,
     /// Whether it was told to speak.
     told: bool,
     pub(super) sounded: bool,
@@ -183,9 +184,12 @@ impl Realtime {
 
     pub(super) fn response_done(&mut self, id: &str, failed: Option<String>) {
         let Some(response) = self.response.take_if(|response| response.id == id) else { return };
-        self.complete_items(id);
+        self.complete_items(id, failed.is_some());
         if response.dead {
             return;
+        }
+        if let Some(words) = failed.as_ref().filter(|_| response.sounded && !response.called) {
+            return self.broke_off(response.kind, words);
         }
         if response.sounded || response.called {
             self.failures = 0;
@@ -201,13 +205,34 @@ impl Realtime {
         if failed.is_none() && self.owed.is_none() {
             return;
         }
+        // Who has been answered need not hear what a tool has done.
+        if failed.is_none() && self.rounds > 0 && self.owed.as_ref().is_some_and(|owed| !owed.answers) {
+            self.owed = None;
+            return;
+        }
         self.failures += 1;
         if self.failures > 1 {
-            let words = failed.unwrap_or_else(|| "it answers without saying anything".to_owned());
-            self.give_up(Failure::new(FailureCode::Pipeline, format!("The speech-to-speech model failed: {words}.")));
+            self.fail(failed.as_deref().unwrap_or("it answers without saying anything"));
         } else if self.speaking.is_none() {
             self.want(response.kind, response.direction);
         }
+    }
+
+    /// The model failed in the middle of what it said.
+    fn broke_off(&mut self, kind: Kind, words: &str) {
+        if self.closing.is_some() || self.speaking.is_some() {
+            return;
+        }
+        self.failures += 1;
+        if self.failures > 1 {
+            self.fail(words);
+        } else {
+            self.want_first(kind, Direction::Directed(GO_ON.to_owned()));
+        }
+    }
+
+    fn fail(&mut self, words: &str) {
+        self.give_up(Failure::new(FailureCode::Pipeline, format!("The speech-to-speech model failed: {words}.")));
     }
 
     pub(super) fn tool_called(&mut self, response: &str, call: ToolCall, filler: Option<String>) {
@@ -243,69 +268,42 @@ impl Realtime {
     pub(super) fn tool_answered(&mut self, id: &str, result: Value) {
         let Some(position) = self.tools.iter().position(|call| call.id == id) else { return };
         let call = self.tools.remove(position);
-        self.effects.push(Effect::ToolOutput { id: call.id.clone(), result: result.clone() });
-        self.round.push((call, result));
+        match self.take_late(&call.id) {
+            Some(late) => self.answered_late(&late, &result),
+            None => {
+                self.effects.push(Effect::ToolOutput { id: call.id.clone(), result: result.clone() });
+                self.round.push((call, result));
+            }
+        }
         self.answer_when_tools_have();
     }
 
     /// Once every tool has answered the model goes on, unless the caller speaks: then it will anyway.
     fn answer_when_tools_have(&mut self) {
-        if self.round.is_empty() || !self.tools.is_empty() || self.response.is_some() {
+        let has_news = !self.round.is_empty() || self.late_result;
+        if !has_news || !self.tools.is_empty() || self.response.is_some() {
             return;
         }
-        let split = |(call, result): (ToolCall, Value)| {
-            let id = call.id.clone();
-            (call, (id, result))
-        };
-        let (calls, results) = std::mem::take(&mut self.round).into_iter().map(split).unzip();
-        let _ = self.history.tools_ran(calls, results);
-        if self.speaking.is_none() && self.closing.is_none() && self.machine.is_none() {
+        self.late_result = false;
+        let (calls, results): (Vec<_>, Vec<_>) = std::mem::take(&mut self.round).into_iter().map(by_id).unzip();
+        if !calls.is_empty() {
+            let _ = self.history.tools_ran(calls, results);
+        }
+        self.rounds += 1;
+        if self.rounds > MAX_ROUNDS {
+            self.give_up(Failure::new(FailureCode::Pipeline, "The speech-to-speech model called tools without end."));
+        } else if self.speaking.is_none() && self.closing.is_none() && self.machine.is_none() {
             self.want(Kind::Answer, Direction::Freely);
             let now = self.now;
             self.owed.get_or_insert_with(|| Owed::nothing_asked(now)).model_since = now;
         }
     }
+}
 
-    /// What was said and called is known to no session any more.
-    pub(super) fn session_lost(&mut self) {
-        self.lost = true;
-        self.speaking = None;
-        if let Some(response) = self.response.take() {
-            let id = response.id.clone();
-            self.complete_items(&id);
-            if response.sounded && !response.dead {
-                self.want_first(response.kind, Direction::Directed(GO_ON.to_owned()));
-            } else if !response.dead && self.owed.is_some() {
-                self.want_first(response.kind, response.direction);
-            }
-        }
-        if let Some(asked) = self.asked.take().filter(|asked| !asked.unwanted) {
-            self.want_first(asked.kind, asked.direction);
-        }
-    }
-
-    fn want_first(&mut self, kind: Kind, direction: Direction) {
-        self.want(kind, direction);
-        self.wishes.rotate_right(1);
-    }
-
-    pub(super) fn session_resumed(&mut self) {
-        self.lost = false;
-        // Their answers go with the history; the new session never called them.
-        for call in std::mem::take(&mut self.tools) {
-            let text = format!("[{}] did not answer.", call.name);
-            self.effects.push(Effect::Tell { text });
-        }
-        self.round.clear();
-        // What the caller said meanwhile the model hears now, and may answer by itself.
-        let hears_first = std::mem::take(&mut self.spoke_while_lost);
-        if let Some(owed) = &mut self.owed {
-            owed.model_since = self.now;
-            if self.wishes.is_empty() && !hears_first {
-                self.want(Kind::Answer, Direction::Freely);
-            }
-        }
-    }
+/// A call, and its result with its id.
+pub(super) fn by_id((call, result): (ToolCall, Value)) -> (ToolCall, (String, Value)) {
+    let id = call.id.clone();
+    (call, (id, result))
 }
 
 pub(super) fn output(id: &str, error: &str) -> Effect {

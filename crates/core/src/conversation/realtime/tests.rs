@@ -1,5 +1,7 @@
 //! Scripts in virtual time. Times are in milliseconds since the conversation began.
 
+mod lost;
+
 use serde_json::json;
 
 use super::*;
@@ -219,20 +221,6 @@ fn a_goodbye_is_heard_and_can_be_taken_back_once() {
 }
 
 #[test]
-fn another_session_answers_what_the_lost_one_did_not() {
-    let mut script = Script::greeted();
-    script.heard(2_000, 1).caller(3_000, "c1").said(3_600, "c1", "A table.");
-    script.at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None }).at(3_700, Input::Lost);
-    assert_eq!(script.engine.so_far().len(), 3);
-    script.at(4_200, Input::Resumed);
-    assert_eq!(script.done(), ["respond 2 Freely"]);
-    let mut gone = Script::greeted();
-    gone.heard(2_000, 1).at(2_500, Input::Lost);
-    gone.at(3_000, Input::Failed(Failure::new(FailureCode::Pipeline, "x"))).until(40_000);
-    assert_eq!(gone.done().last().map(String::as_str), Some("8s Failed(Failure(Pipeline))"));
-}
-
-#[test]
 fn keys_are_a_turn_of_the_callers() {
     let mut script = Script::greeted();
     script.played(500, 1, 500).at(500, Input::Dtmf { digit: '4' });
@@ -354,31 +342,6 @@ fn a_model_that_does_not_hear_the_end_of_a_turn_is_told_to_answer() {
     let mut speaks = Script::greeted();
     speaks.heard(2_000, 1).at(3_000, Input::VoiceStarted).at(3_100, Input::SpeechStarted).until(30_000);
     assert_eq!(speaks.done(), Vec::<String>::new(), "who speaks is listened to");
-}
-
-#[test]
-fn a_session_that_is_lost_in_mid_sentence_goes_on_in_the_next_one() {
-    let mut script = Script::new(|_| {});
-    script.at(0, Input::MediaStarted).at(0, Input::ResponseStarted { response: "r1".to_owned(), wish: Some(1) });
-    script.at(0, Input::Words { response: "r1".to_owned(), item: "hello".to_owned(), text: "Hello, this".to_owned() });
-    script.at(0, Input::Sound { response: "r1".to_owned(), item: "hello".to_owned(), samples: 8_000 });
-    script.at(100, Input::Lost).heard(1_000, 1).until(3_200);
-    assert_eq!(script.done(), ["3s cover One moment."], "nobody waits for three seconds in silence");
-    script.at(3_300, Input::Resumed);
-    assert_eq!(script.done(), ["respond 2 Directed"]);
-    assert_eq!(script.engine.so_far()[1].text, "Hello, this");
-}
-
-#[test]
-fn who_speaks_while_there_is_no_session_is_bridged_and_then_heard_before_they_are_answered() {
-    let mut script = Script::greeted();
-    script.heard(2_000, 1).at(2_500, Input::Lost).at(3_000, Input::VoiceStarted).at(3_600, Input::VoiceStopped);
-    script.until(5_700);
-    assert_eq!(script.done(), ["5s cover One moment."]);
-    script.at(5_800, Input::Resumed);
-    assert_eq!(script.done(), Vec::<String>::new(), "the model is hearing what they said");
-    script.at(6_000, Input::CoverFailed { utterance: 2, samples: 0 }).until(6_800);
-    assert_eq!(script.done(), ["respond 2 Freely"], "which it did not answer by itself");
 }
 
 #[test]

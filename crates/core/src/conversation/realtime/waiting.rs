@@ -36,7 +36,7 @@ pub(super) struct Owed {
     pub(super) first_token: Option<Timestamp>,
     pub(super) first_audio: Option<Timestamp>,
     /// Whether it is the answer to a turn of theirs.
-    answers: bool,
+    pub(super) answers: bool,
     nudged: bool,
     covers: u32,
     covered_at: Option<Timestamp>,
@@ -68,6 +68,11 @@ impl Owed {
     pub(super) fn an_answer(speech_ended: Timestamp, now: Timestamp) -> Self {
         Self { speech_ended, answers: true, ..Self::nothing_asked(now) }
     }
+
+    /// The same, when that has come out only now.
+    pub(super) fn an_answer_since(ended: Timestamp) -> Self {
+        Self::an_answer(ended, ended)
+    }
 }
 
 impl Realtime {
@@ -78,7 +83,9 @@ impl Realtime {
         self.speaking = Some(self.now);
         self.greet_at = None;
         self.quiet.sign_of_life(self.now);
-        if self.agent.interruption.enabled {
+        // What was said before this session began interrupts nothing.
+        let now = !self.catching_up || self.voice.speaks;
+        if now && self.agent.interruption.enabled {
             self.interrupted();
         }
     }
@@ -88,8 +95,13 @@ impl Realtime {
             return;
         }
         self.quiet.sign_of_life(self.now);
+        self.rounds = 0;
         let speech_ended = self.voice.ended.unwrap_or(self.now);
-        self.owed = Some(Owed::an_answer(speech_ended, self.now));
+        let caught_up = std::mem::take(&mut self.catching_up);
+        match self.owed.as_mut().filter(|owed| caught_up && owed.answers) {
+            Some(owed) => owed.model_since = self.now,
+            None => self.owed = Some(Owed::an_answer(speech_ended, self.now)),
+        }
     }
 
     /// When a turn that the model does not end is over all the same.
@@ -107,8 +119,9 @@ impl Realtime {
     pub(super) fn end_overdue_turn(&mut self) -> bool {
         let due = self.is_due(self.overdue_at());
         if due && let Some(since) = self.speaking.take() {
+            self.rounds = 0;
             let ended = self.voice.ended.map_or(since, |ended| ended.max(since));
-            self.owed = Some(Owed { turn_ended: ended, model_since: ended, ..Owed::an_answer(ended, self.now) });
+            self.owed = Some(Owed::an_answer_since(ended));
         }
         due
     }

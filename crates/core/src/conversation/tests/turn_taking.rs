@@ -36,6 +36,16 @@ fn words_that_the_recogniser_still_owes_are_awaited_for_a_while() {
 }
 
 #[test]
+fn words_that_come_while_the_caller_is_asked_to_repeat_them_are_the_answer() {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("", 500).until(4_000);
+    assert_eq!(talk.spoken().len(), 1, "it is asked back");
+    talk.tell(Input::Final { segment: 0, text: "yes".to_owned() }).until(6_000);
+    assert_eq!(talk.last_question().last(), Some(&user("yes")));
+    assert_eq!(talk.asks().len(), 1);
+}
+
+#[test]
 fn a_recogniser_that_judges_turns_is_believed() {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_starts().until(1_500);

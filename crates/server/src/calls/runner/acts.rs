@@ -29,6 +29,8 @@ const LONGEST_QUEUE: Duration = Duration::from_secs(600);
 const TWINS: Duration = Duration::from_secs(600);
 /// How much longer than the longest conversation a carrier lets a line live that we failed to end, in seconds.
 const LONGER_THAN_LONGEST: u32 = 60;
+/// A call that has arrived is answered when the agent can speak, and after so long in any case.
+const READY: Duration = Duration::from_secs(2);
 /// Between two tries of a dial for which the carrier had no room, where it does not say how long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
@@ -122,11 +124,23 @@ impl Runner {
             let failure = Failure::new(FailureCode::Config, words.clone());
             return self.handle(CallInput::TalkEnded(talking::failed(&failure))).await;
         }
-        self.answer();
+        self.answer_when_ready();
         Ok(())
     }
 
-    pub(super) fn answer(&mut self) {
+    pub(super) fn answer_when_ready(&mut self) {
+        self.answering.by = Some(Instant::now() + READY);
+        self.answering.ready |= self.prepared.is_none();
+        self.answer_if_due();
+    }
+
+    pub(super) fn answer_if_due(&mut self) {
+        if self.answering.ready && self.answering.by.take().is_some() {
+            self.answer();
+        }
+    }
+
+    fn answer(&mut self) {
         let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
         let line = self.line.clone();
         self.start(async move {

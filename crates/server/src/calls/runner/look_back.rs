@@ -44,22 +44,14 @@ pub(super) async fn look_back(report: &Report, plan: &CallPlan) -> LookBack {
         let summary = if analysis.summary { extract(&report.history) } else { NO_SUMMARY.to_owned() };
         return LookBack::only(summary);
     }
-    let looking = plan.pipeline.analyse(&report.history, analysis.schema.as_ref());
-    let found = match tokio::time::timeout(PATIENCE, looking).await {
-        Ok(Ok(found)) => Some(found),
-        Ok(Err(error)) => {
+    let (found, usage) = plan.pipeline.analyse(&report.history, analysis.schema.as_ref(), PATIENCE).await;
+    let (written, outcome) = match found {
+        Ok((written, outcome)) => (Some(written), Some(outcome)),
+        Err(error) => {
             // Its words may quote the conversation.
             tracing::warn!(code = error.code().as_str(), "the model could not look back on the conversation");
-            None
+            (None, None)
         }
-        Err(_) => {
-            tracing::warn!("the model took too long to look back on the conversation");
-            None
-        }
-    };
-    let (written, outcome, usage) = match found {
-        Some(found) => (Some(found.summary), Some(found.outcome), found.usage),
-        None => (None, None, Usage::default()),
     };
     let summary = match written.filter(|written| !written.trim().is_empty()) {
         _ if !analysis.summary => NO_SUMMARY.to_owned(),

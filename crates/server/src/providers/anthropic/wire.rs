@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
-use crate::providers::llm::turns::{Part, Turn};
+use crate::providers::llm::turns::{Part, Turn, object};
 use crate::providers::llm::{Answer, Refusal, Step};
 use crate::providers::{ToolSpec, Usage};
 
@@ -19,16 +19,11 @@ pub(super) fn messages(turns: &[Turn<'_>]) -> Value {
 fn block(part: &Part<'_>) -> Value {
     match part {
         Part::Text(text) => json!({ "type": "text", "text": text.trim_end() }),
-        Part::Call(call) => {
-            json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": object(&call.arguments) })
+        Part::Call { id, call } => {
+            json!({ "type": "tool_use", "id": id, "name": call.name, "input": object(&call.arguments) })
         }
-        Part::Result { call, text } => json!({ "type": "tool_result", "tool_use_id": call.id, "content": text }),
+        Part::Result { id, text, .. } => json!({ "type": "tool_result", "tool_use_id": id, "content": text }),
     }
-}
-
-/// Arguments must be an object, whatever the model of a fallback wrote.
-fn object(arguments: &Value) -> Value {
-    if arguments.is_object() { arguments.clone() } else { json!({}) }
 }
 
 pub(super) fn tool(tool: &ToolSpec) -> Value {

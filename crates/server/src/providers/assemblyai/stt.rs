@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::outbound::ws::Message;
 use crate::providers::connect::Connect;
 use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, close_words, field,
+    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, Terms, close_words, field,
     json as parse, recogniser,
 };
 use crate::providers::{Stt, SttOptions};
@@ -24,6 +24,7 @@ const DEFAULTS: Defaults = Defaults { encodings: &[Encoding::Mulaw, Encoding::Li
 /// A ForceEndpoint without a turn is not answered; one with words is, in 420 ms at the 99th percentile.
 const WITHOUT_WORDS: Duration = Duration::from_millis(800);
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
+const TERMS: Terms = Terms { most: 100, longest: 50, together: 5_000 };
 
 /// The recogniser of a connection.
 ///
@@ -62,8 +63,9 @@ impl AssemblyAi {
         } else if self.finalize() {
             query.extend([("min_turn_silence", "100".to_owned()), ("max_turn_silence", "100".to_owned())]);
         }
-        if !options.keyterms.is_empty() {
-            query.push(("keyterms_prompt", json!(options.keyterms).to_string()));
+        let terms = TERMS.of(options);
+        if !terms.is_empty() {
+            query.push(("keyterms_prompt", json!(terms).to_string()));
         }
         query.push(("speech_model", model));
         query

@@ -26,6 +26,8 @@ pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 pub(crate) const USUAL_MODEL: &str = "gemini-3.5-flash-lite";
 /// These think before they answer unless told not to, and callers wait. Others refuse to be told so, or hardly think anyway.
 const CAN_ANSWER_AT_ONCE: &str = "gemini-2.5-flash";
+/// These do not ask for the signatures of calls.
+const LENIENT: [&str; 2] = ["gemini-1", "gemini-2"];
 
 /// The language model of a connection.
 ///
@@ -82,7 +84,8 @@ impl Dialect for Contents {
         if model.contains(CAN_ANSWER_AT_ONCE) {
             settings["thinkingConfig"] = json!({ "thinkingBudget": 0 });
         }
-        let mut body = json!({ "contents": wire::contents(&turns), "generationConfig": settings });
+        let strict = !LENIENT.iter().any(|lenient| model.contains(lenient));
+        let mut body = json!({ "contents": wire::contents(&turns, strict), "generationConfig": settings });
         if !system.trim().is_empty() {
             body["systemInstruction"] = json!({ "parts": [{ "text": system }] });
         }

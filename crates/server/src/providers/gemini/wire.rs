@@ -3,33 +3,42 @@
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
-use crate::providers::llm::turns::{Part, Turn};
+use crate::providers::llm::turns::{Part, Turn, object};
 use crate::providers::llm::{Answer, Refusal, Step};
 use crate::providers::{ToolSpec, Usage};
 
-/// Turns as contents.
-pub(super) fn contents(turns: &[Turn<'_>]) -> Value {
-    let content = |turn: &Turn<'_>| {
-        let role = if turn.by_model { "model" } else { "user" };
-        json!({ "role": role, "parts": turn.parts.iter().map(part).collect::<Vec<_>>() })
-    };
-    turns.iter().map(content).collect()
+/// What stands for the signature of a call that no Gemini has signed, as Google says for conversations that another model has
+/// begun (cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures).
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
+/// Turns as contents. Where the model is `strict`, the first call of each of its turns must be signed.
+pub(super) fn contents(turns: &[Turn<'_>], strict: bool) -> Value {
+    turns.iter().map(|turn| content(turn, strict)).collect()
+}
+
+fn content(turn: &Turn<'_>, strict: bool) -> Value {
+    let mut parts: Vec<Value> = turn.parts.iter().map(part).collect();
+    let first = parts.iter_mut().find(|part| part.get("functionCall").is_some());
+    if let Some(unsigned) = first.filter(|first| strict && first.get("thoughtSignature").is_none()) {
+        unsigned["thoughtSignature"] = json!(UNSIGNED);
+    }
+    json!({ "role": if turn.by_model { "model" } else { "user" }, "parts": parts })
 }
 
 fn part(part: &Part<'_>) -> Value {
     match part {
         Part::Text(text) => json!({ "text": text }),
-        Part::Call(call) => {
-            let mut sent = json!({ "functionCall": { "id": call.id, "name": call.name, "args": call.arguments } });
+        Part::Call { id, call } => {
+            let mut sent = json!({ "functionCall": { "id": id, "name": call.name, "args": object(&call.arguments) } });
             if let Some(signature) = &call.signature {
                 sent["thoughtSignature"] = json!(signature);
             }
             sent
         }
-        Part::Result { call, text } => {
+        Part::Result { id, call, text } => {
             let response = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
             let response = if response.is_object() { response } else { json!({ "result": response }) };
-            json!({ "functionResponse": { "id": call.id, "name": call.name, "response": response } })
+            json!({ "functionResponse": { "id": id, "name": call.name, "response": response } })
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use switchhook_core::conversation::{Message, Role};
 
 use crate::json_schema::Schema;
-use crate::providers::{Analysis, AnalysisRequest, LlmRequest, Usage};
+use crate::providers::{Analysis, AnalysisRequest, LlmRequest};
 
 /// The longest look back, in tokens: a large outcome, and what a model that reasons thinks before it.
 const TOKENS: u32 = 4_000;
@@ -82,7 +82,7 @@ pub(super) fn read(text: &str, schema: Option<&Value>) -> Result<Analysis, Wrong
     let problems = schema.and_then(|schema| Schema::new(schema).ok()).map(|schema| schema.problems(&outcome));
     match problems.filter(|problems| !problems.is_empty()) {
         Some(problems) => Err(Wrong::Outcome { summary, problems }),
-        None => Ok(Analysis { summary, outcome, usage: Usage::default() }),
+        None => Ok(Analysis { summary, outcome }),
     }
 }
 

@@ -11,6 +11,7 @@ mod shorten;
 mod thoughts;
 pub(crate) mod turns;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -26,7 +27,7 @@ pub(crate) use self::server::Server;
 use self::shorten::shorten;
 use self::thoughts::Thoughts;
 use crate::providers::sse::Events;
-use crate::providers::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Usage};
+use crate::providers::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
 
 /// All of it, repetitions included.
 const WHOLE: Duration = Duration::from_secs(60);
@@ -105,16 +106,29 @@ impl<D: Dialect> Models<D> {
         Self { dialect, server }
     }
 
-    /// One answer, with every remedy there is.
-    async fn ask(&self, mut request: LlmRequest, events: &mpsc::Sender<LlmEvent>) -> Result<Usage, Refusal> {
-        let mut reading = Reading::default();
-        let mut shortened = false;
-        for pause in PAUSES {
-            let refusal = match self.attempt(&request, events, &mut reading).await {
-                Ok(usage) => return Ok(usage),
-                Err(refusal) if reading.begun => return Err(refusal),
-                Err(refusal) => refusal,
-            };
+    /// One answer, with every remedy there is. What each attempt costs is added to `spent`.
+    async fn ask(
+        &self,
+        mut request: LlmRequest,
+        events: &mpsc::Sender<LlmEvent>,
+        spent: &Spent,
+    ) -> Result<(), Refusal> {
+        let may_be_silent = request.messages.last().is_some_and(|last| last.role == Role::Tool);
+        let (mut was_silent, mut shortened) = (false, false);
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let mut reading = Reading::default();
+            let mut answer = D::Answer::default();
+            let attempted = self.attempt(&request, events, &mut reading, &mut answer).await;
+            let estimated = || estimate(characters(&request.messages), reading.characters);
+            let used = answer.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
+            spent.add(used.unwrap_or_default());
+            let Err(refusal) = attempted else { return Ok(()) };
+            // Keys may have been pressed, and nothing is to be said. Some models forget to speak: it is meant when it is repeated.
+            if refusal == Refusal::silent() && may_be_silent && std::mem::replace(&mut was_silent, true) {
+                return Ok(());
+            }
+            let Some(pause) = pauses.next().filter(|_| !reading.begun) else { return Err(refusal) };
             match refusal.remedy {
                 Remedy::Again { after } => tokio::time::sleep(after.max(pause)).await,
                 Remedy::Shorter if !shortened => {
@@ -125,7 +139,6 @@ impl<D: Dialect> Models<D> {
             }
             tracing::warn!(provider = self.dialect.name(), reason = %refusal.kind(), "the language model is asked again");
         }
-        self.attempt(&request, events, &mut reading).await
     }
 
     async fn attempt(
@@ -133,16 +146,15 @@ impl<D: Dialect> Models<D> {
         request: &LlmRequest,
         events: &mpsc::Sender<LlmEvent>,
         reading: &mut Reading,
-    ) -> Result<Usage, Refusal> {
+        answer: &mut D::Answer,
+    ) -> Result<(), Refusal> {
         let patience = self.server.patience();
         let first_word = Instant::now() + patience.first_word;
         let sent = self.server.send(self.dialect.request(&self.server, request));
         let response = timeout(patience.first_byte, sent).await.map_err(|_| Refusal::late(patience.first_byte))??;
         let mut stream = response.bytes_stream();
         let mut lines = Events::default();
-        let mut answer = D::Answer::default();
         let mut read = 0;
-        *reading = Reading::default();
         'reading: loop {
             let gap = Instant::now() + patience.gap;
             let (deadline, waited) =
@@ -169,11 +181,21 @@ impl<D: Dialect> Models<D> {
                 }
             }
         }
-        reading.finish(self.dialect.name(), &mut answer, events).await?;
-        Ok(answer.usage().unwrap_or_else(|| estimate(characters(&request.messages), reading.characters)))
+        reading.finish(self.dialect.name(), answer, events).await
     }
 
-    async fn gather(&self, request: LlmRequest) -> Result<(String, Usage), ProviderError> {
+    async fn answer_within(
+        &self,
+        request: LlmRequest,
+        events: mpsc::Sender<LlmEvent>,
+        spent: &Spent,
+    ) -> Result<(), ProviderError> {
+        let asked = timeout(WHOLE, self.ask(request, &events, spent)).await;
+        let asked = asked.unwrap_or_else(|_| Err(Refusal::late(WHOLE)));
+        asked.map_err(|refusal| refusal.into_error(self.dialect.name(), &self.server))
+    }
+
+    async fn gather(&self, request: LlmRequest, spent: &Spent) -> Result<String, ProviderError> {
         let (events, mut pieces) = mpsc::channel(16);
         let gathering = async {
             let mut text = String::new();
@@ -184,8 +206,8 @@ impl<D: Dialect> Models<D> {
             }
             text
         };
-        let (usage, text) = tokio::join!(self.answer(request, events), gathering);
-        Ok((text, usage?))
+        let (answered, text) = tokio::join!(self.answer_within(request, events, spent), gathering);
+        answered.map(|()| text)
     }
 }
 
@@ -263,10 +285,15 @@ impl Reading {
         let rest = self.thoughts.rest();
         self.give(rest, events).await;
         if calls.is_empty() && !self.begun {
-            return Err(Refusal::useless("it answered with nothing"));
+            return Err(Refusal::silent());
         }
-        for call in calls {
+        let mut ids = HashSet::new();
+        for (position, mut call) in calls.into_iter().enumerate() {
             self.begun = true;
+            // Results are told apart by them.
+            if !ids.insert(call.id.clone()) {
+                call.id = format!("{}_{position}", call.id);
+            }
             // Nobody listens any more: the answer is no longer wanted.
             let _ = events.send(LlmEvent::ToolCall(call)).await;
         }
@@ -314,29 +341,28 @@ impl<D: Dialect> Llm for Models<D> {
     }
 
     async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
-        let asked = timeout(WHOLE, self.ask(request, &events)).await.unwrap_or_else(|_| Err(Refusal::late(WHOLE)));
-        asked.map_err(|refusal| refusal.into_error(self.dialect.name(), &self.server))
+        let spent = Spent::default();
+        self.answer_within(request, events, &spent).await.map(|()| spent.usage())
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
         let mut question = analysis::question(&request);
-        let (text, usage) = self.gather(question.clone()).await?;
+        let text = self.gather(question.clone(), &request.spent).await?;
         let wrong = match analysis::read(&text, request.schema.as_ref()) {
-            Ok(found) => return Ok(Analysis { usage, ..found }),
+            Ok(found) => return Ok(found),
             Err(wrong) => wrong,
         };
         question.messages.push(Message::new(Role::Assistant, text));
         question.messages.push(Message::new(Role::User, wrong.to_model()));
-        let (text, more) = self.gather(question).await?;
-        let usage = usage + more;
+        let text = self.gather(question, &request.spent).await?;
         match analysis::read(&text, request.schema.as_ref()) {
-            Ok(found) => Ok(Analysis { usage, ..found }),
+            Ok(found) => Ok(found),
             Err(analysis::Wrong::Outcome { summary, .. }) => {
                 tracing::warn!(
                     provider = self.dialect.name(),
                     "the outcome does not follow its schema, twice, and is left out"
                 );
-                Ok(Analysis { summary, outcome: Value::Null, usage })
+                Ok(Analysis { summary, outcome: Value::Null })
             }
             Err(analysis::Wrong::Form) => {
                 let words = "its look back on the call was not the JSON it was asked for".to_owned();

@@ -101,6 +101,11 @@ impl Refusal {
         Self::theirs(Remedy::None, words)
     }
 
+    /// The model answered, and said and did nothing.
+    pub(super) fn silent() -> Self {
+        Self::useless("it answered with nothing")
+    }
+
     /// The conversation is longer than the model can read.
     pub(crate) fn too_long() -> Self {
         Self::theirs(Remedy::Shorter, "the conversation is too long for the model")

@@ -2,7 +2,9 @@
 //! caller's first and last, and the results of tools in the turn after their calls.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
+use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 
 /// What the caller's side says where nobody has said anything.
@@ -11,6 +13,8 @@ const CONNECTED: &str = "(The call is connected.)";
 const SILENT: &str = "(The caller is silent.)";
 /// What a tool answered whose result never came.
 pub(crate) const CANCELLED: &str = "cancelled";
+/// The longest id of a call that every server takes.
+const LONGEST_ID: usize = 64;
 
 /// One side's turn.
 pub(crate) struct Turn<'m> {
@@ -25,9 +29,16 @@ pub(crate) enum Part<'m> {
     /// Words; never blank.
     Text(&'m str),
     /// A tool that the model called.
-    Call(&'m ToolCall),
+    Call {
+        /// By what it is known here; no two calls of a conversation have the same.
+        id: String,
+        /// The call.
+        call: &'m ToolCall,
+    },
     /// What it answered.
     Result {
+        /// The id of the call.
+        id: String,
         /// The call.
         call: &'m ToolCall,
         /// The answer, as JSON where the tool gave some.
@@ -39,7 +50,7 @@ pub(crate) enum Part<'m> {
 pub(crate) fn turns(messages: &[Message]) -> (String, Vec<Turn<'_>>) {
     let system: Vec<&str> =
         messages.iter().filter(|message| message.role == Role::System).map(|message| message.text.as_str()).collect();
-    let mut turns = Turns(Vec::new());
+    let mut turns = Turns::default();
     for (at, message) in messages.iter().enumerate() {
         match message.role {
             Role::User => turns.say(false, &message.text),
@@ -51,15 +62,25 @@ pub(crate) fn turns(messages: &[Message]) -> (String, Vec<Turn<'_>>) {
             Role::System | Role::Tool => {}
         }
     }
-    match turns.0.last() {
+    match turns.turns.last() {
         None => turns.say(false, CONNECTED),
         Some(last) if last.by_model => turns.say(false, SILENT),
         Some(_) => {}
     }
-    (system.join("\n\n"), turns.0)
+    (system.join("\n\n"), turns.turns)
 }
 
-struct Turns<'m>(Vec<Turn<'m>>);
+/// Arguments must be an object, whatever the model of a fallback wrote.
+pub(crate) fn object(arguments: &Value) -> Value {
+    if arguments.is_object() { arguments.clone() } else { json!({}) }
+}
+
+#[derive(Default)]
+struct Turns<'m> {
+    turns: Vec<Turn<'m>>,
+    /// The ids of the calls so far.
+    ids: HashSet<String>,
+}
 
 impl<'m> Turns<'m> {
     fn say(&mut self, by_model: bool, text: &'m str) {
@@ -69,32 +90,44 @@ impl<'m> Turns<'m> {
     }
 
     fn call(&mut self, message: &'m Message, after: &'m [Message]) {
-        for call in &message.tool_calls {
-            self.add(true, Part::Call(call));
+        let calls: Vec<(String, &ToolCall)> =
+            message.tool_calls.iter().map(|call| (self.unused_id(&call.id), call)).collect();
+        for (id, call) in &calls {
+            self.add(true, Part::Call { id: id.clone(), call });
         }
-        for call in &message.tool_calls {
+        for (id, call) in calls {
             let mut answers = after.iter().take_while(|next| next.role == Role::Tool);
             let answer = answers.find(|answer| answer.tool_call_id.as_ref() == Some(&call.id));
             let text = answer.map_or(Cow::Borrowed(CANCELLED), |answer| Cow::Borrowed(answer.text.as_str()));
-            self.add(false, Part::Result { call, text });
+            self.add(false, Part::Result { id, call, text });
         }
     }
 
+    /// The id that a call was given, or another one: servers that give none or their own again and again are told apart by
+    /// nothing else, and some of what they use is refused elsewhere. A conversation that grows keeps its ids.
+    fn unused_id(&mut self, given: &str) -> String {
+        let sound = (1..=LONGEST_ID).contains(&given.len())
+            && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+        let own = Some(given.to_owned()).filter(|own| sound && !self.ids.contains(own));
+        let mut numbered = (self.ids.len()..).map(|number| format!("call_{number:05}"));
+        let id = own.or_else(|| numbered.find(|id| !self.ids.contains(id))).expect("numbers do not run out");
+        self.ids.insert(id.clone());
+        id
+    }
+
     fn add(&mut self, by_model: bool, part: Part<'m>) {
-        if self.0.is_empty() && by_model {
-            self.0.push(Turn { by_model: false, parts: vec![Part::Text(CONNECTED)] });
+        if self.turns.is_empty() && by_model {
+            self.turns.push(Turn { by_model: false, parts: vec![Part::Text(CONNECTED)] });
         }
-        match self.0.last_mut().filter(|turn| turn.by_model == by_model) {
+        match self.turns.last_mut().filter(|turn| turn.by_model == by_model) {
             Some(turn) => turn.parts.push(part),
-            None => self.0.push(Turn { by_model, parts: vec![part] }),
+            None => self.turns.push(Turn { by_model, parts: vec![part] }),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -103,6 +136,7 @@ mod tests {
             |id: &str| ToolCall { id: id.to_owned(), name: "t".to_owned(), arguments: json!({}), signature: None };
         let called = Message { tool_calls: vec![call("a"), call("b")], ..Message::new(Role::Assistant, "") };
         let result = Message { tool_call_id: Some("b".to_owned()), ..Message::new(Role::Tool, "7") };
+        let again = Message { tool_calls: vec![call("a"), call("x.y")], ..Message::new(Role::Assistant, "") };
         let messages = [
             Message::new(Role::System, "Be brief."),
             Message::new(Role::Assistant, "Hello?"),
@@ -110,12 +144,15 @@ mod tests {
             called,
             result,
             Message::new(Role::Assistant, "Seven."),
+            again,
+            Message { tool_call_id: Some("a".to_owned()), ..Message::new(Role::Tool, "8") },
+            Message::new(Role::Assistant, "Eight."),
         ];
         let (system, turns) = turns(&messages);
         let shown = |part: &Part<'_>| match part {
             Part::Text(text) => (*text).to_owned(),
-            Part::Call(call) => format!("call {}", call.id),
-            Part::Result { call, text } => format!("{} = {text}", call.id),
+            Part::Call { id, .. } => format!("call {id}"),
+            Part::Result { id, text, .. } => format!("{id} = {text}"),
         };
         let shown: Vec<(bool, String)> = turns
             .iter()
@@ -127,7 +164,9 @@ mod tests {
             (false, "A table."),
             (true, "call a, call b"),
             (false, "a = cancelled, b = 7"),
-            (true, "Seven."),
+            (true, "Seven., call call_00002, call call_00003"),
+            (false, "call_00002 = 8, call_00003 = cancelled"),
+            (true, "Eight."),
             (false, SILENT),
         ];
         assert_eq!(shown, expected.map(|(by_model, text)| (by_model, text.to_owned())));

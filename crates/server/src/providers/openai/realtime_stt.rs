@@ -9,10 +9,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::server::SpeechServer;
-use super::stt::PROVIDER;
+use super::stt::{PROVIDER, TERMS};
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::connect::Connect;
+use crate::providers::refusal;
 use crate::providers::streaming::{
     Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Style, Target, Tuning, field, json as parse,
 };
@@ -24,6 +25,12 @@ const KEYWORDS: [&str; 2] = ["gpt-transcribe", "gpt-live-transcribe"];
 const DEFAULTS: Defaults =
     Defaults { encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16], chunk: 5, patience_ms: 3_000 };
 
+/// The only rate of OpenAI's own for linear sound.
+const LINEAR_RATE: u32 = 24_000;
+/// Items that may be under way at a time, and how much text one may have, in bytes. Beyond is no speech.
+const MOST_ITEMS: usize = 64;
+const LONGEST: usize = 40_000;
+
 pub(super) struct Realtime {
     server: SpeechServer,
     tuning: Tuning,
@@ -31,7 +38,11 @@ pub(super) struct Realtime {
 
 impl Realtime {
     pub(super) fn new(connect: &Connect<'_>, server: SpeechServer) -> Result<Self, String> {
-        Ok(Self { server, tuning: Tuning::read(connect, &DEFAULTS)? })
+        let mut tuning = Tuning::read(connect, &DEFAULTS)?;
+        if tuning.encoding == Encoding::Linear16 && !connect.settings.contains_key("stt_sample_rate") {
+            tuning.sample_rate = LINEAR_RATE;
+        }
+        Ok(Self { server, tuning })
     }
 
     /// Whether our ears say where a segment ends.
@@ -52,7 +63,7 @@ impl Realtime {
         if !language.is_empty() {
             transcription["language"] = json!(language);
         }
-        if let Some((name, terms)) = terms(&model, &options.keyterms) {
+        if let Some((name, terms)) = terms(&model, &TERMS.of(options)) {
             transcription[name] = terms;
         }
         let input = json!({
@@ -64,7 +75,7 @@ impl Realtime {
 }
 
 /// Words to expect: newer models take them one by one, older ones in a text, and one of them not at all.
-fn terms(model: &str, terms: &[String]) -> Option<(&'static str, Value)> {
+fn terms(model: &str, terms: &[&str]) -> Option<(&'static str, Value)> {
     if terms.is_empty() || model.starts_with("gpt-realtime-whisper") {
         return None;
     }
@@ -102,6 +113,8 @@ struct Session {
 struct Text {
     words: String,
     complete: bool,
+    /// Why there are no more words.
+    failed: Option<Broken>,
 }
 
 impl Session {
@@ -109,20 +122,25 @@ impl Session {
         Self { setup, finalize, ready: false, items: VecDeque::new(), texts: HashMap::new() }
     }
 
-    fn delta(&mut self, message: &Value) -> Vec<Heard> {
+    fn delta(&mut self, message: &Value) -> Result<Vec<Heard>, Broken> {
         let item = field(message, "item_id");
         let text = self.texts.entry(item.to_owned()).or_default();
         text.words.push_str(field(message, "delta"));
+        if text.words.len() > LONGEST || self.texts.len() > MOST_ITEMS {
+            return Err(too_much());
+        }
         let first = self.items.front().is_none_or(|first| first == item);
-        if first { vec![Heard::Partial(text.words.clone())] } else { Vec::new() }
+        let words = || self.texts[item].words.clone();
+        Ok(if first { vec![Heard::Partial(words())] } else { Vec::new() })
     }
 
-    /// The words of an item are complete, or as complete as they will get.
-    fn completed(&mut self, item: &str, words: Option<&str>) -> Vec<Heard> {
+    /// An item is complete, or will never be.
+    fn completed(&mut self, item: &str, words: Result<&str, Broken>) -> Vec<Heard> {
         let text = self.texts.entry(item.to_owned()).or_default();
         text.complete = true;
-        if let Some(words) = words {
-            words.clone_into(&mut text.words);
+        match words {
+            Ok(words) => words.clone_into(&mut text.words),
+            Err(broken) => text.failed = Some(broken),
         }
         if !self.items.iter().any(|known| known == item) {
             self.items.push_back(item.to_owned());
@@ -131,26 +149,54 @@ impl Session {
         while let Some(text) = self.items.front().and_then(|item| self.texts.remove(item).filter(|text| text.complete))
         {
             self.items.pop_front();
-            heard.extend([Heard::Words(text.words), Heard::Flushed]);
+            heard.extend([Heard::Words(text.words), text.failed.map_or(Heard::Flushed, Heard::Failed)]);
         }
         heard
     }
 
     fn error(&self, message: &Value) -> Result<Vec<Heard>, Broken> {
         let error = message.get("error").unwrap_or(&Value::Null);
-        let code = [field(error, "code"), field(error, "type")].into_iter().find(|code| !code.is_empty());
-        let code = code.unwrap_or("error");
-        let words = format!("{} ({code})", field(error, "message"));
-        match code {
-            // There was too little to commit.
-            "input_audio_buffer_commit_empty" => Ok(vec![Heard::Flushed]),
-            "rate_limit_exceeded" => Err(Broken::Lost(format!("provider rate limit: {words}"))),
-            "session_expired" | "server_error" => Err(Broken::Lost(words)),
-            _ if !self.ready => Err(Broken::Refused(words)),
-            // Others do not end the session.
-            _ => Ok(Vec::new()),
+        // There was too little to commit.
+        if field(error, "code") == "input_audio_buffer_commit_empty" {
+            return Ok(vec![Heard::Flushed]);
+        }
+        match judged(error) {
+            Judged::Refused(words) => Err(Broken::Refused(words)),
+            Judged::Lost(words) => Err(Broken::Lost(words)),
+            Judged::Other(words) if !self.ready => Err(Broken::Refused(words)),
+            Judged::Other(words) => {
+                tracing::warn!(provider = PROVIDER, error = words, "a recogniser complains, and goes on");
+                Ok(Vec::new())
+            }
         }
     }
+}
+
+/// An error of the session or of an item, with its words.
+enum Judged {
+    Refused(String),
+    Lost(String),
+    /// It says nothing about what comes next.
+    Other(String),
+}
+
+fn judged(error: &Value) -> Judged {
+    let (code, kind) = (field(error, "code"), field(error, "type"));
+    let shown = [code, kind].into_iter().find(|code| !code.is_empty()).unwrap_or("error");
+    let words = format!("{} ({shown})", field(error, "message"));
+    // Whatever is wrong with a message of ours has this type, also when the session goes on.
+    let telling = if kind == "invalid_request_error" { "" } else { kind };
+    let verdict = refusal::said(&json!({ "message": field(error, "message"), "code": code, "type": telling })).verdict;
+    match verdict {
+        refusal::Verdict::Ours => Judged::Refused(words),
+        _ if [code, kind].contains(&"rate_limit_exceeded") => Judged::Lost(format!("provider rate limit: {words}")),
+        _ if code == "session_expired" || [code, kind].contains(&"server_error") => Judged::Lost(words),
+        _ => Judged::Other(words),
+    }
+}
+
+fn too_much() -> Broken {
+    Broken::Lost("it sent more words than anybody can have said".to_owned())
 }
 
 impl Protocol for Session {
@@ -177,15 +223,19 @@ impl Protocol for Session {
         let kind = field(&message, "type");
         if let Some(kind) = kind.strip_prefix(TRANSCRIPTION) {
             let item = field(&message, "item_id");
-            return Ok(match kind {
+            return match kind {
                 "delta" => self.delta(&message),
-                "completed" => self.completed(item, Some(field(&message, "transcript"))),
+                "completed" => Ok(self.completed(item, Ok(field(&message, "transcript")))),
                 "failed" => {
-                    tracing::warn!(provider = PROVIDER, "a segment could not be transcribed");
-                    self.completed(item, None)
+                    let broken = match judged(message.get("error").unwrap_or(&Value::Null)) {
+                        Judged::Refused(words) => Broken::Refused(words),
+                        Judged::Lost(words) | Judged::Other(words) => Broken::Lost(words),
+                    };
+                    tracing::warn!(provider = PROVIDER, error = ?broken, "a segment could not be transcribed");
+                    Ok(self.completed(item, Err(broken)))
                 }
-                _ => Vec::new(),
-            });
+                _ => Ok(Vec::new()),
+            };
         }
         match kind {
             "session.created" | "transcription_session.created" => {
@@ -197,7 +247,7 @@ impl Protocol for Session {
             }
             "input_audio_buffer.committed" => {
                 self.items.push_back(field(&message, "item_id").to_owned());
-                Ok(Vec::new())
+                if self.items.len() > MOST_ITEMS { Err(too_much()) } else { Ok(Vec::new()) }
             }
             "error" => self.error(&message),
             _ => Ok(Vec::new()),
@@ -216,7 +266,7 @@ mod tests {
 
     #[test]
     fn each_model_is_given_words_to_expect_as_it_takes_them() {
-        let words = ["Harbor Table".to_owned(), "Ava".to_owned()];
+        let words = ["Harbor Table", "Ava"];
         assert_eq!(terms("gpt-live-transcribe-2027", &words), Some(("keywords", json!(words))));
         assert_eq!(terms("gpt-4o-transcribe", &words), Some(("prompt", json!("Harbor Table, Ava"))));
         assert_eq!((terms("gpt-realtime-whisper", &words), terms("gpt-transcribe", &[])), (None, None));
@@ -235,7 +285,8 @@ mod tests {
             item("delta", "b", r#","delta":"Please""#),
             item("completed", "b", r#","transcript":"Please.""#),
             item("completed", "a", r#","transcript":"Book a table.""#),
-            item("failed", "c", r#","error":{"message":"x"}"#),
+            item("failed", "c", r#","error":{"message":"x","code":"audio_unintelligible"}"#),
+            item("failed", "d", r#","error":{"message":"Pay.","code":"insufficient_quota"}"#),
         ];
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
         let mut session = Session::new(json!("setup"), true);
@@ -249,9 +300,22 @@ mod tests {
             "= Please.",
             "flushed",
             "= ",
-            "flushed",
+            "failed Lost(\"x (audio_unintelligible)\")",
+            "= ",
+            "failed Refused(\"Pay. (insufficient_quota)\")",
         ];
         assert_eq!(heard(&mut session, &messages), expected);
+    }
+
+    #[test]
+    fn no_text_and_no_list_of_items_grows_without_end() {
+        let mut session = Session::new(Value::Null, true);
+        let long = item("delta", "a", &format!(r#","delta":"{}""#, "word ".repeat(2_000)));
+        let broken = std::iter::repeat_with(|| session.read(&long).is_err()).take(9).position(|broken| broken);
+        assert_eq!(broken, Some(4));
+        let mut session = Session::new(Value::Null, true);
+        let broken = (0..100).position(|number| session.read(&item("delta", &number.to_string(), "")).is_err());
+        assert_eq!(broken, Some(MOST_ITEMS));
     }
 
     #[test]
@@ -264,6 +328,9 @@ mod tests {
         };
         assert_eq!(error("invalid_api_key", false), Err(Broken::Refused("No. (invalid_api_key)".to_owned())));
         assert_eq!(error("session_expired", true), Err(Broken::Lost("No. (session_expired)".to_owned())));
+        for code in ["invalid_api_key", "insufficient_quota", "model_not_found"] {
+            assert_eq!(error(code, true), Err(Broken::Refused(format!("No. ({code})"))), "also in mid-call");
+        }
         assert_eq!((error("invalid_value", true), error("input_audio_buffer_commit_empty", true)), (Ok(0), Ok(1)));
     }
 }

@@ -7,10 +7,13 @@ use super::server::SpeechServer;
 use super::transcriptions::{self, Transcriptions};
 use crate::providers::Stt;
 use crate::providers::connect::Connect;
-use crate::providers::streaming::recogniser;
+use crate::providers::streaming::{Terms, recogniser};
 
 /// The name by which errors speak of us.
 pub(super) const PROVIDER: &str = "openai";
+
+/// More than this is beyond what a prompt for Whisper holds (224 tokens), and slows others down.
+pub(super) const TERMS: Terms = Terms { most: 100, longest: 200, together: 800 };
 
 #[derive(Clone, Copy)]
 enum Api {

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::server::SpeechServer;
-use super::stt::PROVIDER;
+use super::stt::{PROVIDER, TERMS};
 use crate::clock;
 use crate::providers::connect::Connect;
 use crate::providers::parameters::Parameters;
@@ -37,6 +37,8 @@ const DEFAULT_MIN_SPEECH_MS: u32 = 150;
 const NOTICED_LATE: Duration = Duration::from_millis(100);
 /// Before the second try; there is no third, since the caller is waiting.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Until the server has shown that it is there. A fallback is asked after 4 s.
+const KNOCK: Duration = Duration::from_millis(3_500);
 /// How much of an answer is read.
 const ANSWER_BYTES: usize = 256 * 1024;
 /// Whisper's own limits for a stretch in which nobody speaks.
@@ -75,15 +77,12 @@ impl Transcriptions {
 
     /// The form without the sound.
     fn fields(&self, options: SttOptions) -> Vec<(String, String)> {
+        let prompt = TERMS.of(&options).join(", ");
         let model = options.model.or_else(|| self.model.clone()).unwrap_or_else(|| USUAL_MODEL.to_owned());
         let language = options.language.split('-').next().unwrap_or_default().to_lowercase();
         let language = self.language.clone().unwrap_or(language);
-        let fields = [
-            ("model", model),
-            ("response_format", "json".to_owned()),
-            ("language", language),
-            ("prompt", options.keyterms.join(", ")),
-        ];
+        let fields =
+            [("model", model), ("response_format", "json".to_owned()), ("language", language), ("prompt", prompt)];
         let given = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let all = self.parameters.in_query(given).into_iter();
         all.map(|(name, value)| (name.to_owned(), value)).collect()
@@ -106,6 +105,7 @@ impl Stt for Transcriptions {
             sent: AtomicU64::new(0),
             events,
         };
+        ear.knock().await?;
         Ok(Box::new(Session {
             ear: Arc::new(ear),
             min_speech: self.min_speech,
@@ -172,6 +172,40 @@ struct Ear {
 }
 
 impl Ear {
+    /// Finds out before anybody answers whether the server is there and takes the key, and leaves a connection open for the first
+    /// sentence. Servers for Whisper need not know the list of models, and keys need not be good for it.
+    async fn knock(&self) -> Result<(), ProviderError> {
+        let knocking = async {
+            match self.models().await {
+                Err(trouble) if trouble.again.is_some() => {
+                    tracing::warn!(error = %trouble.error, "a server of speech cannot be reached; trying again");
+                    tokio::time::sleep(trouble.again.unwrap_or_default().max(PAUSE)).await;
+                    self.models().await
+                }
+                first => first,
+            }
+        };
+        let late = |_| Err(Trouble::timeout(PROVIDER, KNOCK));
+        tokio::time::timeout(KNOCK, knocking).await.unwrap_or_else(late).map_err(|trouble| trouble.error)
+    }
+
+    async fn models(&self) -> Result<(), Trouble> {
+        let broken = |error: reqwest::Error| Trouble::failed(PROVIDER, chain(&error.without_url()));
+        let response = self.server.get("/models").send().await.map_err(broken)?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let refuses = matches!(status, 401..=403);
+        if !refuses && status < 500 {
+            return Ok(());
+        }
+        let body = whole(response).await?;
+        let body = String::from_utf8_lossy(&body);
+        // The key of somebody who is careful: good for speech, and not for reading what models there are.
+        if refuses && body.contains("scope") {
+            return Ok(());
+        }
+        Err(Trouble::answered(PROVIDER, status, &headers, &body, self.server.key(), KNOCK))
+    }
+
     /// Answers for a segment, and takes back what was answered for the pauses in it.
     async fn understand(&self, segment: Segment) {
         match self.transcribe(&segment.samples).await {
@@ -221,14 +255,7 @@ impl Ear {
             let broken = |error: reqwest::Error| Trouble::failed(PROVIDER, chain(&error.without_url()));
             let response = request.send().await.map_err(broken)?;
             let (status, headers) = (response.status(), response.headers().clone());
-            let mut body = Vec::new();
-            let mut pieces = response.bytes_stream();
-            while let Some(piece) = pieces.next().await {
-                body.extend_from_slice(&piece.map_err(broken)?);
-                if body.len() > ANSWER_BYTES {
-                    return Err(Trouble::failed(PROVIDER, "its answer does not end".to_owned()));
-                }
-            }
+            let body = whole(response).await?;
             let body = String::from_utf8_lossy(&body);
             if !status.is_success() {
                 let key = self.server.key();
@@ -241,6 +268,20 @@ impl Ear {
         let late = |_| Err(Trouble::timeout(PROVIDER, self.patience));
         tokio::time::timeout(self.patience, asking).await.unwrap_or_else(late)
     }
+}
+
+/// The body of an answer, as far as there can be any.
+async fn whole(response: reqwest::Response) -> Result<Vec<u8>, Trouble> {
+    let mut body = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|error| Trouble::failed(PROVIDER, chain(&error.without_url())))?;
+        body.extend_from_slice(&piece);
+        if body.len() > ANSWER_BYTES {
+            return Err(Trouble::failed(PROVIDER, "its answer does not end".to_owned()));
+        }
+    }
+    Ok(body)
 }
 
 /// An error with its causes.

@@ -152,10 +152,13 @@ impl ChatAnswer {
     }
 
     /// Servers key a call by index, by id, or by neither, in which case it is the last one. Some repeat id and name in every
-    /// piece, and some give all calls the same index.
+    /// piece, some make up a new id for every piece, and some give all calls the same index: another id is another call only
+    /// where there is a name as well.
     fn take_tool_call(&mut self, piece: &Value) {
         let index = piece.get("index").and_then(Value::as_u64);
-        let id = nonempty(piece.get("id"));
+        let function = piece.get("function").unwrap_or(&Value::Null);
+        let name = nonempty(function.get("name"));
+        let id = nonempty(piece.get("id")).filter(|_| name.is_some());
         let known = self.tools.iter().rposition(|call| match (index, id) {
             (Some(index), Some(id)) => call.index == Some(index) && (call.id.is_empty() || call.id == id),
             (Some(index), None) => call.index == Some(index),
@@ -167,12 +170,11 @@ impl ChatAnswer {
             self.tools.len() - 1
         });
         let call = &mut self.tools[at];
-        let function = piece.get("function").unwrap_or(&Value::Null);
         if call.id.is_empty() {
-            id.unwrap_or_default().clone_into(&mut call.id);
+            nonempty(piece.get("id")).unwrap_or_default().clone_into(&mut call.id);
         }
         if call.name.is_empty() {
-            nonempty(function.get("name")).unwrap_or_default().clone_into(&mut call.name);
+            name.unwrap_or_default().clone_into(&mut call.name);
         }
         match function.get("arguments") {
             Some(Value::String(more)) => call.arguments.push_str(more),

@@ -59,6 +59,8 @@ pub trait RealtimeSession: Send + Sync {
     fn audio(&mut self, frame: &CallerAudio);
     /// Something to do, in the order of the orders.
     fn order(&mut self, order: Order);
+    /// Find out soon whether anybody is still there: the caller has said something.
+    fn probe(&mut self);
 }
 
 /// What a session is told beside sound. `Debug` would print spoken words, so there is none.
@@ -115,6 +117,8 @@ pub enum RealtimeEvent {
         item: String,
         /// The words; empty when there were none or they could not be told.
         text: String,
+        /// What writing them down used.
+        usage: Usage,
     },
     /// The model begins to respond.
     ResponseStarted {

@@ -26,12 +26,13 @@ const PAUSE: Duration = Duration::from_millis(200);
 const SEND: Duration = Duration::from_secs(3);
 /// Between two pings, which show that somebody is there: a half-open connection looks like a model with nothing to say.
 const PING_EVERY: Duration = Duration::from_secs(10);
-/// Until something comes after a ping.
+/// Until something comes after a ping, and while somebody waits for it.
 const PONG: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(2);
 /// Until the server has closed a connection that we are done with.
 const CLOSE: Duration = Duration::from_secs(2);
-/// Frames and orders that may wait for the socket: some 10 s.
-const WAITING: usize = 512;
+/// Frames and orders that may wait for the socket: some 20 s, since a session may begin with 10 s at once.
+const WAITING: usize = 1_024;
 
 /// Speech to speech over websockets.
 pub(crate) struct RealtimeClient {
@@ -70,7 +71,8 @@ impl RealtimeClient {
         else {
             return Err(trouble.error);
         };
-        tracing::warn!(error = %trouble.error, "a speech-to-speech session cannot be opened; trying again");
+        let code = trouble.error.code().as_str();
+        tracing::warn!(code, "a speech-to-speech session cannot be opened; trying again");
         tokio::time::sleep(pause).await;
         let second = timeout_at(deadline, self.connect(options)).await.unwrap_or_else(|_| Err(late()));
         second.map_err(|trouble| trouble.error)
@@ -101,6 +103,7 @@ struct Session {
 enum Told {
     Sound(Frame),
     Order(Order),
+    Probe,
 }
 
 impl Session {
@@ -117,6 +120,25 @@ impl RealtimeSession for Session {
 
     fn order(&mut self, order: Order) {
         self.tell(Told::Order(order));
+    }
+
+    fn probe(&mut self) {
+        self.tell(Told::Probe);
+    }
+}
+
+/// Whether somebody is there.
+struct Pulse {
+    /// How long the answer to a ping may take that is under way.
+    pinged: Option<Duration>,
+    /// When that is over, or the next ping is due.
+    due: Instant,
+}
+
+impl Pulse {
+    /// Something has just come.
+    fn felt() -> Self {
+        Self { pinged: None, due: Instant::now() + PING_EVERY }
     }
 }
 
@@ -156,8 +178,7 @@ impl Line {
         waiting: &mut mpsc::Receiver<Told>,
         events: &mpsc::Sender<RealtimeEvent>,
     ) -> Result<(), Trouble> {
-        let mut pinged = false;
-        let mut due = Instant::now() + PING_EVERY;
+        let mut pulse = Pulse::felt();
         loop {
             tokio::select! {
                 told = waiting.recv() => match told {
@@ -167,14 +188,18 @@ impl Line {
                         }
                     }
                     Some(Told::Order(order)) => {
+                        if matches!(order, Order::Respond { .. }) {
+                            self.ping(&mut pulse, SOON).await?;
+                        }
                         for message in self.protocol.order(order) {
                             self.send(Message::text(message)).await?;
                         }
                     }
+                    Some(Told::Probe) => self.ping(&mut pulse, SOON).await?,
                     None => return Ok(()),
                 },
                 heard = self.next() => {
-                    (pinged, due) = (false, Instant::now() + PING_EVERY);
+                    pulse = Pulse::felt();
                     for heard in heard? {
                         match heard {
                             Heard::Ready => {}
@@ -185,15 +210,24 @@ impl Line {
                         }
                     }
                 }
-                () = sleep_until(due) => {
-                    if pinged {
-                        return Err(Trouble::timeout(self.name, PONG));
-                    }
-                    self.send(Message::Ping(Vec::new().into())).await?;
-                    (pinged, due) = (true, Instant::now() + PONG);
-                }
+                () = sleep_until(pulse.due) => match pulse.pinged {
+                    Some(limit) => return Err(Trouble::timeout(self.name, limit)),
+                    None => self.ping(&mut pulse, PONG).await?,
+                },
             }
         }
+    }
+
+    /// Asks whether somebody is there, unless that is already asked; the answer has to come within `limit`.
+    async fn ping(&mut self, pulse: &mut Pulse, limit: Duration) -> Result<(), Trouble> {
+        let due = Instant::now() + limit;
+        match pulse.pinged {
+            Some(_) if pulse.due <= due => return Ok(()),
+            Some(_) => {}
+            None => self.send(Message::Ping(Vec::new().into())).await?,
+        }
+        *pulse = Pulse { pinged: Some(limit), due };
+        Ok(())
     }
 
     /// What the next message says. May be dropped and called again.

@@ -52,11 +52,7 @@ impl Llm for ScriptedLlm {
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
         let progress = self.flow.read(&request.messages);
-        Ok(Analysis {
-            summary: self.flow.summarise(&progress),
-            outcome: self.flow.outcome(&progress),
-            usage: Usage::default(),
-        })
+        Ok(Analysis { summary: self.flow.summarise(&progress), outcome: self.flow.outcome(&progress) })
     }
 }
 
@@ -82,6 +78,7 @@ struct Silent {
 impl RealtimeSession for Silent {
     fn audio(&mut self, _: &CallerAudio) {}
     fn order(&mut self, _: Order) {}
+    fn probe(&mut self) {}
 }
 
 #[async_trait]

@@ -9,6 +9,7 @@ use switchhook_media::frame::Frame;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::protocol::{Broken, Dialect, Heard, KeepAlive, Protocol, Style};
+use super::pulse::Pulse;
 use super::sound::Encoder;
 use crate::outbound::ws::{Message, WebSocket, WebSockets};
 use crate::providers::refusal::{Trouble, without_key};
@@ -20,10 +21,6 @@ const OPEN: Duration = Duration::from_millis(3_500);
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
 /// Until a message is taken.
 const SEND: Duration = Duration::from_secs(3);
-/// Between two pings, which show that somebody is there.
-const PING_EVERY: Duration = Duration::from_secs(20);
-/// Until something comes after a ping.
-const PONG: Duration = Duration::from_secs(5);
 /// Until the server has closed a connection that we are done with.
 const CLOSE: Duration = Duration::from_secs(2);
 
@@ -70,8 +67,8 @@ impl Dial {
         let now = Instant::now();
         let protocol = self.dialect.protocol(&self.options);
         let (style, key) = (style, self.key.clone());
-        let mut line =
-            Line { socket, protocol, encoder, style, key, made: now, sent: now, pinged_at: now, pinged: false };
+        let pulse = Pulse::new(now);
+        let mut line = Line { socket, protocol, encoder, style, key, made: now, spoke: now, sent: now, pulse };
         if line.protocol.greets() {
             let ready = timeout(OPEN, line.ready()).await;
             ready.unwrap_or_else(|_| Err(Trouble::timeout(style.name, OPEN)))?;
@@ -94,11 +91,11 @@ pub(super) struct Line {
     style: Style,
     key: Option<Private<String>>,
     pub(super) made: Instant,
+    /// When the provider said something last, whatever it was; a pong is nothing.
+    pub(super) spoke: Instant,
     /// When sound was sent last, or something in its place.
     sent: Instant,
-    pinged_at: Instant,
-    /// Whether nothing has come since a ping.
-    pinged: bool,
+    pulse: Pulse,
 }
 
 impl Line {
@@ -121,7 +118,10 @@ impl Line {
             Some(Err(error)) => return Err(self.lost(format!("the connection broke: {error}"))),
             None => return Err(self.lost("the connection broke".to_owned())),
         };
-        self.pinged = false;
+        self.pulse.beats();
+        if matches!(message, Message::Text(_) | Message::Binary(_)) {
+            self.spoke = Instant::now();
+        }
         let read = match &message {
             Message::Text(text) => self.protocol.read(text.as_str()),
             Message::Binary(bytes) => match std::str::from_utf8(bytes) {
@@ -138,14 +138,14 @@ impl Line {
         read.map_err(|broken| self.broken(broken))
     }
 
-    fn broken(&self, broken: Broken) -> Trouble {
+    pub(super) fn broken(&self, broken: Broken) -> Trouble {
         match broken {
             Broken::Refused(words) => Trouble::config(self.style.name, without_key(words, self.key.as_ref())),
             Broken::Lost(words) => self.lost(words),
         }
     }
 
-    fn lost(&self, words: String) -> Trouble {
+    pub(super) fn lost(&self, words: String) -> Trouble {
         Trouble::failed(self.style.name, without_key(words, self.key.as_ref()))
     }
 
@@ -183,19 +183,24 @@ impl Line {
     }
 
     async fn ping(&mut self) -> Result<(), Trouble> {
-        self.pinged_at = Instant::now();
-        self.pinged = true;
+        self.pulse.asks(Instant::now());
         self.send(Message::Ping(Vec::new().into())).await
     }
 
-    /// Fails when nothing at all has come since the last ping: a half-open connection looks like a silent one.
+    /// When it can be told whether words that did not come by `deadline` are those of a dead line.
+    pub(super) fn known_at(&self, deadline: Instant) -> Instant {
+        self.pulse.known_at(deadline)
+    }
+
+    /// Fails when nothing at all has come since a ping.
     pub(super) fn check_alive(&self) -> Result<(), Trouble> {
-        if self.pinged { Err(Trouble::timeout(self.style.name, self.pinged_at.elapsed())) } else { Ok(()) }
+        let dead = self.pulse.dead_for(Instant::now());
+        dead.map_or(Ok(()), |dead| Err(Trouble::timeout(self.style.name, dead)))
     }
 
     /// When [`Line::upkeep`] has something to do.
     pub(super) fn upkeep_due(&self) -> Instant {
-        let ping = self.pinged_at + if self.pinged { PONG } else { PING_EVERY };
+        let ping = self.pulse.due();
         match self.protocol.keep_alive() {
             KeepAlive::Pings => ping,
             KeepAlive::Message(after, _) | KeepAlive::Silence(after) => ping.min(self.sent + after),
@@ -204,7 +209,7 @@ impl Line {
 
     /// Does what keeps the connection.
     pub(super) async fn upkeep(&mut self, now: Instant) -> Result<(), Trouble> {
-        if self.pinged && now >= self.pinged_at + PONG {
+        if self.pulse.is_lost(now) {
             return self.check_alive();
         }
         match self.protocol.keep_alive() {
@@ -219,7 +224,7 @@ impl Line {
             }
             _ => {}
         }
-        if !self.pinged && now >= self.pinged_at + PING_EVERY { self.ping().await } else { Ok(()) }
+        if self.pulse.wants_ping(now) { self.ping().await } else { Ok(()) }
     }
 
     /// Says goodbye, so that the provider stops counting, and waits until it has closed.

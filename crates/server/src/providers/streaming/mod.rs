@@ -6,6 +6,7 @@
 
 mod line;
 mod protocol;
+mod pulse;
 mod server;
 mod settings;
 mod sound;

@@ -49,6 +49,8 @@ pub(crate) struct Style {
     pub(crate) patience: Duration,
     /// The same when no word is outstanding: some have nothing to answer then, and do not.
     pub(crate) patience_without_words: Duration,
+    /// Whether every [`Protocol::finalize`] with words is answered by a [`Heard::Flushed`]; otherwise the provider ends speech by itself.
+    pub(crate) answers_finalize: bool,
 }
 
 impl Style {
@@ -64,7 +66,13 @@ impl Style {
             joiner: " ",
             patience: tuning.patience,
             patience_without_words: tuning.patience,
+            answers_finalize: tuning.finalize != Some(false),
         }
+    }
+
+    /// Whether speech without words is answered as well, so that no answer is a failure.
+    pub(crate) fn answers_all(&self) -> bool {
+        self.answers_finalize && self.patience_without_words == self.patience
     }
 }
 
@@ -117,6 +125,8 @@ pub(crate) enum Heard {
     Words(String),
     /// Everything before our [`Protocol::finalize`] is told.
     Flushed,
+    /// The same, but there are no words because the provider failed.
+    Failed(Broken),
     /// The provider judges that the caller's turn is over.
     TurnOver,
     /// Wants this answered.

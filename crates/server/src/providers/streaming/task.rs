@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::line::{Dial, Line};
-use super::protocol::Heard;
+use super::protocol::{Broken, Heard};
 use super::words::Words;
 use crate::providers::SttEvent;
 use crate::providers::refusal::Trouble;
@@ -61,12 +61,14 @@ pub(super) struct Task {
     proven: bool,
     /// Connections in a row that came to nothing.
     bad: usize,
+    /// Segments in a row with speech of which nothing came.
+    fruitless: u32,
 }
 
 impl Task {
     pub(super) fn new(dial: Dial, events: mpsc::Sender<SttEvent>, waiting: mpsc::Receiver<Told>, sent: Sent) -> Self {
         let words = Words::new(dial.style());
-        Self { dial, events, waiting, sent, words, ring: Ring::default(), proven: false, bad: 0 }
+        Self { dial, events, waiting, sent, words, ring: Ring::default(), proven: false, bad: 0, fruitless: 0 }
     }
 
     /// Listens until the session is dropped or the provider is lost for good.
@@ -96,7 +98,7 @@ impl Task {
     }
 
     async fn step(&mut self, line: &mut Line) -> Result<(), Over> {
-        let deadline = self.words.deadline();
+        let deadline = self.words.deadline().map(|deadline| line.known_at(deadline));
         let due = deadline.unwrap_or(line.made);
         let upkeep = line.upkeep_due();
         tokio::select! {
@@ -104,6 +106,10 @@ impl Task {
             heard = line.next() => self.hear(line, heard?).await?,
             () = sleep_until(due), if deadline.is_some() => {
                 line.check_alive()?;
+                if self.words.is_fruitless(line.spoke, Instant::now()) {
+                    let style = self.dial.style();
+                    self.nothing_came(Trouble::timeout(style.name, style.patience_without_words))?;
+                }
                 let events = self.words.expire(Instant::now());
                 self.tell(events).await?;
             }
@@ -135,16 +141,45 @@ impl Task {
             match heard {
                 Heard::Answer(message) => line.send(message).await?,
                 heard => {
-                    if matches!(heard, Heard::Partial(_) | Heard::Words(_)) {
-                        self.proven = true;
-                        self.ring.words();
-                    }
+                    self.judge(line, &heard)?;
                     let events = self.words.heard(heard, Instant::now());
+                    if self.words.are_too_many() {
+                        let words = "it sent more words than anybody can have said".to_owned();
+                        return Err(Trouble { again: None, ..line.lost(words) }.into());
+                    }
                     self.tell(events).await?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// What a message says about the provider.
+    fn judge(&mut self, line: &Line, heard: &Heard) -> Result<(), Trouble> {
+        match heard {
+            Heard::Partial(text) | Heard::Words(text) => {
+                self.proven = true;
+                self.ring.words();
+                if !text.trim().is_empty() {
+                    self.fruitless = 0;
+                }
+            }
+            Heard::Flushed | Heard::TurnOver => self.fruitless = 0,
+            Heard::Failed(broken @ Broken::Refused(_)) => return Err(line.broken(broken.clone())),
+            Heard::Failed(broken) => return self.nothing_came(line.broken(broken.clone())),
+            Heard::Ready | Heard::Answer(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Speech without an answer. Once may be chance; then another connection may do better; then nobody is to wait any longer.
+    fn nothing_came(&mut self, trouble: Trouble) -> Result<(), Trouble> {
+        self.fruitless += 1;
+        match self.fruitless {
+            1 => Ok(()),
+            2 => Err(trouble),
+            _ => Err(Trouble { again: None, ..trouble }),
+        }
     }
 
     async fn tell(&mut self, events: Vec<SttEvent>) -> Result<(), Over> {
@@ -230,13 +265,16 @@ impl Task {
 
 fn keep(words: &mut Words, ring: &mut Ring, told: &Told) {
     let kept = match told {
-        Told::Sound(_) => Some(told.clone()),
+        Told::Sound(_) => {
+            words.sound();
+            Some(told.clone())
+        }
         Told::From(segment) => {
             words.go_on_from(*segment);
             None
         }
         Told::Started => {
-            words.started();
+            words.started(Instant::now());
             None
         }
         Told::Stopped(segment) => words.stopped(*segment, Instant::now()).map(Told::Stopped),

@@ -13,6 +13,7 @@ pub(crate) fn heard(protocol: &mut dyn Protocol, messages: &[&str]) -> Vec<Strin
             Heard::Partial(text) => format!("~ {text}"),
             Heard::Words(text) => format!("= {text}"),
             Heard::Flushed => "flushed".to_owned(),
+            Heard::Failed(broken) => format!("failed {broken:?}"),
             Heard::TurnOver => "over".to_owned(),
             Heard::Answer(message) => format!("> {message}"),
         })

@@ -29,15 +29,15 @@ impl Greeting {
         Self { text, saying, first: None, signals }
     }
 
-    /// That the voice will not speak, however often it is asked. Whatever else is wrong may be over when the phone is answered.
-    /// May be dropped and called again.
-    pub(super) async fn refused(&mut self) -> Failure {
+    /// Waits until it begins or fails, and gives the reason if the voice will not speak, however often it is asked. Whatever else is
+    /// wrong may be over when the phone is answered. May be dropped and called again.
+    pub(super) async fn refused(&mut self) -> Option<Failure> {
         if self.first.is_none() {
             self.first = self.signals.recv().await.map(|(_, signal)| signal);
         }
         match &self.first {
-            Some(Signal::Failed(error @ ProviderError::Config { .. })) => failure(error),
-            _ => std::future::pending().await,
+            Some(Signal::Failed(error @ ProviderError::Config { .. })) => Some(failure(error)),
+            _ => None,
         }
     }
 

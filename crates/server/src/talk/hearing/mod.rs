@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
 use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -50,38 +50,36 @@ pub struct Recogniser {
 /// One call's ears. Dropping them ends the work.
 pub struct Hearing {
     told: mpsc::Sender<Told>,
+    open: watch::Receiver<bool>,
     task: AbortOnDropHandle<Usage>,
 }
 
 impl Hearing {
-    /// Opens the first recogniser that answers. Words arrive in `events`.
-    ///
-    /// # Errors
-    /// The last one's error when none does.
-    pub async fn open(recognisers: Vec<Recogniser>, events: mpsc::Sender<SttEvent>) -> Result<Self, ProviderError> {
-        let mut last = ProviderError::Config { provider: RECOGNISER, words: "no provider is configured".to_owned() };
-        for position in 0..recognisers.len() {
-            match open(recognisers[position].clone(), position).await {
-                Ok(running) => return Ok(Self::start(recognisers, running, events)),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
-    }
-
-    fn start(recognisers: Vec<Recogniser>, running: Running, events: mpsc::Sender<SttEvent>) -> Self {
+    /// Begins to open the first recogniser that answers, and keeps the caller's last seconds for it. Words arrive in `events`, and
+    /// [`SttEvent::Failed`] with the last one's error when none opens.
+    #[must_use]
+    pub fn begin(recognisers: Vec<Recogniser>, events: mpsc::Sender<SttEvent>) -> Self {
         let (told, waiting) = mpsc::channel(WAITING);
+        let (opened, open) = watch::channel(false);
         let task = Task {
-            relay: Relay::new(recognisers.len(), running.position),
+            relay: Relay::new(recognisers.len()),
+            ready: opened,
             recognisers,
-            running: Some(running),
+            running: None,
             opening: None,
             opened: None,
             waiting,
             events,
             usage: Usage::default(),
         };
-        Self { told, task: AbortOnDropHandle::new(tokio::spawn(task.run())) }
+        Self { told, open, task: AbortOnDropHandle::new(tokio::spawn(task.run())) }
+    }
+
+    /// Waits until a recogniser is open; for ever, when none opens. May be dropped and called again.
+    pub async fn opened(&mut self) {
+        if self.open.wait_for(|open| *open).await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// The next 20 ms of the caller.
@@ -152,6 +150,8 @@ type Opening = AbortOnDropHandle<Result<Running, ProviderError>>;
 
 struct Task {
     relay: Relay,
+    /// Told when the first one is open.
+    ready: watch::Sender<bool>,
     recognisers: Vec<Recogniser>,
     running: Option<Running>,
     opening: Option<Opening>,
@@ -164,6 +164,9 @@ struct Task {
 
 impl Task {
     async fn run(mut self) -> Usage {
+        if let Some(step) = self.relay.begin() {
+            self.take(step).await;
+        }
         loop {
             let deadline = self.relay.next_deadline();
             let steps = tokio::select! {
@@ -198,7 +201,7 @@ impl Task {
                 self.relay.opened(Instant::now())
             }
             Err(error) => {
-                tracing::warn!(%error, "another recogniser cannot be opened in mid-call");
+                tracing::warn!(%error, "a recogniser cannot be opened");
                 self.relay.not_opened(&error)
             }
         }
@@ -218,8 +221,11 @@ impl Task {
             Step::Adopt => {
                 self.let_go();
                 self.running = self.opened.take();
+                self.ready.send_replace(true);
                 let position = self.running.as_ref().map(|running| running.position);
-                tracing::warn!(position, "another recogniser has taken over in mid-call");
+                if self.relay.has_taken_over() {
+                    tracing::warn!(position, "another recogniser has taken over in mid-call");
+                }
             }
             Step::Discard => self.opened = None,
             Step::LetGo => self.let_go(),

@@ -38,6 +38,8 @@ pub(super) struct Relay {
     next: usize,
     running: bool,
     opening: bool,
+    /// Whether one has run.
+    begun: bool,
     /// Whether the one that runs is not the one that the call began with.
     taken_over: bool,
     /// Why the last one that was lost is.
@@ -67,13 +69,14 @@ struct Open {
 }
 
 impl Relay {
-    /// Of so many recognisers, the one at `position` runs.
-    pub(super) fn new(count: usize, position: usize) -> Self {
+    /// Of so many recognisers, none runs yet.
+    pub(super) fn new(count: usize) -> Self {
         Self {
             count,
-            next: position + 1,
-            running: true,
+            next: 0,
+            running: false,
             opening: false,
+            begun: false,
             taken_over: false,
             lost: None,
             ring: Ring::default(),
@@ -85,6 +88,19 @@ impl Relay {
             stands: String::new(),
             sign: None,
         }
+    }
+
+    /// Begins with the first recogniser.
+    pub(super) fn begin(&mut self) -> Option<Step> {
+        if self.count == 0 {
+            self.lost(ErrorCode::ConfigError, "No speech to text is configured.".to_owned());
+        }
+        self.open_next()
+    }
+
+    /// Whether the recogniser that runs is not the one that the call began with.
+    pub(super) fn has_taken_over(&self) -> bool {
+        self.taken_over
     }
 
     /// The call tells something.
@@ -215,7 +231,8 @@ impl Relay {
             self.next -= 1;
             return vec![Step::Discard];
         }
-        (self.running, self.taken_over) = (true, true);
+        (self.running, self.taken_over) = (true, self.begun);
+        self.begun = true;
         if !self.ring.is_whole() {
             self.stands = join(&self.stands, &self.partial);
         }
@@ -233,7 +250,7 @@ impl Relay {
     pub(super) fn not_opened(&mut self, error: &ProviderError) -> Vec<Step> {
         self.opening = false;
         let code = match error.code() {
-            ErrorCode::ConfigError => ErrorCode::PipelineError,
+            ErrorCode::ConfigError if self.begun => ErrorCode::PipelineError,
             code => code,
         };
         self.lost(code, error.to_string());

@@ -29,6 +29,14 @@ impl Pace {
         times.push_front(took);
     }
 
+    /// Notes how long an answer was waited for that another one was quicker than. Only a wait that was unusually long tells
+    /// anything: a second that was asked a moment ago is not known to be quick.
+    pub fn note_taken_back(&self, waited: Duration) {
+        if self.late_after().is_some_and(|late| waited > late) {
+            self.note(waited);
+        }
+    }
+
     /// After how long an answer is late: 95 of 100 took no longer. Unknown until there were enough.
     #[must_use]
     pub fn late_after(&self) -> Option<Duration> {
@@ -74,6 +82,18 @@ mod tests {
         assert_eq!(pace.late_after(), Some(EARLIEST), "what was long ago is forgotten");
         (0..REMEMBERED).for_each(|_| pace.note(ms(9_000)));
         assert_eq!(pace.late_after(), Some(LATEST));
+    }
+
+    #[test]
+    fn one_that_was_never_waited_for_is_not_known_to_be_quick() {
+        let pace = Pace::default();
+        (0..LEAST).for_each(|_| pace.note_taken_back(ms(20)));
+        assert_eq!(pace.late_after(), None);
+        (0..LEAST).for_each(|_| pace.note(ms(1_500)));
+        (0..REMEMBERED).for_each(|_| pace.note_taken_back(ms(20)));
+        assert_eq!(pace.late_after(), Some(ms(1_500)), "it is as slow as it was");
+        (0..LEAST).for_each(|_| pace.note_taken_back(ms(1_800)));
+        assert_eq!(pace.late_after(), Some(ms(1_800)), "it is slower than it was");
     }
 
     #[test]

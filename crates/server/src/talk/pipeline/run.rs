@@ -9,9 +9,10 @@ use futures_util::future::select_all;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use super::bill::Bill;
 use super::pace::Pace;
 use super::race::{Race, Step};
-use super::{PATIENCE, Signal, VOICE_PATIENCE, WAITING, none_configured, out_of_patience};
+use super::{COOLING, Signal, VOICE_PATIENCE, WAITING, model_patience, none_configured, out_of_patience};
 use crate::providers::prices::Rates;
 use crate::providers::{ProviderError, Usage};
 
@@ -30,9 +31,10 @@ impl Kind {
         }
     }
 
-    fn patience(self) -> Duration {
+    /// For each of so many providers.
+    fn patience(self, providers: usize) -> Duration {
         match self {
-            Self::Model => PATIENCE,
+            Self::Model => model_patience(providers),
             Self::Voice => VOICE_PATIENCE,
         }
     }
@@ -52,33 +54,40 @@ pub(super) struct Entry<'p, P> {
     pub(super) in_vain: Usage,
 }
 
-/// Whether a provider has given anything in a call: what it refuses from then on was right when the call began.
+/// What a provider has shown in a call: whether it has given anything, so that what it refuses from then on was right when
+/// the call began, and whether it has just let the caller down, so that another one is to be asked first.
 #[derive(Clone, Debug, Default)]
-pub struct Proven(Arc<AtomicBool>);
+pub struct Proven(Arc<Shown>);
+
+#[derive(Debug, Default)]
+struct Shown {
+    gave: AtomicBool,
+    let_down: Mutex<Option<Instant>>,
+}
 
 impl Proven {
+    /// Whether it has failed, or was waited for in vain, not long ago and has not answered since.
+    pub(super) fn has_let_down(&self) -> bool {
+        let last = *self.0.let_down.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|last| last.elapsed() < COOLING)
+    }
+
     fn note(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.gave.store(true, Ordering::Relaxed);
+        self.remember(None);
+    }
+
+    pub(super) fn lets_down(&self) {
+        self.remember(Some(Instant::now()));
     }
 
     fn judge(&self, error: ProviderError) -> ProviderError {
-        if self.0.load(Ordering::Relaxed) { error.of_proven() } else { error }
-    }
-}
-
-/// What an answer costs if it does not come to its end: what was sent is charged, heard or not.
-#[derive(Clone, Debug, Default)]
-pub struct Owing(Arc<Mutex<Usage>>);
-
-impl Owing {
-    /// As things are.
-    #[must_use]
-    pub fn usage(&self) -> Usage {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lets_down();
+        if self.0.gave.load(Ordering::Relaxed) { error.of_proven() } else { error }
     }
 
-    fn set(&self, usage: Usage) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = usage;
+    fn remember(&self, let_down: Option<Instant>) {
+        *self.0.let_down.lock().unwrap_or_else(PoisonError::into_inner) = let_down;
     }
 }
 
@@ -136,22 +145,22 @@ impl<T, W: Future<Output = Result<Usage, ProviderError>>> Attempt<T, W> {
     }
 }
 
-/// Runs the first provider that works and signals what it gives, tagged with `tag`.
+/// Runs the first provider that works and signals what it gives, tagged with `tag`. What was asked is on the `bill` until it
+/// is signalled.
 pub(super) async fn run<P, T, W>(
     kind: Kind,
     tag: u32,
     entries: Vec<Entry<'_, P>>,
     start: impl Fn(&P, mpsc::Sender<T>) -> W,
     signals: mpsc::Sender<(u32, Signal<T>)>,
-    owing: &Owing,
+    bill: &Bill,
 ) where
     W: Future<Output = Result<Usage, ProviderError>>,
 {
     let began = Instant::now();
-    let mut race = Race::new(kind.patience(), entries.iter().map(|entry| entry.late_after).collect());
+    let mut race = Race::new(kind.patience(entries.len()), entries.iter().map(|entry| entry.late_after).collect());
     let mut attempts: Vec<Attempt<T, W>> = Vec::new();
     let mut last = none_configured(kind.words());
-    let mut in_vain = Usage::default();
     let mut steps = vec![race.begin(Duration::ZERO)];
     let mut spoken = None;
     let result = loop {
@@ -161,26 +170,26 @@ pub(super) async fn run<P, T, W>(
                     let (pieces, received) = mpsc::channel(WAITING);
                     let work = Box::pin(start(entries[position].provider, pieces));
                     let (number, since) = (attempt, Instant::now());
+                    bill.asked(number, entries[position].cost(entries[position].in_vain), entries[position].rates);
                     attempts.push(Attempt { number, position, since, work, received, result: None });
                 }
                 Step::Cancel { attempt } | Step::LoseHope { attempt } => {
                     let at = attempts.iter().position(|running| running.number == attempt);
                     let lost = attempts.remove(at.expect("what is cancelled was started and has not ended"));
-                    note(&entries, &lost);
-                    in_vain = in_vain + entries[lost.position].cost_in_vain();
+                    lose(&entries[lost.position], &lost, matches!(step, Step::LoseHope { .. }));
                     last = out_of_patience(kind.words(), lost.since.elapsed());
                 }
                 Step::GiveUp => {}
             }
         }
-        owing.set(attempts.iter().fold(in_vain, |sum, running| sum + entries[running.position].cost_in_vain()));
         if let Some(piece) = spoken.take() {
             // A driver that has gone needs no answer.
             let _ = signals.send((tag, Signal::Piece(piece))).await;
             let winner = attempts.pop().expect("the one that spoke is left");
-            let entry = &entries[winner.position];
+            let (entry, number) = (&entries[winner.position], winner.number);
+            bill.answers(number);
             let result = winner.rest(tag, &signals).await;
-            break result.map(|usage| entry.cost(usage)).map_err(|error| entry.proven.judge(error));
+            break result.map(|usage| (number, entry.cost(usage))).map_err(|error| entry.proven.judge(error));
         }
         if attempts.is_empty() {
             break Err(last);
@@ -195,16 +204,21 @@ pub(super) async fn run<P, T, W>(
                     spoken = Some(piece);
                     steps = race.spoke(attempts[at].number);
                 }
-                First::Over(Ok(usage)) => break Ok(entries[attempts[at].position].cost(usage)),
+                First::Over(Ok(usage)) => {
+                    let entry = &entries[attempts[at].position];
+                    entry.proven.note();
+                    break Ok((attempts[at].number, entry.cost(usage)));
+                }
                 First::Over(Err(error)) => {
                     let failed = attempts.remove(at);
-                    // Who refuses charges nothing; who was asked and kept silent may.
-                    if matches!(error, ProviderError::Timeout { .. }) {
-                        in_vain = in_vain + entries[failed.position].cost_in_vain();
+                    // Whoever refuses charges nothing; whoever is late may have done the work.
+                    if !matches!(error, ProviderError::Timeout { .. }) {
+                        bill.settled(failed.number);
                     }
+                    let error = entries[failed.position].proven.judge(error);
                     // One that may be asked again is more hopeful than one that refuses.
                     if last.is_final() || !error.is_final() {
-                        last = entries[failed.position].proven.judge(error);
+                        last = error;
                     }
                     steps.extend(race.failed(began.elapsed(), failed.number));
                 }
@@ -214,17 +228,16 @@ pub(super) async fn run<P, T, W>(
             }
         }
     };
-    let signal = result.map_or_else(Signal::Failed, |usage| Signal::Done(usage + in_vain));
+    let signal = result.map_or_else(Signal::Failed, |(attempt, usage)| {
+        bill.settled(attempt);
+        Signal::Done(usage + bill.usage(0))
+    });
     let _ = signals.send((tag, signal)).await;
 }
 
 impl<P> Entry<'_, P> {
     fn cost(&self, usage: Usage) -> Usage {
         Rates::price(self.rates.as_ref(), usage)
-    }
-
-    fn cost_in_vain(&self) -> Usage {
-        self.cost(self.in_vain)
     }
 }
 
@@ -236,7 +249,20 @@ async fn first_sign<T, W: Future<Output = Result<Usage, ProviderError>>>(
     (at, first)
 }
 
-/// Remembers how long an attempt took to its first sign, or was waited for in vain.
+/// Remembers what is to be learned from an attempt that is cancelled, in whom `hope` is lost or whom another was quicker than.
+fn lose<P, T, W>(entry: &Entry<'_, P>, lost: &Attempt<T, W>, hope: bool) {
+    let waited = lost.since.elapsed();
+    if hope {
+        entry.proven.lets_down();
+    }
+    match &entry.pace {
+        Some(pace) if hope => pace.note(waited),
+        Some(pace) => pace.note_taken_back(waited),
+        None => {}
+    }
+}
+
+/// Remembers how long an attempt took to its first sign.
 fn note<P, T, W>(entries: &[Entry<'_, P>], attempt: &Attempt<T, W>) {
     if let Some(pace) = &entries[attempt.position].pace {
         pace.note(attempt.since.elapsed());

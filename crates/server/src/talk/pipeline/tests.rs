@@ -124,6 +124,91 @@ async fn a_model_that_is_late_gets_company_and_is_taken_back_when_the_other_answ
     assert_eq!(times, Some(Duration::from_millis(400)), "one wait in vain is not the usual");
 }
 
+/// Says something, and breaks off.
+struct BreaksOff;
+
+#[async_trait]
+impl Llm for BreaksOff {
+    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        events.send(LlmEvent::Delta("Eightchr".to_owned())).await.expect("somebody listens");
+        Err(ProviderError::Failed { provider: "broken", words: "It broke.".to_owned() })
+    }
+
+    async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        request.spent.add(Usage { llm_input_tokens: 3, llm_output_tokens: 5, ..Usage::default() });
+        Err(ProviderError::Failed { provider: "broken", words: "No JSON.".to_owned() })
+    }
+}
+
+/// A dollar for each token read by the first model, ten by the second, and a hundred times as much for one written.
+fn with_rates(mut pipeline: Pipeline) -> Pipeline {
+    let rates = |dollars: f64| Rates {
+        llm_input_million: Some(dollars * 1e6),
+        llm_output_million: Some(dollars * 1e8),
+        ..Rates::default()
+    };
+    pipeline.rates.llm = vec![Some(rates(1.0)), Some(rates(10.0))];
+    pipeline
+}
+
+fn never() -> Arc<dyn Llm> {
+    Arc::new(Late(Mutex::default()))
+}
+
+fn dollars(usage: Usage) -> f64 {
+    usage.cost_usd.round()
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
+    // Four tokens are read, two are written. The first is waited for in vain, and the second breaks off.
+    let broken = with_rates(pipeline(vec![never(), Arc::new(BreaksOff)], false));
+    let (signals, mut given) = mpsc::channel(WAITING);
+    let question = broken.ask(7, vec![Message::new(Role::User, "Four, please.")], signals);
+    let mut written = 0;
+    loop {
+        match given.recv().await.expect("it ends with a result") {
+            (_, Signal::Piece(LlmEvent::Delta(text))) => written += text.chars().count(),
+            (_, Signal::Failed(_)) => break,
+            _ => panic!("it breaks off"),
+        }
+    }
+    let usage = question.taken_back(written);
+    assert_eq!((usage.llm_input_tokens, usage.llm_output_tokens, usage.llm_estimated), (8, 2, true));
+    assert_eq!(dollars(usage), 4.0 + 40.0 + 2_000.0, "by the rates of whom was asked");
+
+    // Whoever refuses charges nothing.
+    let refusing = with_rates(pipeline(vec![Told::to([Err(wrong_key())]), never()], false));
+    let (signals, mut given) = mpsc::channel(WAITING);
+    let question = refusing.ask(7, vec![Message::new(Role::User, "Four, please.")], signals);
+    assert!(tokio::time::timeout(Duration::from_secs(1), given.recv()).await.is_err(), "it never answers");
+    assert_eq!(dollars(question.taken_back(0)), 40.0);
+
+    let (result, usage) = broken.analyse(&[Message::new(Role::User, "Four.")], None, Duration::from_secs(8)).await;
+    assert_eq!((result.is_err(), dollars(usage)), (true, 30.0 + 5_000.0), "what came to nothing too");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_hangs_is_asked_last_for_a_while() {
+    let mut first = Vec::new();
+    let both = pipeline(vec![Told::to([Ok("First."), Ok("First.")]), Told::to([Ok("Second."), Ok("Second.")])], false);
+    both.llm[0].1.proven.lets_down();
+    for wait in [0, 59, 2] {
+        tokio::time::advance(Duration::from_secs(wait)).await;
+        first.push(asked(&both).await.0);
+    }
+    assert_eq!(first, ["Second.", "Second.", "First."], "and comes back");
+
+    // Four of them: the last has its turn before the engine loses its patience.
+    let four = pipeline(vec![never(), never(), never(), Told::to([Ok("Fourth."), Ok("Fourth.")])], false);
+    let began = tokio::time::Instant::now();
+    assert_eq!(asked(&four).await.0, "Fourth.");
+    let waited = began.elapsed();
+    assert!(waited <= Duration::from_secs(8), "{waited:?}");
+    assert_eq!(asked(&four).await.0, "Fourth.");
+    assert_eq!(began.elapsed(), waited, "the next turn does not wait again");
+}
+
 #[tokio::test]
 async fn one_that_fails_is_replaced_at_once_and_the_last_error_is_told() {
     for hedge in [false, true] {

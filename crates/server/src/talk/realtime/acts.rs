@@ -95,7 +95,9 @@ impl Driver {
                 Input::CoverReady { utterance, samples, complete: true }
             }
             Signal::Failed(error) => {
-                tracing::warn!(%error, "the voice that bridges waits cannot speak; set the agent's tts");
+                // Its words may quote what was to be spoken.
+                let code = error.code().as_str();
+                tracing::warn!(code, "the voice that bridges waits cannot speak; set the agent's tts");
                 self.covering.remove(&utterance);
                 self.sound_the_tone(utterance)
             }

@@ -1,18 +1,18 @@
 //! What is got ready while the phone rings: the session, and in it the greeting.
 
+use futures_util::FutureExt as _;
 use switchhook_core::Timestamp;
-use switchhook_core::conversation::Failure;
 use switchhook_core::conversation::realtime::Realtime as Engine;
 use tokio::sync::mpsc;
 
-use super::session::{Opened, open};
+use super::session::{Opened, Ready, open};
 use super::{Driver, Model};
 use crate::carrier::Media;
 use crate::providers::realtime::Order;
 use crate::talk::driver::failure;
 use crate::talk::opening::Opening;
 use crate::talk::pipeline::Pipeline;
-use crate::talk::prepared::stillborn;
+use crate::talk::prepared::{News, stillborn};
 use crate::talk::{Command, Note, Report, Settings};
 
 /// The name in errors.
@@ -24,6 +24,8 @@ pub struct Prepared {
     pipeline: Pipeline,
     model: Model,
     opening: Opening<Opened>,
+    /// Whether it was said that it is.
+    ready: bool,
 }
 
 impl Prepared {
@@ -40,25 +42,33 @@ impl Prepared {
             }
             Ok(opened)
         });
-        Self { settings, pipeline, model, opening }
+        Self { settings, pipeline, model, opening, ready: false }
     }
 
-    /// Why the conversation cannot begin, as soon as that is known. Never, when it can. May be dropped and called again.
-    pub async fn not_ready(&mut self) -> Failure {
+    /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
+    pub async fn news(&mut self) -> News {
         match self.opening.wait(MODEL).await {
-            Err(error) => failure(error),
-            Ok(_) => std::future::pending().await,
+            Err(error) => News::Failed(failure(error)),
+            Ok(_) if self.ready => std::future::pending().await,
+            Ok(_) => {
+                self.ready = true;
+                News::Ready
+            }
         }
     }
 
-    /// Holds the conversation until it ends. `commands` may close at any time.
+    /// Holds the conversation until it ends. `commands` may close at any time. A caller who is on the line before there is a
+    /// session is talked to all the same.
     pub async fn talk(mut self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
-        if let Err(error) = self.opening.wait(MODEL).await {
-            return stillborn(&self.settings, failure(error));
-        }
-        let Opening::Done(Ok(Opened { session, events })) = self.opening else { unreachable!("it has just opened") };
-        let mut driver = Driver::new(self.settings, self.pipeline, self.model, session, media, notes);
-        driver.run(events, commands).await;
+        // It may be done without anybody having looked.
+        let _ = self.opening.wait(MODEL).now_or_never();
+        let ready = match self.opening {
+            Opening::Done(Err(error)) => return stillborn(&self.settings, failure(&error)),
+            Opening::Done(Ok(opened)) => Ready::Opened(opened),
+            Opening::UnderWay(opening) => Ready::Opening(opening),
+        };
+        let mut driver = Driver::new(self.settings, self.pipeline, self.model, media, notes);
+        driver.run(ready, commands).await;
         driver.report().await
     }
 }

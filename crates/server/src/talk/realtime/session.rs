@@ -1,8 +1,6 @@
 //! The model's session: what it says, and another one when it is lost.
 
 use std::sync::Arc;
-
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use switchhook_core::agent::AgentConfig;
@@ -27,8 +25,8 @@ const WAITING: usize = 4_096;
 const REOPENED: u32 = 2;
 /// A session that lasted so long was a good one, and the next in no row.
 const GOOD: Duration = Duration::from_secs(60);
-/// As much of the caller as is kept while there is no session, in frames: 5 s.
-const KEPT: usize = 250;
+/// As much of the caller as is kept for another session, in frames: 10 s.
+pub(super) const KEPT: usize = 500;
 
 pub(super) type Events = mpsc::Receiver<RealtimeEvent>;
 /// Another session under way.
@@ -38,6 +36,12 @@ pub(super) type Reopening = AbortOnDropHandle<Result<Opened, ProviderError>>;
 pub(super) struct Opened {
     pub(super) session: Box<dyn RealtimeSession>,
     pub(super) events: Events,
+}
+
+/// How far the first session is when the conversation begins.
+pub(super) enum Ready {
+    Opened(Opened),
+    Opening(Reopening),
 }
 
 /// Opens a session that knows what was said so far.
@@ -79,16 +83,36 @@ fn gone() -> ProviderError {
 }
 
 impl Driver {
+    /// Takes the first session, or goes without one as long as it is being opened. Gives where its events arrive.
+    pub(super) fn begin(&mut self, ready: Ready) -> Events {
+        match ready {
+            Ready::Opened(Opened { session, events }) => {
+                self.session = Some(session);
+                self.opened_at = Some(Instant::now());
+                events
+            }
+            Ready::Opening(opening) => {
+                self.reopening = Some(opening);
+                self.handle(Input::Opening);
+                mpsc::channel(1).1
+            }
+        }
+    }
+
     pub(super) fn told_by_model(&mut self, event: Option<RealtimeEvent>) -> Inputs {
         let input = match event.unwrap_or_else(|| RealtimeEvent::Lost(gone())) {
             RealtimeEvent::SpeechStarted => Input::SpeechStarted,
             RealtimeEvent::SpeechStopped => Input::SpeechStopped,
             RealtimeEvent::TurnTaken { item } => Input::TurnTaken { item },
-            RealtimeEvent::CallerSaid { item, text } => {
+            RealtimeEvent::CallerSaid { item, text, usage } => {
+                self.usage = self.usage + usage;
                 let machine = self.machine.words(&text).map(|beep| Input::MachineDetected { beep });
                 return std::iter::once(Input::CallerSaid { item, text: plain(text) }).chain(machine).collect();
             }
-            RealtimeEvent::ResponseStarted { response, wish } => Input::ResponseStarted { response, wish },
+            RealtimeEvent::ResponseStarted { response, wish } => {
+                self.responding = true;
+                Input::ResponseStarted { response, wish }
+            }
             RealtimeEvent::Busy { wish } => Input::Busy { wish },
             RealtimeEvent::Sound { response, item, samples } => {
                 self.sound(response, &item, &samples);
@@ -101,7 +125,12 @@ impl Driver {
                 Input::ToolCall { response, call, filler }
             }
             RealtimeEvent::ResponseDone { response, failed, usage } => {
+                self.responding = false;
                 self.usage = self.usage + Rates::price(self.model.rates.as_ref(), usage);
+                if failed.is_some() {
+                    // Its words may quote the caller.
+                    tracing::warn!("a speech-to-speech model failed to respond");
+                }
                 Input::ResponseDone { response, failed: failed.map(plain) }
             }
             RealtimeEvent::Lost(error) => return self.lost(error),
@@ -121,43 +150,53 @@ impl Driver {
     /// 20 ms of the caller. While nothing that they say may change anything the model hears silence.
     pub(super) fn hear(&mut self, frame: CallerAudio) {
         let frame = if self.engine.listens() { frame } else { CallerAudio(Frame::silence()) };
-        match &mut self.session {
-            Some(session) => session.audio(&frame),
-            None => {
-                if self.unheard.len() >= KEPT {
-                    self.unheard.pop_front();
-                }
-                self.unheard.push_back(frame);
-            }
+        if let Some(session) = &mut self.session {
+            session.audio(&frame);
         }
+        if self.recent.len() >= KEPT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((self.now(), frame));
+    }
+
+    /// What a response used that was not told to its end is not known.
+    pub(super) fn guess_usage(&mut self) {
+        self.usage.llm_estimated |= std::mem::take(&mut self.responding);
     }
 
     fn lost(&mut self, error: ProviderError) -> Inputs {
         self.session = None;
-        if self.opened_at.elapsed() >= GOOD {
+        self.guess_usage();
+        if self.opened_at.is_some_and(|at| at.elapsed() >= GOOD) {
             self.reopened = 0;
         }
         if self.reopened >= REOPENED {
             return self.lost_for_good(error);
         }
-        tracing::warn!(%error, "a speech-to-speech session was lost in mid-call; opening another one");
+        // Its words may quote the caller.
+        let code = error.code().as_str();
+        tracing::warn!(code, "a speech-to-speech session was lost in mid-call; opening another one");
         self.reopened += 1;
+        // What is to be known of it settles with the loss.
+        self.handle(Input::Lost);
         let opening = open(&self.model, &self.settings.agent, self.pipeline.tools.clone(), self.engine.so_far());
         self.reopening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
-        vec![Input::Lost]
+        Inputs::new()
     }
 
-    /// What is refused now worked before: that is a failure and no wrong setting.
+    /// What is refused now and worked before is a failure and no wrong setting.
     pub(super) fn lost_for_good(&mut self, error: ProviderError) -> Inputs {
-        vec![Input::Failed(failure(&error.of_proven()))]
+        let error = if self.opened_at.is_some() { error.of_proven() } else { error };
+        vec![Input::Failed(failure(&error))]
     }
 
     pub(super) fn resume(&mut self, mut session: Box<dyn RealtimeSession>) -> Inputs {
-        for frame in std::mem::take::<VecDeque<_>>(&mut self.unheard) {
-            session.audio(&frame);
+        let since = self.engine.unheard_since();
+        for (_, frame) in self.recent.iter().filter(|(at, _)| *at >= since) {
+            session.audio(frame);
         }
         self.session = Some(session);
-        self.opened_at = Instant::now();
+        self.opened_at = Some(Instant::now());
         vec![Input::Resumed]
     }
 }

@@ -77,6 +77,8 @@ struct Sitting(mpsc::UnboundedSender<Order>);
 impl RealtimeSession for Sitting {
     fn audio(&mut self, _: &CallerAudio) {}
 
+    fn probe(&mut self) {}
+
     fn order(&mut self, order: Order) {
         let _ = self.0.send(order);
     }

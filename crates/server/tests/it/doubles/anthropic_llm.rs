@@ -45,6 +45,7 @@ impl Protocol for Anthropic {
         );
         that(messages.last().is_some_and(|last| last["role"] == "user"), "this model does not support prefill");
         let mut open: Vec<Value> = Vec::new();
+        let mut used: Vec<Value> = Vec::new();
         for (at, message) in messages.iter().enumerate() {
             let role = message["role"].as_str().unwrap_or_default();
             that(["user", "assistant"].contains(&role), "messages: there is no such role");
@@ -64,6 +65,11 @@ impl Protocol for Anthropic {
                     }
                     Some("tool_use") => {
                         that(block["input"].is_object() && role == "assistant", "tool_use: an input of the assistant");
+                        that(!used.contains(&block["id"]), "`tool_use` ids must be unique");
+                        let id = block["id"].as_str().unwrap_or_default();
+                        let plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+                        that(!id.is_empty() && plain, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'");
+                        used.push(block["id"].clone());
                     }
                     Some("tool_result") => {
                         that(role == "user" && !text_before, "tool_result blocks come first");

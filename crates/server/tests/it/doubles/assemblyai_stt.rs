@@ -53,7 +53,9 @@ impl Peer for AssemblyAi {
         self.encoding = asked.one("encoding").to_owned();
         self.judges = asked.one("end_of_turn_confidence_threshold") != "1.0";
         let terms = asked.one("keyterms_prompt");
-        let terms_are_a_list = terms.is_empty() || serde_json::from_str::<Vec<String>>(terms).is_ok();
+        let terms_are_a_list = terms.is_empty()
+            || serde_json::from_str::<Vec<String>>(terms)
+                .is_ok_and(|terms| terms.len() <= 100 && terms.iter().all(|term| term.chars().count() <= 50));
         if asked.header("authorization") != "aai-key" {
             self.refused = Some((4001, "Not authorized".to_owned()));
         } else if let Some(words) = asked.unknown(KNOWN) {

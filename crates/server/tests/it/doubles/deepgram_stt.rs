@@ -56,6 +56,32 @@ fn text(message: &Value) -> Message {
 #[derive(Default)]
 pub(crate) struct Nova {
     encoding: String,
+    /// Whether it ends speech by itself, as copies do that know no Finalize.
+    ends_by_itself: bool,
+}
+
+impl Nova {
+    pub(crate) fn without_finalize() -> Self {
+        Self { ends_by_itself: true, ..Self::default() }
+    }
+
+    fn ended(&self, ear: &mut Ear) -> Vec<Message> {
+        let words = ear.words();
+        // With nothing buffered it is not always answered.
+        if words.is_empty() {
+            return Vec::new();
+        }
+        let (first, rest) = halves(&words);
+        let mut said = vec![
+            results(&first.to_lowercase(), &json!({ "is_final": false })),
+            results(&first, &json!({ "is_final": true })),
+            results(&rest, &json!({ "is_final": true, "speech_final": true })),
+        ];
+        if !self.ends_by_itself {
+            said.push(results("", &json!({ "is_final": true, "from_finalize": true })));
+        }
+        said
+    }
 }
 
 impl Peer for Nova {
@@ -81,7 +107,7 @@ impl Peer for Nova {
             Said::Binary(sound) if sound.starts_with(b"{\"") => return Err("JSON was sent as sound".to_owned()),
             Said::Binary(sound) => {
                 ear.hear(&self.encoding, &sound);
-                return Ok(Vec::new());
+                return Ok(if self.ends_by_itself && ear.has_stopped() { self.ended(ear) } else { Vec::new() });
             }
             Said::Text(text) => parse(&text)?,
         };
@@ -91,20 +117,7 @@ impl Peer for Nova {
                 text(&json!({ "type": "Metadata", "request_id": "r", "duration": 1.0, "channels": 1 })),
                 Message::Close(None),
             ]),
-            Some("Finalize") => {
-                let words = ear.words();
-                // With nothing buffered it is not always answered.
-                if words.is_empty() {
-                    return Ok(Vec::new());
-                }
-                let (first, rest) = halves(&words);
-                Ok(vec![
-                    results(&first.to_lowercase(), &json!({ "is_final": false })),
-                    results(&first, &json!({ "is_final": true })),
-                    results(&rest, &json!({ "is_final": true, "speech_final": true })),
-                    results("", &json!({ "is_final": true, "from_finalize": true })),
-                ])
-            }
+            Some("Finalize") if !self.ends_by_itself => Ok(self.ended(ear)),
             other => Err(format!("there is no message {other:?}")),
         }
     }
@@ -153,15 +166,19 @@ impl Peer for Flux {
     }
 
     fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
-        match message {
+        let forced = match message {
             Said::Binary(sound) if sound.is_empty() => return Err("an empty message".to_owned()),
-            Said::Binary(sound) => ear.hear(&self.encoding, &sound),
+            Said::Binary(sound) => {
+                ear.hear(&self.encoding, &sound);
+                false
+            }
             Said::Text(text) => match parse(&text)?["type"].as_str() {
+                Some("ForceEndTurn") => true,
                 Some("CloseStream") => return Ok(vec![Message::Close(None)]),
                 other => return Err(format!("there is no message {other:?} on v2")),
             },
-        }
-        if !ear.has_stopped() {
+        };
+        if !(forced || ear.has_stopped()) {
             return Ok(Vec::new());
         }
         let words = ear.words();

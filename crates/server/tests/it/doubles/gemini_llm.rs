@@ -1,4 +1,5 @@
-//! A server of Google's Gemini interface. Its models sign their function calls and want the signature back.
+//! A server of Google's Gemini interface. Its models sign the first function call of an answer and want the signature back, or
+//! what Google says is to stand in its place where another model has called.
 
 use std::sync::Arc;
 
@@ -24,8 +25,11 @@ pub(crate) fn chunk(parts: &Value, finish: Option<&str>) -> String {
     data(&json!({ "candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini", "responseId": "r1" }))
 }
 
-fn signature(id: &str) -> String {
-    format!("signature of {id}")
+/// The signature that is not checked.
+const ANY_SIGNATURE: &str = "skip_thought_signature_validator";
+
+fn signature(name: &str) -> String {
+    format!("signature of {name}")
 }
 
 impl Protocol for Gemini {
@@ -53,9 +57,13 @@ impl Protocol for Gemini {
             that(at == 0 || contents[at - 1]["role"] != role, "roles alternate");
             let parts = content["parts"].as_array().cloned().unwrap_or_default();
             that(!parts.is_empty(), "parts are needed");
-            for call in parts.iter().filter(|part| part["functionCall"].is_object()) {
-                let id = call["functionCall"]["id"].as_str().unwrap_or_default();
-                that(call["thoughtSignature"] == json!(signature(id)), "MISSING_THOUGHT_SIGNATURE");
+            let calls = parts.iter().filter(|part| part["functionCall"].is_object());
+            for (position, call) in calls.enumerate() {
+                let name = call["functionCall"]["name"].as_str().unwrap_or_default();
+                let signed = &call["thoughtSignature"];
+                let good = *signed == signature(name) || *signed == ANY_SIGNATURE;
+                let needed = position == 0 && path.is_none_or(|model| !model.starts_with("gemini-2"));
+                that(good || (!needed && signed.is_null()), "MISSING_THOUGHT_SIGNATURE");
                 that(call["functionCall"]["args"].is_object(), "args are an object");
             }
             let ids = |name: &str| -> Vec<Value> {
@@ -81,14 +89,18 @@ impl Protocol for Gemini {
 
     fn answer(self, pieces: &[Piece]) -> Vec<String> {
         let mut sent = vec![chunk(&json!([{ "text": "let me think", "thought": true }]), None)];
+        let mut signed = false;
         for piece in pieces {
             match piece {
                 Piece::Text(text) => {
                     sent.extend(text.split_inclusive(' ').map(|word| chunk(&json!([{ "text": word }]), None)));
                 }
                 Piece::Tool { id, name, arguments } => {
-                    let call = json!({ "id": id, "name": name, "args": arguments });
-                    sent.push(chunk(&json!([{ "functionCall": call, "thoughtSignature": signature(id) }]), None));
+                    let mut part = json!({ "functionCall": { "id": id, "name": name, "args": arguments } });
+                    if !std::mem::replace(&mut signed, true) {
+                        part["thoughtSignature"] = json!(signature(name));
+                    }
+                    sent.push(chunk(&json!([part]), None));
                 }
             }
         }

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::Value;
@@ -16,6 +17,7 @@ use switchhook_media::g711::Law;
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
@@ -43,6 +45,12 @@ pub(crate) enum Behaviour {
     Closes(usize, u16, &'static str),
     /// After so many messages, this is said.
     Says(usize, String),
+    /// This is said first, and no greeting.
+    Greets(&'static str),
+    /// After so many messages it takes everything, and says nothing any more.
+    Deaf(usize),
+    /// Whatever it says comes so much later.
+    Late(Duration),
 }
 
 /// One provider's side of a connection.
@@ -195,7 +203,7 @@ async fn serve(shared: &Shared, stream: TcpStream) {
         opening(shared, &behaviour, &mut *peer, request, response)
     });
     let Ok(socket) = opened.await else { return };
-    Serving { shared, behaviour, socket, ear: Ear::new().await }.run(peer).await;
+    Serving { shared, behaviour, socket, late: VecDeque::new(), ear: Ear::new().await }.run(peer).await;
 }
 
 #[expect(clippy::result_large_err, reason = "the websocket server's own type")]
@@ -242,6 +250,8 @@ struct Serving<'a> {
     shared: &'a Shared,
     behaviour: Behaviour,
     socket: WebSocketStream<TcpStream>,
+    /// What is still to be said, and when.
+    late: VecDeque<(Instant, Message)>,
     ear: Ear,
 }
 
@@ -250,11 +260,15 @@ impl Serving<'_> {
         if matches!(self.behaviour, Behaviour::Mute) {
             return std::future::pending().await;
         }
-        for message in peer.greeting() {
+        let greeting = match self.behaviour {
+            Behaviour::Greets(words) => vec![Message::text(words)],
+            _ => peer.greeting(),
+        };
+        for message in greeting {
             let _ = self.socket.send(message).await;
         }
         let mut count = 0;
-        while let Some(message) = self.socket.next().await {
+        while let Some(message) = self.next().await {
             let Ok(message) = message else {
                 if matches!(self.behaviour, Behaviour::Well) {
                     locked(&self.shared.complaints).push("the connection was dropped without a goodbye".to_owned());
@@ -273,11 +287,17 @@ impl Serving<'_> {
             count += 1;
             self.shared.messages.send_modify(|count| *count += 1);
             match peer.answer(said, &mut self.ear) {
-                Ok(answers) => {
-                    for answer in answers {
-                        let _ = self.socket.send(answer).await;
+                Ok(answers) => match self.behaviour {
+                    Behaviour::Deaf(after) if count > after => {}
+                    Behaviour::Late(by) => {
+                        self.late.extend(answers.into_iter().map(|answer| (Instant::now() + by, answer)));
                     }
-                }
+                    _ => {
+                        for answer in answers {
+                            let _ = self.socket.send(answer).await;
+                        }
+                    }
+                },
                 Err(complaint) => {
                     locked(&self.shared.complaints).push(complaint);
                     return;
@@ -285,6 +305,21 @@ impl Serving<'_> {
             }
             if self.misbehaved(count).await {
                 return;
+            }
+        }
+    }
+
+    /// The next message; what is said late is said meanwhile.
+    async fn next(&mut self) -> Option<Result<Message, tokio_tungstenite::tungstenite::Error>> {
+        loop {
+            let due = self.late.front().map(|(at, _)| *at);
+            tokio::select! {
+                message = self.socket.next() => return message,
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                    if let Some((_, message)) = self.late.pop_front() {
+                        let _ = self.socket.send(message).await;
+                    }
+                }
             }
         }
     }
@@ -340,15 +375,16 @@ impl Ear {
         }
     }
 
-    /// Sound as the providers call it: `mulaw`, `pcm_mulaw`, `linear16` or `pcm_s16le`, 8 kHz.
+    /// Sound as the providers call it: `mulaw`, `pcm_mulaw`, `alaw`, `linear16` or `pcm_s16le`, 8 kHz.
     pub(crate) fn hear(&mut self, encoding: &str, sound: &[u8]) {
         self.rest.extend_from_slice(sound);
-        let mulaw = encoding.contains("mulaw") || encoding.contains("pcmu") || encoding.contains("ulaw");
-        let length = if mulaw { FRAME_SAMPLES } else { 2 * FRAME_SAMPLES };
+        let is = |names: &[&str]| names.iter().any(|name| encoding.contains(name));
+        let law = if is(&["ulaw", "pcmu"]) { Some(Law::Mu) } else { is(&["alaw", "pcma"]).then_some(Law::A) };
+        let length = if law.is_some() { FRAME_SAMPLES } else { 2 * FRAME_SAMPLES };
         let whole = self.rest.len() / length * length;
         for bytes in self.rest.drain(..whole).collect::<Vec<_>>().chunks_exact(length) {
-            let frame = if mulaw {
-                Law::Mu.decode_frame(bytes).expect("a whole frame")
+            let frame = if let Some(law) = law {
+                law.decode_frame(bytes).expect("a whole frame")
             } else {
                 Frame::from_slice(
                     &bytes.chunks_exact(2).map(|two| i16::from_le_bytes([two[0], two[1]])).collect::<Vec<_>>(),

@@ -74,8 +74,19 @@ impl Peer for Realtime {
             Some("session.update") => {
                 let input = &message["session"]["audio"]["input"];
                 let model = input["transcription"]["model"].as_str().unwrap_or_default();
+                let transcription = &input["transcription"];
+                let takes_keywords =
+                    ["gpt-transcribe", "gpt-live-transcribe"].iter().any(|name| model.starts_with(name));
+                let format = &input["format"];
+                let known = match format["type"].as_str() {
+                    Some("audio/pcmu" | "audio/pcma") => format["rate"].is_null(),
+                    Some("audio/pcm") => format["rate"] == 24_000,
+                    _ => false,
+                };
                 if message["session"]["type"] != "transcription"
                     || model.is_empty()
+                    || !known
+                    || !(takes_keywords || transcription["keywords"].is_null())
                     || !(input["turn_detection"].is_null() || input["turn_detection"]["type"] == "server_vad")
                 {
                     return Err(format!("this session cannot be: {message}"));

@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use serde_json::json;
 use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
 use switchhook_media::wav;
@@ -42,6 +42,10 @@ pub(crate) struct Whisper {
     samples: watch::Sender<usize>,
     /// Requests that were given up by whoever sent them.
     given_up: watch::Sender<usize>,
+    /// What it answers to the question for its models: many have no such list.
+    models: Arc<Mutex<(u16, &'static str)>>,
+    /// How often that was asked.
+    knocks: watch::Sender<usize>,
 }
 
 impl Whisper {
@@ -55,10 +59,24 @@ impl Whisper {
             requests: watch::Sender::new(0),
             samples: watch::Sender::new(0),
             given_up: watch::Sender::new(0),
+            models: Arc::new(Mutex::new((404, ""))),
+            knocks: watch::Sender::new(0),
         };
-        let router = Router::new().route("/v1/audio/transcriptions", post(transcribe)).with_state(double.clone());
+        let router = Router::new()
+            .route("/v1/audio/transcriptions", post(transcribe))
+            .route("/v1/models", get(models))
+            .with_state(double.clone());
         tokio::spawn(async move { axum::serve(without_delay(listener), router).await });
         double
+    }
+
+    /// From now on it answers so when it is asked for its models.
+    pub(crate) fn answers_for_models(&self, status: u16, body: &'static str) {
+        *self.models.lock().expect("whole") = (status, body);
+    }
+
+    pub(crate) fn knocks(&self) -> usize {
+        *self.knocks.borrow()
     }
 
     pub(crate) fn url(&self) -> String {
@@ -109,11 +127,27 @@ impl Drop for GivenUp {
     }
 }
 
+fn admits(headers: &HeaderMap) -> Result<(), Response> {
+    if headers.get("authorization").and_then(|value| value.to_str().ok()) == Some("Bearer sk-key") {
+        return Ok(());
+    }
+    let error = json!({ "error": { "message": "Incorrect API key provided.", "code": "invalid_api_key" } });
+    Err((StatusCode::UNAUTHORIZED, error.to_string()).into_response())
+}
+
+async fn models(State(double): State<Whisper>, headers: HeaderMap) -> Response {
+    double.knocks.send_modify(|count| *count += 1);
+    if let Err(refused) = admits(&headers) {
+        return refused;
+    }
+    let (status, body) = *double.models.lock().expect("whole");
+    (StatusCode::from_u16(status).expect("a status"), body).into_response()
+}
+
 async fn transcribe(State(double): State<Whisper>, headers: HeaderMap, body: Bytes) -> Response {
     double.requests.send_modify(|count| *count += 1);
-    if headers.get("authorization").and_then(|value| value.to_str().ok()) != Some("Bearer sk-key") {
-        let error = json!({ "error": { "message": "Incorrect API key provided.", "code": "invalid_api_key" } });
-        return (StatusCode::UNAUTHORIZED, error.to_string()).into_response();
+    if let Err(refused) = admits(&headers) {
+        return refused;
     }
     match double.next() {
         Answers::Well => {}

@@ -2,6 +2,7 @@
 //! servers still use, are understood.
 
 use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
@@ -12,6 +13,7 @@ use super::sound::{Format, Incoming, Outgoing};
 use crate::providers::Usage;
 use crate::providers::realtime::protocol::{Heard, Protocol};
 use crate::providers::realtime::{Direction, Order, RealtimeEvent};
+use crate::providers::refusal::{self, Verdict};
 use crate::providers::streaming::{Broken, field, json as parse};
 
 /// Begins the `event_id` of a `response.create`, which errors quote.
@@ -130,10 +132,12 @@ impl Wire {
         let id = field(response, "id");
         let output = response["output"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut heard: Vec<Heard> = output.iter().filter_map(|item| self.tool_call(id, item)).collect();
-        let failed = (field(response, "status") == "failed").then(|| {
-            let error = &response["status_details"]["error"];
-            words(error, "it failed to respond")
-        });
+        let details = &response["status_details"];
+        let failed = match field(response, "status") {
+            "failed" => Some(words(&details["error"], "it failed to respond")),
+            "incomplete" => Some(format!("it broke off ({})", field(details, "reason"))),
+            _ => None,
+        };
         let usage = usage(&response["usage"]);
         heard.push(Heard::Event(RealtimeEvent::ResponseDone { response: id.to_owned(), failed, usage }));
         heard
@@ -144,7 +148,10 @@ impl Wire {
         let code = code.unwrap_or("error");
         let wish = field(error, "event_id").strip_prefix(WISH).and_then(|wish| wish.parse().ok());
         match (code, wish) {
-            _ if !self.ready => Err(Broken::Refused(words(error, "it refused"))),
+            _ if !self.ready => Err(match refusal::said(error).verdict {
+                Verdict::Theirs | Verdict::Late => Broken::Lost(words(error, "it failed")),
+                _ => Broken::Refused(words(error, "it refused")),
+            }),
             ("session_expired", _) => Err(Broken::Lost(words(error, "the session expired"))),
             ("conversation_already_has_active_response", wish) => {
                 let wish = wish.or_else(|| self.wishes.front().copied());
@@ -169,7 +176,8 @@ impl Wire {
 
     fn transcribed(&self, message: &Value, text: &str) -> Vec<Heard> {
         let item = field(message, "item_id").to_owned();
-        vec![Heard::Event(RealtimeEvent::CallerSaid { item, text: text.trim().to_owned() })]
+        let usage = transcription(&message["usage"]);
+        vec![Heard::Event(RealtimeEvent::CallerSaid { item, text: text.trim().to_owned(), usage })]
     }
 }
 
@@ -292,6 +300,13 @@ fn words(error: &Value, otherwise: &str) -> String {
         Some(code) => format!("{message} ({code})"),
         None => message.to_owned(),
     }
+}
+
+/// What writing down a turn used: seconds or tokens, of another model, which the table of prices does not know.
+fn transcription(usage: &Value) -> Usage {
+    let seconds = usage["seconds"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let stt_audio_ms = seconds.and_then(|seconds| u64::try_from(seconds.as_millis()).ok()).unwrap_or(0);
+    Usage { stt_audio_ms, unpriced: usage.is_object(), ..Usage::default() }
 }
 
 fn usage(usage: &Value) -> Usage {

@@ -13,6 +13,7 @@ const STYLE: Style = Style {
     joiner: " ",
     patience: Duration::from_millis(1_500),
     patience_without_words: Duration::from_millis(700),
+    answers_finalize: true,
 };
 
 /// One thing that happens.
@@ -40,7 +41,7 @@ fn told(script: Vec<Happens>) -> Vec<String> {
     for happens in script {
         told.extend(match happens {
             Starts => {
-                words.started();
+                words.started(now);
                 Vec::new()
             }
             Stops(segment) => {
@@ -132,6 +133,96 @@ fn late_words_belong_to_the_segment_that_was_answered_without_them() {
 }
 
 #[test]
+fn a_late_answer_is_that_of_the_segment_that_was_told_without_it() {
+    let owed = vec![
+        Starts,
+        Stops(0),
+        Passes(700),
+        Starts,
+        Stops(1),
+        Happens::Words("Hello."),
+        Flushed,
+        Happens::Words("A table, please."),
+        Flushed,
+    ];
+    assert_eq!(finals(owed), ["0 ", "1 Hello. A table, please."]);
+    let noise = vec![Starts, Stops(0), Passes(700), Passes(1_000), Starts, Stops(1), Happens::Words("Yes."), Flushed];
+    assert_eq!(finals(noise), ["0 ", "1 Yes."], "noise had no answer, and nobody waits for it");
+}
+
+#[test]
+fn what_was_told_early_and_is_corrected_is_told_as_a_whole() {
+    let early = || vec![Starts, Happens::Words("It is"), Partial("twenty dollars"), Stops(0), Passes(1_500)];
+    let mut late = early();
+    late.push(Happens::Words("$20 and thanks."));
+    assert_eq!(finals(late), ["0 It is twenty dollars", "0 It is $20 and thanks."]);
+    let mut goes_on = early();
+    goes_on.extend([Starts, Stops(1), Happens::Words("$20 and thanks."), TurnOver]);
+    assert_eq!(finals(goes_on), ["0 It is twenty dollars", "1 $20 and thanks.", "."], "rather twice than not at all");
+}
+
+#[test]
+fn what_is_behind_words_does_not_depend_on_their_spelling() {
+    for (told, text, rest) in [
+        ("", "$20", Some("$20")),
+        ("my number is", "My number is: four one.", Some("four one.")),
+        ("it costs", "It costs, $20.", Some("$20.")),
+        ("Yes", "yes.", Some("")),
+        ("four on", "four one", None),
+        ("a b c", "a b", None),
+        ("你好", "你好。再见", Some("再见")),
+        ("你好", "你好再见", Some("再见")),
+    ] {
+        assert_eq!(beyond(told, text), rest, "{told} in {text}");
+    }
+}
+
+/// Whether a segment of so much voice is without an answer that there should be.
+fn is_fruitless(style: Style, frames: u32, spoke_in_it: bool, partial: &str) -> bool {
+    let mut words = Words::new(style);
+    let start = Instant::now();
+    let later = |ms| start + Duration::from_millis(ms);
+    words.started(later(1_000));
+    (0..frames).for_each(|_| words.sound());
+    words.heard(Heard::Partial(partial.to_owned()), later(2_000));
+    words.stopped(0, later(3_000));
+    let spoke = later(if spoke_in_it { 2_000 } else { 500 });
+    assert!(!words.is_fruitless(spoke, later(3_600)), "it is too early to say");
+    let found = words.is_fruitless(spoke, later(4_500));
+    assert!(!words.is_fruitless(spoke, later(4_500)), "it is found once");
+    found
+}
+
+#[test]
+fn speech_without_an_answer_is_told_from_noise() {
+    let answers_all = Style { patience_without_words: STYLE.patience, ..STYLE };
+    assert!(is_fruitless(answers_all, 25, true, "") && !is_fruitless(answers_all, 24, true, ""));
+    assert!(!is_fruitless(answers_all, 100, true, "yes"));
+    let judges = Style { answers_finalize: false, ..answers_all };
+    for style in [STYLE, judges] {
+        assert!(is_fruitless(style, 60, false, "") && !is_fruitless(style, 59, false, ""), "noise is not answered");
+        assert!(!is_fruitless(style, 60, true, ""), "it has said that it hears none");
+    }
+}
+
+#[test]
+fn nobody_can_have_said_so_much() {
+    let too_many = |text: &str, times| {
+        let mut words = Words::new(STYLE);
+        (0..times).any(|_| {
+            words.heard(Heard::Words(text.to_owned()), Instant::now());
+            words.are_too_many()
+        })
+    };
+    assert!(!too_many(&"word ".repeat(1_900), 1) && too_many(&"word ".repeat(1_900), 5), "words that nobody expects");
+    assert!(!too_many(&"词".repeat(9_000), 1) && too_many(&"词".repeat(10_001), 1));
+    let mut words = Words::new(STYLE);
+    words.started(Instant::now());
+    words.heard(Heard::Partial("word ".repeat(2_100)), Instant::now());
+    assert!(words.are_too_many());
+}
+
+#[test]
 fn a_turn_of_several_segments_is_told_with_the_last() {
     let script = vec![
         Starts,
@@ -206,7 +297,7 @@ fn whoever_takes_over_in_mid_call_goes_on_counting() {
     let mut words = Words::new(STYLE);
     words.go_on_from(7);
     let now = Instant::now();
-    words.started();
+    words.started(now);
     words.heard(Heard::Words("Yes.".to_owned()), now);
     let told = words.heard(Heard::TurnOver, now);
     assert!(matches!(&told[0], SttEvent::Final { segment: 7, text } if text == "Yes."));

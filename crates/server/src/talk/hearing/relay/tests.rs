@@ -42,9 +42,17 @@ fn shown(steps: Vec<Step>) -> Vec<String> {
     steps.into_iter().filter_map(show).collect()
 }
 
+/// A relay whose first recogniser is open.
+fn begun(count: usize, now: Instant) -> Relay {
+    let mut relay = Relay::new(count);
+    assert_eq!(shown(relay.begin().into_iter().collect()), ["open 0"]);
+    assert_eq!(shown(relay.opened(now)), ["adopt", "pass from 0"]);
+    relay
+}
+
 /// A relay whose caller has said segment 0, and nobody has said what it was.
 fn waiting(count: usize, now: Instant) -> Relay {
-    let mut relay = Relay::new(count, 0);
+    let mut relay = begun(count, now);
     relay.told(Told::Started, now);
     relay.told(sound(1), now);
     relay.told(Told::Stopped(0), now);
@@ -126,9 +134,33 @@ fn words_are_told_in_the_order_of_speech() {
 }
 
 #[test]
+fn who_speaks_before_a_recogniser_is_open_is_heard_by_the_first_that_opens() {
+    let now = Instant::now();
+    let mut relay = Relay::new(2);
+    relay.begin();
+    relay.told(Told::Started, now);
+    relay.told(sound(1), now);
+    relay.told(Told::Stopped(0), now);
+    let busy = ProviderError::Failed { provider: "x", words: "busy".to_owned() };
+    assert_eq!(shown(relay.not_opened(&busy)), ["open 1"]);
+    assert_eq!(shown(relay.opened(now)), ["adopt", "pass from 0", "pass start", "pass stop 0"]);
+    assert!(!relay.has_taken_over());
+}
+
+#[test]
+fn where_none_opens_the_call_is_told_why_and_a_wrong_setting_is_one() {
+    let wrong = ProviderError::Config { provider: "x", words: "wrong key".to_owned() };
+    let mut relay = Relay::new(1);
+    relay.begin();
+    assert_eq!(shown(relay.not_opened(&wrong)), ["config_error: x: wrong key"]);
+    let none = shown(Relay::new(0).begin().into_iter().collect());
+    assert_eq!(none, ["config_error: No speech to text is configured."]);
+}
+
+#[test]
 fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
     let now = Instant::now();
-    let mut relay = Relay::new(2, 0);
+    let mut relay = begun(2, now);
     relay.told(Told::Started, now);
     (0..600).for_each(|number| drop(relay.told(sound(number), now)));
     relay.heard(SttEvent::Partial { text: "a long story".to_owned() }, now);
@@ -143,7 +175,7 @@ fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
 #[test]
 fn whoever_takes_over_does_not_replace_words_that_were_told_before_their_end() {
     let now = Instant::now();
-    let mut relay = Relay::new(2, 0);
+    let mut relay = begun(2, now);
     relay.told(Told::Started, now);
     assert_eq!(shown(relay.heard(says(0, "Yes."), now)), ["0 Yes."]);
     relay.heard(dies(), now);
@@ -250,9 +282,11 @@ struct World {
 
 impl World {
     fn new(fates: Vec<Fate>) -> Self {
-        let running = Some(Self::ear(fates[0].clone()));
-        let (relay, now) = (Relay::new(fates.len(), 0), Instant::now());
-        Self { relay, fates, now, running, opening: None, opened: None, finals: BTreeMap::new() }
+        let (relay, now) = (Relay::new(fates.len()), Instant::now());
+        let mut world = Self { relay, fates, now, running: None, opening: None, opened: None, finals: BTreeMap::new() };
+        let first = world.relay.begin();
+        world.take(first.into_iter().collect());
+        world
     }
 
     fn ear(fate: Fate) -> Ear {

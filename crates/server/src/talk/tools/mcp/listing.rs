@@ -11,7 +11,9 @@ use tokio::time::Instant;
 use crate::json_schema::Schema;
 
 /// How long a list is good for.
-const FRESH: Duration = Duration::from_secs(5 * 60);
+pub(super) const FRESH: Duration = Duration::from_secs(5 * 60);
+/// How long a server is not asked again that did not answer.
+pub(super) const DOWN: Duration = Duration::from_secs(60);
 /// Lists that are kept; more agents than that are seldom talked to within the time that lists are good for.
 const MOST_LISTS: usize = 1_000;
 /// Tools of one server. Models are lost in more, and some refuse them.
@@ -68,7 +70,7 @@ pub(super) struct Whose {
     pub(super) chosen: Vec<String>,
 }
 
-/// Since when it is known, and what is on it.
+/// Until when it is good, and what is on it.
 type List = (Instant, Arc<Vec<Listed>>);
 
 /// The lists of servers that were asked lately.
@@ -78,17 +80,17 @@ pub struct Lists(Mutex<HashMap<Whose, List>>);
 impl Lists {
     pub(super) fn get(&self, whose: &Whose, now: Instant) -> Option<Arc<Vec<Listed>>> {
         let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.get(whose).filter(|(since, _)| now.duration_since(*since) < FRESH).map(|(_, tools)| tools.clone())
+        lists.get(whose).filter(|(until, _)| now < *until).map(|(_, tools)| tools.clone())
     }
 
-    pub(super) fn keep(&self, whose: Whose, tools: Arc<Vec<Listed>>, now: Instant) {
+    pub(super) fn keep(&self, whose: Whose, tools: Arc<Vec<Listed>>, good_for: Duration, now: Instant) {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.retain(|_, (since, _)| now.duration_since(*since) < FRESH);
+        lists.retain(|_, (until, _)| now < *until);
         if lists.len() >= MOST_LISTS {
-            let oldest = lists.iter().min_by_key(|(_, (since, _))| *since).map(|(whose, _)| whose.clone());
+            let oldest = lists.iter().min_by_key(|(_, (until, _))| *until).map(|(whose, _)| whose.clone());
             oldest.map(|oldest| lists.remove(&oldest));
         }
-        lists.insert(whose, (now, tools));
+        lists.insert(whose, (now + good_for, tools));
     }
 }
 
@@ -153,11 +155,18 @@ mod tests {
             Whose { agent, version, url: String::new(), headers: BTreeMap::new(), secrets: None, chosen: Vec::new() }
         };
         let (lists, now) = (Lists::default(), Instant::now());
-        lists.keep(whose(1), Arc::new(Vec::new()), now);
+        lists.keep(whose(1), Arc::new(Vec::new()), FRESH, now);
+        lists.keep(whose(0), Arc::new(Vec::new()), DOWN, now);
+        assert!(lists.get(&whose(0), now + DOWN / 2).is_some() && lists.get(&whose(0), now + DOWN).is_none());
         assert!(lists.get(&whose(1), now + FRESH / 2).is_some() && lists.get(&whose(2), now).is_none());
         assert!(lists.get(&whose(1), now + FRESH).is_none());
         for version in 2..2_000 {
-            lists.keep(whose(version), Arc::new(Vec::new()), now + Duration::from_millis(version.unsigned_abs()));
+            lists.keep(
+                whose(version),
+                Arc::new(Vec::new()),
+                FRESH,
+                now + Duration::from_millis(version.unsigned_abs()),
+            );
         }
         let kept = lists.0.lock().expect("whole").len();
         assert!(kept <= MOST_LISTS && lists.get(&whose(1_999), now + FRESH / 2).is_some(), "{kept}");

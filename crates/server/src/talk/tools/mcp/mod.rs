@@ -26,8 +26,8 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 pub use self::listing::Lists;
+use self::listing::{DOWN, FRESH, MOST_TOOLS, Whose};
 pub(super) use self::listing::{Listed, called};
-use self::listing::{MOST_TOOLS, Whose};
 use self::transport::Transport;
 use super::secrets::Secrets;
 use super::{CALL_HEADER, LATE, UNREACHABLE, error};
@@ -123,12 +123,17 @@ impl Server {
         match listed {
             Ok(tools) => {
                 let tools = Arc::new(tools);
-                self.lists.keep(self.whose.clone(), tools.clone(), Instant::now());
+                self.lists.keep(self.whose.clone(), tools.clone(), FRESH, Instant::now());
                 tools
             }
             Err(trouble) => {
                 tracing::warn!(server = %self.prefix, reason = %trouble, "the tools of an MCP server are missing in a call");
-                Arc::default()
+                let none = Arc::default();
+                // Not every caller is to wait for it.
+                if matches!(trouble, Trouble::Late(_)) {
+                    self.lists.keep(self.whose.clone(), Arc::clone(&none), DOWN, Instant::now());
+                }
+                none
             }
         }
     }

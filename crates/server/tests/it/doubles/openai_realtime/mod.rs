@@ -12,11 +12,12 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
 use self::session::Session;
@@ -37,6 +38,8 @@ pub(crate) enum Reply {
     Dies,
     /// The same in the middle of these words.
     Breaks(&'static str),
+    /// Breaks off in the middle of these words, and says so.
+    Stops(&'static str),
     /// The session is as old as one may be, and ends.
     Expires,
     /// Reports an error with this code, which is not fatal, and says this.
@@ -55,6 +58,10 @@ pub(crate) enum Opening {
     Refused(u16, Option<&'static str>, &'static str),
     /// It opens, and there is no session.
     Mute,
+    /// It opens, and the session is refused: code, type.
+    Errs(&'static str, &'static str),
+    /// It opens well after so long.
+    Slow(Duration),
 }
 
 /// What is heard on a silent line: so long after the last turn, for so long, these words.
@@ -77,6 +84,8 @@ struct Shared {
     knocked: Mutex<Vec<Instant>>,
     open: watch::Sender<usize>,
     made: watch::Sender<usize>,
+    /// Sessions up to this one are dead, and nobody has said so.
+    frozen: watch::Sender<usize>,
 }
 
 fn locked<T, R>(mutex: &Mutex<T>, with: impl FnOnce(&mut T) -> R) -> R {
@@ -99,6 +108,7 @@ impl Double {
             knocked: Mutex::default(),
             open: watch::Sender::new(0),
             made: watch::Sender::new(0),
+            frozen: watch::Sender::new(0),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("bound");
@@ -130,6 +140,11 @@ impl Double {
         *self.shared.made.borrow()
     }
 
+    /// The far end of the sessions that are open goes away without a word.
+    pub(crate) fn freeze(&self) {
+        self.shared.frozen.send_replace(self.sessions());
+    }
+
     /// Waits until no session is open.
     pub(crate) async fn is_free(&self) {
         self.shared.open.subscribe().wait_for(|open| *open == 0).await.expect("the server lives");
@@ -140,11 +155,20 @@ impl Double {
 async fn serve(shared: Arc<Shared>, stream: TcpStream) {
     locked(&shared.knocked, |knocked| knocked.push(Instant::now()));
     let what = locked(&shared.openings, VecDeque::pop_front).unwrap_or(Opening::Well);
+    if let Opening::Slow(wait) = what {
+        tokio::time::sleep(wait).await;
+    }
     let opened = tokio_tungstenite::accept_hdr_async(stream, |request: &Request, response| {
         opening(&shared, &what, request, response)
     });
     let Ok(mut socket) = opened.await else { return };
     if matches!(what, Opening::Mute) {
+        while let Some(Ok(_)) = socket.next().await {}
+        return;
+    }
+    if let Opening::Errs(code, kind) = what {
+        let error = json!({ "type": "error", "error": { "type": kind, "code": code, "message": "Not now." } });
+        let _ = socket.send(Message::text(error.to_string())).await;
         while let Some(Ok(_)) = socket.next().await {}
         return;
     }

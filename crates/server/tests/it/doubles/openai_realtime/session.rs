@@ -9,6 +9,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use switchhook_media::g711::Law;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -77,9 +78,12 @@ impl Session {
 
     pub(super) async fn run(mut self) {
         let _ = self.say(json!({ "type": "session.created", "session": { "type": "realtime" } })).await;
+        let (mut frozen, number) = (self.shared.frozen.subscribe(), self.number);
         loop {
             let due = self.pending.front().map(|(at, ..)| *at);
             let done = tokio::select! {
+                biased;
+                true = is_frozen(&mut frozen, number) => return std::future::pending().await,
                 message = self.socket.next() => match message {
                     Some(Ok(Message::Text(text))) => self.take(text.as_str()).await,
                     Some(Ok(Message::Close(_))) | None => Err(Over::Closed),
@@ -227,4 +231,8 @@ impl Session {
         }
         self.say(json!({ "type": "conversation.item.added", "item": item })).await
     }
+}
+
+async fn is_frozen(frozen: &mut watch::Receiver<usize>, number: usize) -> bool {
+    frozen.wait_for(|frozen| *frozen >= number).await.is_ok()
 }

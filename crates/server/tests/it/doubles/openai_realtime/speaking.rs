@@ -63,8 +63,9 @@ impl Session {
         let mut output = Vec::new();
         let mut failed = Value::Null;
         let breaks = matches!(reply, Reply::Breaks(_));
+        let stops = matches!(reply, Reply::Stops(_));
         let (words, call) = match reply {
-            Reply::Says(words) | Reply::Breaks(words) => (Some(words), None),
+            Reply::Says(words) | Reply::Breaks(words) | Reply::Stops(words) => (Some(words), None),
             Reply::Calls(words, call, name, arguments) => (words, Some((call, name, arguments))),
             Reply::Stumbles(code, words) => {
                 say(pending, error(code), now);
@@ -107,6 +108,9 @@ impl Session {
                     say(pending, json!({ "type": "die" }), now);
                     break;
                 }
+                if stops && from * 2 > ms {
+                    break;
+                }
                 let until = (from + DELTA_MS).min(ms);
                 let text: String = words.chars().take(until / CHARACTER_MS).skip(written).collect();
                 written = until / CHARACTER_MS;
@@ -126,8 +130,12 @@ impl Session {
             say(pending, json!({ "type": "response.output_item.done", "response_id": id, "item": item }), now);
             output.push(item);
         }
-        let status = if failed.is_null() { "completed" } else { "failed" };
-        say(pending, done(&id, status, failed, output), now);
+        let (status, details) = match (stops, failed.is_null()) {
+            (true, _) => ("incomplete", json!({ "type": "incomplete", "reason": "max_output_tokens" })),
+            (false, true) => ("completed", failed),
+            (false, false) => ("failed", failed),
+        };
+        say(pending, done(&id, status, details, output), now);
         self.pending.append(pending);
     }
 

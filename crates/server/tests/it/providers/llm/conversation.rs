@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use axum::routing::post;
 use axum::{Json, Router};
-use serde_json::json;
+use serde_json::{Value, json};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
 
@@ -49,14 +49,12 @@ async fn tables() -> SocketAddr {
     crate::doubles::voice::serve(router).await
 }
 
-async fn a_table_is_booked<P: Protocol>(protocol: P) {
-    let tool = |id, name, arguments| Piece::Tool { id, name, arguments };
-    let replies = vec![
-        Reply::Answer(vec![Piece::Text("Let me look. "), tool("call_1", "tables", json!({ "day": "Friday" }))]),
-        says("There is one at seven, and there is another one at nine by the window. Which do you want?"),
-        Reply::Answer(vec![Piece::Text("It is yours. Goodbye."), tool("call_2", "end_call", json!({}))]),
-    ];
-    let double = Double::start(protocol, replies).await;
+fn tool(id: &'static str, name: &'static str, arguments: Value) -> Piece {
+    Piece::Tool { id, name, arguments }
+}
+
+/// An agent that can look for tables.
+async fn booking() -> AgentConfig {
     let mut agent = agent();
     let parameters = json!({ "type": "object", "properties": { "day": { "type": "string" } } });
     let url = format!("http://{}/tables", tables().await);
@@ -64,6 +62,17 @@ async fn a_table_is_booked<P: Protocol>(protocol: P) {
         "type": "http", "name": "tables", "description": "Free tables.", "parameters": parameters, "url": url,
     });
     agent.tools.push(serde_json::from_value(tables).expect("a tool"));
+    agent
+}
+
+async fn a_table_is_booked<P: Protocol>(protocol: P) {
+    let replies = vec![
+        Reply::Answer(vec![Piece::Text("Let me look. "), tool("call_1", "tables", json!({ "day": "Friday" }))]),
+        says("There is one at seven, and there is another one at nine by the window. Which do you want?"),
+        Reply::Answer(vec![Piece::Text("It is yours. Goodbye."), tool("call_2", "end_call", json!({}))]),
+    ];
+    let double = Double::start(protocol, replies).await;
+    let agent = booking().await;
     let mut talk = Rehearsal::begin(&agent, Cast::scripted(double.llm_with(json!({})))).await;
     talk.until_silent_for(500, 0).await;
     talk.caller_says("day").await;
@@ -133,4 +142,69 @@ async fn whatever_fails_nobody_listens_to_a_dead_line<P: Protocol>(protocol: P) 
         double.finish();
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// Two models of different makers: the first looks for a table, and is then in trouble before it has told what it found. The
+/// second goes on where the first was, and is asked at once in the next turn.
+async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble: fn(P) -> Vec<Reply>) {
+    let mut replies = vec![Reply::Answer(vec![tool("call_0", "tables", json!({ "day": "Friday" }))])];
+    replies.extend(trouble(first));
+    let first_double = Double::start(first, replies).await;
+    let second_double = Double::start(
+        second,
+        vec![
+            says("There is one at seven. For how many people?"),
+            // The id that the other one has used.
+            Reply::Answer(vec![tool("call_0", "tables", json!({ "day": "Saturday" }))]),
+            says("There is one at seven on Saturday too."),
+        ],
+    )
+    .await;
+    // As patient as on a call.
+    let patient = || json!({ "timeouts_ms": {} });
+    let cast = Cast {
+        other_minds: vec![second_double.llm_with(patient())],
+        ..Cast::scripted(first_double.llm_with(patient()))
+    };
+    let mut talk = Rehearsal::begin(&booking().await, cast).await;
+    talk.until_silent_for(500, 0).await;
+    assert_eq!(talk.says_and_is_answered("day").await, None);
+    assert!(talk.spoken().iter().any(|said| said.contains("For how many people")), "{:?}", talk.spoken());
+    let objected = talk.caller_says("interrupt").await;
+    assert_eq!(talk.dead_air_since(objected).await, None);
+    assert!(talk.end.is_none(), "{:?}", talk.end);
+    assert!(talk.spoken().iter().any(|said| said.contains("on Saturday too")), "{:?}", talk.spoken());
+    let answered = talk.sounds().iter().find(|(began, _)| *began > objected).expect("an answer");
+    assert!(answered.0 < objected + 3_000, "the one in trouble is not waited for again: {answered:?}, {objected}");
+
+    let asked = second_double.asked();
+    for (question, day) in [(0, "Friday"), (2, "Saturday")] {
+        let told = second.conversation(&asked[question]);
+        let [.., (_, called), (_, result)] = &told[..] else { panic!("{told:?}") };
+        assert_eq!(*called, format!("call tables {{\"day\":\"{day}\"}}"), "{told:?}");
+        assert!(result.starts_with("result") && result.contains("19:00"), "{told:?}");
+    }
+    first_double.finish();
+    second_double.finish();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_with_anthropic_when_openai_hangs_after_a_tool() {
+    another_goes_on(OpenAi, Anthropic, |_| vec![Reply::Silence]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_with_gemini_when_anthropic_is_busy_after_a_tool() {
+    another_goes_on(Anthropic, Gemini, |anthropic| {
+        (0..3).map(|_| Reply::Refuses(529, Vec::new(), anthropic.error(529, "Overloaded."))).collect()
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_with_openai_when_gemini_refuses_after_a_tool() {
+    another_goes_on(Gemini, OpenAi, |gemini| {
+        vec![Reply::Refuses(403, Vec::new(), gemini.error(403, "No longer allowed."))]
+    })
+    .await;
 }

@@ -1,11 +1,12 @@
 //! What only Gemini does.
 
 use serde_json::json;
-use switchhook::providers::ProviderError;
+use switchhook::providers::{LlmEvent, ProviderError};
+use switchhook_core::conversation::{Message, Role, ToolCall};
 
 use super::{request, text};
 use crate::doubles::gemini_llm::{Gemini, chunk};
-use crate::doubles::model::{Double, Protocol as _, Reply, ask, data, says};
+use crate::doubles::model::{Double, Piece, Protocol as _, Reply, ask, data, says};
 
 #[tokio::test]
 async fn a_blocked_conversation_has_no_candidates() {
@@ -18,6 +19,38 @@ async fn a_blocked_conversation_has_no_candidates() {
         let (_, result) = ask(&*llm, request()).await;
         assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains(reason)), "{result:?}");
     }
+    double.finish();
+}
+
+#[tokio::test]
+async fn what_gemini_has_signed_goes_back_and_what_another_model_called_is_excused() {
+    let calls = |ids: [&'static str; 2]| ids.map(|id| Piece::Tool { id, name: "tables", arguments: json!({}) });
+    let replies = vec![Reply::Answer(calls(["call_1", "call_2"]).to_vec()), says("Seven."), says("Seven.")];
+    let double = Double::start(Gemini, replies).await;
+    let llm = double.llm();
+    let own = ask(&*llm, request()).await.0.into_iter().map(|event| match event {
+        LlmEvent::ToolCall(call) => call,
+        LlmEvent::Delta(text) => panic!("it says {text}"),
+    });
+    let foreign =
+        |id: &str| ToolCall { id: id.to_owned(), name: "tables".to_owned(), arguments: json!("junk"), signature: None };
+    let mut again = request();
+    for calls in [own.collect(), vec![foreign("toolu_1"), foreign("toolu_2")]] {
+        again.messages.push(Message { tool_calls: calls, ..Message::new(Role::Assistant, "") });
+    }
+    ask(&*llm, again.clone()).await.1.expect("answered");
+    ask(&*llm, switchhook::providers::LlmRequest { model: Some("gemini-2.5-flash".to_owned()), ..again }).await.1.ok();
+    let signed = |body: &serde_json::Value| {
+        let contents = body["contents"].as_array().cloned().unwrap_or_default();
+        let parts = contents.iter().flat_map(|content| content["parts"].as_array().cloned().unwrap_or_default());
+        let calls = parts.filter(|part| part["functionCall"].is_object());
+        calls.map(|part| part["thoughtSignature"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let (own, placeholder) =
+        (Some("signature of tables".to_owned()), Some("skip_thought_signature_validator".to_owned()));
+    let asked = double.asked();
+    assert_eq!(signed(&asked[1]), [own.clone(), None, placeholder, None], "as Google wants it for every answer");
+    assert_eq!(signed(&asked[2]), [own, None, None, None], "an older model may refuse what it does not know");
     double.finish();
 }
 

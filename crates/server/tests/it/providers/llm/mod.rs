@@ -10,7 +10,7 @@ mod service;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use switchhook::providers::{AnalysisRequest, LlmEvent, LlmRequest, ProviderError, ToolSpec};
+use switchhook::providers::{AnalysisRequest, LlmEvent, LlmRequest, ProviderError, Spent, ToolSpec};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 use tokio::sync::mpsc;
 
@@ -52,6 +52,8 @@ every_adapter!(
     an_answer_without_its_end_is_a_failure,
     whole_sentences_without_an_end_are_an_answer,
     a_conversation_that_is_too_long_is_shortened_once,
+    nothing_may_be_said_after_a_tool_and_only_then,
+    calls_of_whatever_ids_can_be_told_apart,
     a_call_is_looked_back_upon_by_its_schema,
     a_connection_that_was_made_ahead_carries_the_first_question,
 );
@@ -113,8 +115,6 @@ async fn the_whole_conversation_is_sent_in_the_order_it_was_held<P: Protocol>(pr
     let (events, _) = ask(&*llm, request()).await;
     let Some(LlmEvent::ToolCall(call)) = events.into_iter().next() else { panic!("it calls a tool") };
     let lost = ToolCall { id: "call_lost".to_owned(), ..call.clone() };
-    // What a model signs is signed for this call; another one's is made up here as the double makes it up.
-    let lost = ToolCall { signature: lost.signature.map(|_| "signature of call_lost".to_owned()), ..lost };
     let mut again = request();
     again.messages.insert(1, Message::new(Role::Assistant, "Hello?"));
     again.messages.push(Message { tool_calls: vec![call.clone(), lost], ..Message::new(Role::Assistant, "") });
@@ -308,6 +308,60 @@ async fn a_conversation_that_is_too_long_is_shortened_once<P: Protocol>(protocol
     double.finish();
 }
 
+async fn nothing_may_be_said_after_a_tool_and_only_then<P: Protocol>(protocol: P) {
+    let nothing = || Reply::Answer(Vec::new());
+    let replies = vec![nothing(), nothing(), nothing(), says("Yes."), nothing(), nothing(), nothing()];
+    let double = Double::start(protocol, replies).await;
+    let llm = double.llm();
+    let keys = ToolCall { id: "a".to_owned(), name: "tables".to_owned(), arguments: json!({}), signature: None };
+    let mut pressed = request();
+    pressed.messages.push(Message { tool_calls: vec![keys], ..Message::new(Role::Assistant, "") });
+    pressed.messages.push(Message { tool_call_id: Some("a".to_owned()), ..Message::new(Role::Tool, "pressed") });
+    let (events, usage) = ask(&*llm, pressed.clone()).await;
+    assert!(events.is_empty());
+    assert_eq!(usage.expect("it means it").llm_output_tokens, 14, "it was asked whether it does, and both cost");
+    let (events, usage) = ask(&*llm, pressed).await;
+    assert_eq!((text(&events).as_str(), usage.expect("it had forgotten to").llm_output_tokens), ("Yes.", 14));
+    let (_, result) = ask(&*llm, request()).await;
+    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("nothing")), "{result:?}");
+    double.finish();
+}
+
+async fn calls_of_whatever_ids_can_be_told_apart<P: Protocol>(protocol: P) {
+    let tool = |day: &str| Piece::Tool { id: "call_0", name: "tables", arguments: json!({ "day": day }) };
+    let double =
+        Double::start(protocol, vec![Reply::Answer(vec![tool("Friday"), tool("Sunday")]), says("Seven.")]).await;
+    let llm = double.llm();
+    let (events, _) = ask(&*llm, request()).await;
+    let own = events.into_iter().filter_map(|event| match event {
+        LlmEvent::ToolCall(call) => Some(call),
+        LlmEvent::Delta(_) => None,
+    });
+    let own: Vec<ToolCall> = own.collect();
+    let answer =
+        |call: &ToolCall, text: &str| Message { tool_call_id: Some(call.id.clone()), ..Message::new(Role::Tool, text) };
+    let foreign =
+        |id: &str| ToolCall { id: id.to_owned(), name: "tables".to_owned(), arguments: json!({}), signature: None };
+    let mut again = request();
+    again.messages.push(Message { tool_calls: own.clone(), ..Message::new(Role::Assistant, "") });
+    again.messages.extend([answer(&own[1], "{\"n\":1}"), answer(&own[0], "{\"n\":0}")]);
+    // Another server's own, again and again, and such as this one would refuse.
+    for (turn, id) in ["call_0", "call_0", "functions.tables:0", ""].into_iter().enumerate() {
+        let call = foreign(id);
+        let answer = answer(&call, &format!("{{\"n\":{}}}", turn + 2));
+        again.messages.extend([Message { tool_calls: vec![call], ..Message::new(Role::Assistant, "") }, answer]);
+    }
+    ask(&*llm, again).await.1.expect("answered");
+    let said = protocol.conversation(&double.asked()[1]);
+    let results: Vec<&str> = said.iter().filter_map(|(_, text)| text.strip_prefix("result ")).collect();
+    let mut numbers: Vec<String> = (0..6).map(|number| format!("{{\"n\":{number}}}")).collect();
+    if results[0] != numbers[0] {
+        numbers.swap(0, 1); // Where results stand on their own they come in the order in which they were there.
+    }
+    assert_eq!(results, numbers, "each with its own answer");
+    double.finish();
+}
+
 async fn a_call_is_looked_back_upon_by_its_schema<P: Protocol>(protocol: P) {
     let replies = vec![
         says("Sure! {\"summary\": \"A table was booked.\", \"outcome\": {\"people\": \"four\"}}"),
@@ -321,14 +375,21 @@ async fn a_call_is_looked_back_upon_by_its_schema<P: Protocol>(protocol: P) {
     let llm = double.llm();
     let schema = json!({ "type": "object", "properties": { "people": { "type": "integer" } } });
     let messages = vec![Message::new(Role::System, "Book."), Message::new(Role::User, "For four.")];
-    let look = || AnalysisRequest { model: None, messages: messages.clone(), schema: Some(schema.clone()) };
+    let spent = Spent::default();
+    let look = || AnalysisRequest {
+        model: None,
+        messages: messages.clone(),
+        schema: Some(schema.clone()),
+        spent: spent.clone(),
+    };
     let found = llm.analyse(look()).await.expect("analysed");
     assert_eq!((found.summary.as_str(), &found.outcome), ("A table was booked.", &json!({ "people": 4 })));
-    assert_eq!(found.usage.llm_output_tokens, 14, "both answers cost");
+    assert_eq!(spent.usage().llm_output_tokens, 14, "both answers cost");
     assert!(double.asked()[1].to_string().contains("/people"), "it is told what is wrong");
     let found = llm.analyse(look()).await.expect("analysed");
     assert_eq!((found.summary.as_str(), &found.outcome), ("A table.", &Value::Null), "a wrong outcome is none");
     assert!(matches!(llm.analyse(look()).await, Err(ProviderError::Failed { .. })));
+    assert_eq!(spent.usage().llm_output_tokens, 42, "what came to nothing too");
     double.finish();
 }
 

@@ -96,6 +96,22 @@ async fn tools_are_told_apart_by_index_or_id_or_come_whole_and_unnamed() {
 }
 
 #[tokio::test]
+async fn a_new_id_in_every_piece_makes_no_new_call() {
+    for index in [json!(0), json!(null)] {
+        let piece = |id: &str, function: Value| call(json!({ "index": index, "id": id, "function": function }));
+        let chunks = vec![
+            piece("chatcmpl-tool-1", json!({ "name": "tables", "arguments": "" })),
+            piece("chatcmpl-tool-2", json!({ "arguments": "{\"day\":" })),
+            piece("chatcmpl-tool-3", json!({ "name": null, "arguments": "\"Friday\"}" })),
+            chunk(&json!({}), Some("tool_calls")),
+            done(),
+        ];
+        let (_, calls, _) = read(chunks).await;
+        assert_eq!(calls, [("chatcmpl-tool-1".to_owned(), "tables".to_owned(), json!({ "day": "Friday" }))]);
+    }
+}
+
+#[tokio::test]
 async fn reasoning_is_not_spoken_in_whatever_field_it_comes() {
     let chunks = vec![
         chunk(&json!({ "reasoning_content": "hm", "reasoning": "hm" }), None),

@@ -20,7 +20,9 @@ async fn opening(openings: Vec<Opening>) -> (TestService, crate::harness::Agent,
 async fn a_session_that_cannot_be_opened_yet_is_opened_a_moment_later() {
     let limited = Opening::Refused(429, Some("1"), "rate_limit_exceeded");
     let broken = Opening::Refused(500, None, "server_error");
-    for (first, least) in [(limited, Duration::from_secs(1)), (broken, Duration::from_millis(200))] {
+    let full = Opening::Errs("rate_limit_exceeded", "requests");
+    let moment = Duration::from_millis(200);
+    for (first, least) in [(limited, Duration::from_secs(1)), (broken, moment), (full, moment)] {
         let (service, agent, double) = opening(vec![first]).await;
         let call = service.client.place(&agent, SILENT).await;
         super::wait_for_words(&service.client, &call, GREETING).await;
@@ -41,6 +43,8 @@ async fn a_session_that_does_not_open_ends_the_call_with_the_reason() {
         (vec![refused(404, None, "model_not_found")], "config_error", 1),
         (vec![refused(503, None, "server_error"), refused(503, None, "server_error")], "pipeline_error", 2),
         (vec![Opening::Mute], "provider_timeout", 1),
+        (vec![Opening::Slow(Duration::from_secs(7))], "provider_timeout", 1),
+        (vec![Opening::Errs("invalid_value", "invalid_request_error")], "config_error", 1),
     ] {
         let (service, agent, double) = opening(openings).await;
         let call = service.client.place(&agent, SILENT).await;
@@ -73,21 +77,6 @@ async fn sound_is_a_law_in_both_directions_where_the_connection_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sentence_in_which_the_session_is_lost_is_finished_in_the_next_one() {
-    let long = "We have tables at six, at seven, at eight and at nine, inside, outside, and at the bar.";
-    let replies = vec![Reply::Breaks(long), Reply::Says("And at the bar, of course."), goodbye()];
-    let turns = vec![(4_500, 500, "What do you have?"), (7_000, 500, "Seven, please.")];
-    let (service, agent, double) = ready(replies, turns, json!({})).await;
-    let call = service.client.place(&agent, SILENT).await;
-    let ended = service.client.wait_for_end(&call).await;
-    assert_eq!((&ended["end_reason"], double.sessions()), (&json!("agent_hangup"), 2), "{ended}");
-    let lines = said(&service.client, &call).await;
-    assert_eq!(who(&lines)[2..4], ["agent", "agent"], "{lines:?}");
-    assert!(long.starts_with(&lines[2].1) && lines[3].1 == "And at the bar, of course.", "{lines:?}");
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn an_error_that_is_not_fatal_changes_nothing() {
     let replies = vec![Reply::Stumbles("rate_limit_note", "At what time?"), goodbye()];
     let turns = vec![(4_500, 500, "A table, please."), (3_000, 500, "At seven.")];
@@ -109,5 +98,23 @@ async fn a_model_that_never_answers_ends_a_call_also_where_no_voice_can_speak() 
     assert_eq!(ended["error_code"], "provider_timeout", "{ended}");
     assert_eq!(who(&said(&service.client, &call).await), ["agent", "caller"], "tones are not written down");
     double.is_free().await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_calls_in_before_there_is_a_session_is_not_left_in_silence() {
+    let (service, agent, _double) = opening(vec![Opening::Slow(Duration::from_millis(4_200))]).await;
+    let (_, numbers) = service.client.get("/v1/numbers").await;
+    let number = &numbers["data"][0];
+    let path = format!("/v1/numbers/{}", text(&number["id"]));
+    let (status, answer) = service.client.patch(&path, json!({ "inbound_agent_id": agent.id })).await;
+    assert!(status.is_success(), "{answer}");
+    let ring = json!({ "from": SILENT, "to": number["number"] });
+    let call = text(&service.client.create("/v1/simulator/inbound", ring).await["id"]);
+    super::wait_for_words(&service.client, &call, GREETING).await;
+    service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    service.client.wait_for_end(&call).await;
+    let lines = super::times(&service.client, &call).await;
+    assert!(lines.len() == 2 && lines[0].0 < 3_300 && lines[1].0 < 6_000, "a word, and the greeting: {lines:?}");
     service.stop().await;
 }

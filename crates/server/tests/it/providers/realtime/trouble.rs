@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{GREETING, SILENT, goodbye, ready, said, wait_for_words, who};
+use super::{GREETING, SILENT, ready, said, wait_for_words, who};
 use crate::doubles::openai_realtime::Reply;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,30 +49,6 @@ async fn a_wait_is_bridged_in_another_voice_and_in_the_end_given_up() {
     assert!(times.windows(2).all(|two| two[1].0 - two[0].1 < 4_000), "{times:?}");
     double.is_free().await;
     service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_is_lost_is_replaced_and_knows_what_was_said() {
-    let calls = [Reply::Dies, Reply::Garbage, Reply::Expires].map(|broken| async move {
-        let turns = vec![(4_500, 500, "A table, please."), (3_000, 500, "For two.")];
-        let replies = vec![Reply::Says("When would that be?"), broken, goodbye()];
-        let (service, agent, double) = ready(replies, turns, json!({})).await;
-        let call = service.client.place(&agent, SILENT).await;
-        let ended = service.client.wait_for_end(&call).await;
-        assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("agent_hangup"), &json!(2)), "{ended}");
-        assert_eq!(double.sessions(), 2);
-        let items = double.told("conversation.item.create");
-        let texts: Vec<&str> = items.iter().filter_map(|item| item["item"]["content"][0]["text"].as_str()).collect();
-        assert_eq!(texts[..3], [GREETING, "A table, please.", "When would that be?"], "{texts:?}");
-        assert!(
-            said(&service.client, &call)
-                .await
-                .iter()
-                .any(|(who, words)| who == "agent" && words == "Thank you. Goodbye.")
-        );
-        service.stop().await;
-    });
-    futures_util::future::join_all(calls).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -36,28 +36,33 @@ const LANGUAGE: &str = "en-US";
 pub(crate) struct Cast {
     pub(crate) ears: Arc<dyn Stt>,
     pub(crate) mind: Arc<dyn Llm>,
+    /// Asked where `mind` does not answer.
+    pub(crate) other_minds: Vec<Arc<dyn Llm>>,
     pub(crate) mouth: Arc<dyn Tts>,
 }
 
 impl Cast {
     /// All of them scripted.
     pub(crate) fn scripted(mind: Arc<dyn Llm>) -> Self {
-        Self { ears: Arc::new(ScriptedStt), mind, mouth: Arc::new(ScriptedTts) }
+        Self { ears: Arc::new(ScriptedStt), mind, other_minds: Vec::new(), mouth: Arc::new(ScriptedTts) }
     }
 
     /// What a call is held with, and what can be seen of its work.
     pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<Backstage>) {
-        let Self { ears, mind, mouth } = self;
+        let Self { ears, mind, other_minds, mouth } = self;
         let phrases = Conversation::phrases(agent).into_iter().collect();
         let backstage = Arc::new(Backstage { phrases, ..Backstage::default() });
         let mouth = Breathing { mouth, backstage: backstage.clone() };
-        let mind = Thinking { mind, backstage: backstage.clone() };
+        let minds = std::iter::once(mind).chain(other_minds).map(|mind| {
+            let mind: Arc<dyn Llm> = Arc::new(Thinking { mind, backstage: backstage.clone() });
+            (mind, LlmSettings::default())
+        });
         let options = SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new() };
         let (language, proven) = (LANGUAGE.to_owned(), Proven::default());
         let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, proven };
         let pipeline = Pipeline {
             stt: vec![(Arc::new(Understanding(ears)), options)],
-            llm: vec![(Arc::new(mind), LlmSettings::default())],
+            llm: minds.collect(),
             tts: vec![(Arc::new(mouth), voice)],
             phrases: Arc::default(),
             tools: Arc::new(tools(agent)),

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use switchhook::talk::driver::Prepared;
+use switchhook::talk::prepared::News;
 use switchhook::talk::{Ended, Line as Entry, Note, Report, Settings};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
@@ -61,7 +62,9 @@ impl Rehearsal {
         let mut refused = None;
         while Instant::now() < answered && refused.is_none() {
             pass().await;
-            refused = prepared.not_ready().now_or_never();
+            if let Some(News::Failed(failure)) = prepared.news().now_or_never() {
+                refused = Some(failure);
+            }
         }
         let (line, media) = Line::new();
         let (said, notes) = mpsc::channel(WAITING);

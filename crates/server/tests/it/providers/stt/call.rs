@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::caller::text;
 use crate::doubles::deepgram_stt::Nova;
-use crate::doubles::listening::Listening;
-use crate::harness::{Agent, Client, TestService};
+use crate::doubles::listening::{Behaviour, Listening};
+use crate::harness::{self, Agent, Client, TestService};
 
 pub(super) const LOOPBACK: &str = "127.0.0.0/8,http";
 
@@ -57,5 +57,23 @@ async fn nobody_is_rung_on_for_a_provider_that_refuses_the_key() {
     assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("config_error")), "{ended}");
     let words = ended["error"].as_str().unwrap_or_default();
     assert!(words.contains("Invalid credentials.") && !words.contains("wrong-key"), "{ended}");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_that_arrives_is_answered_when_the_agent_can_hear() {
+    let service = TestService::start_allowing(LOOPBACK).await;
+    let busy = Behaviour::Refuses(429, vec![("retry-after", "1")], r#"{"err_msg":"Too many requests."}"#);
+    let double = Listening::start([busy, Behaviour::Well], Nova::default).await;
+    let (agent, _) = agent(&service.client, &double, "dg-key").await;
+    let (_, numbers) = service.client.get("/v1/numbers").await;
+    let number = format!("/v1/numbers/{}", harness::text(&numbers["data"][0]["id"]));
+    service.client.patch(&number, json!({ "inbound_agent_id": agent.id })).await;
+    let ring = json!({ "to": numbers["data"][0]["number"], "from": "+12025550100" });
+    let call = harness::text(&service.client.create("/v1/simulator/inbound", ring).await["id"]);
+    let answered = service.client.wait_for(&call, |call| !call["answered_at"].is_null()).await;
+    assert_eq!(double.connections(), 2, "{answered}");
+    service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    service.client.wait_for_end(&call).await;
     service.stop().await;
 }

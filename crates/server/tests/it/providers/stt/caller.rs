@@ -60,7 +60,8 @@ pub(super) struct Caller {
 impl Caller {
     pub(super) async fn call(stt: &dyn Stt) -> Result<Self, ProviderError> {
         let (sender, events) = mpsc::channel(64);
-        let keyterms = vec!["Harbor Table".to_owned(), "a term of more than twenty characters".to_owned()];
+        let keyterms = ["Harbor Table", "a term of more than twenty characters", &"very ".repeat(12)];
+        let keyterms = keyterms.map(str::to_owned).to_vec();
         let options = SttOptions { language: "en-US".to_owned(), keyterms, ..SttOptions::default() };
         let session = stt.open(options, sender).await?;
         Ok(Self {

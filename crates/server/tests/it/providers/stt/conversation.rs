@@ -141,6 +141,12 @@ fn troubles_of_streams() -> Vec<Trouble> {
         fails("a server that is down", dies.clone(), refuses(503, vec![]), FailureCode::Pipeline),
         fails("a server that no longer answers", dies, vec![Behaviour::Silent], FailureCode::ProviderTimeout),
         fails("a network that is gone", Behaviour::Freezes(1), vec![Behaviour::Silent], FailureCode::ProviderTimeout),
+        fails(
+            "a server that hears nothing",
+            Behaviour::Deaf(0),
+            vec![Behaviour::Deaf(1)],
+            FailureCode::ProviderTimeout,
+        ),
     ]
 }
 

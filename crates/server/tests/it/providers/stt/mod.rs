@@ -3,6 +3,7 @@
 mod call;
 mod caller;
 mod conversation;
+mod early;
 mod requests;
 mod streams;
 mod takeover;

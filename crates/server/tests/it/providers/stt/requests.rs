@@ -1,21 +1,23 @@
 //! A request for each segment: OpenAI's transcriptions and the local servers that copy them.
 
-use std::time::Duration;
-
 use serde_json::json;
-use switchhook::providers::openai;
+use switchhook::providers::{ProviderError, openai};
 use switchhook_core::call::ErrorCode;
 
 use super::caller::{Caller, PATIENCE, recogniser, text};
 use crate::doubles::openai_transcriptions::{Answers, Whisper};
 
 async fn call(double: &Whisper, key: &str) -> Caller {
+    try_call(&double.url(), key).await.expect("opens")
+}
+
+async fn try_call(url: &str, key: &str) -> Result<Caller, ProviderError> {
     let settings = json!({
-        "base_url": double.url(), "stt_sample_rate": 8_000, "stt_finalize_timeout_ms": 1_000,
+        "base_url": url, "stt_sample_rate": 8_000, "stt_finalize_timeout_ms": 1_000,
         "stt_parameters": { "temperature": 0 },
     });
     let stt = recogniser(openai::stt::connect, &settings, key).expect("settings");
-    Caller::call(&*stt).await.expect("opens")
+    Caller::call(&*stt).await
 }
 
 #[tokio::test]
@@ -127,12 +129,31 @@ async fn what_is_sent_is_counted_and_not_what_is_heard() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_a_wrong_setting() {
+async fn whoever_cannot_be_of_use_is_found_out_before_anybody_answers() {
     let double = Whisper::start([]).await;
-    let mut caller = call(&double, "wrong-key").await;
-    caller.say("yes").await;
-    let (code, words) = tokio::time::timeout(Duration::from_secs(5), caller.failure()).await.expect("at once");
-    assert_eq!(code, ErrorCode::ConfigError);
+    let error = try_call(&double.url(), "wrong-key").await.err().expect("the key is refused");
+    let words = error.to_string();
+    assert_eq!(error.code(), ErrorCode::ConfigError, "{words}");
     assert!(words.contains("Incorrect API key provided.") && !words.contains("wrong-key"), "{words}");
-    assert_eq!(double.requests(), 1);
+
+    double.answers_for_models(503, "the model is being loaded");
+    let error = try_call(&double.url(), "sk-key").await.err().expect("it is down");
+    assert_eq!((error.code(), double.knocks()), (ErrorCode::PipelineError, 3), "{error}");
+
+    let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound");
+    let error = try_call(&format!("http://{gone}"), "sk-key").await.err().expect("nobody is there");
+    assert_eq!(error.code(), ErrorCode::PipelineError, "{error}");
+    assert_eq!((double.requests(), double.complaints()), (0, vec![]), "and nothing is paid for");
+}
+
+#[tokio::test]
+async fn a_server_that_lists_no_models_to_us_is_as_good_as_another() {
+    let scopes = r#"{"error":{"message":"You have insufficient permissions. Missing scopes: api.model.read"}}"#;
+    for (status, body) in [(200, "{}"), (404, ""), (405, ""), (403, scopes), (429, "{}")] {
+        let double = Whisper::start([]).await;
+        double.answers_for_models(status, body);
+        let mut caller = call(&double, "sk-key").await;
+        caller.say("yes").await;
+        assert_eq!(caller.words().await, text("yes"), "{status}");
+    }
 }

@@ -12,7 +12,7 @@ pub(super) struct Case {
     pub(super) name: &'static str,
     make: Make,
     settings: Value,
-    key: &'static str,
+    pub(super) key: &'static str,
     /// Whether it judges turns itself.
     judges: bool,
     /// Whether it says first that the session has begun.
@@ -27,7 +27,32 @@ impl Case {
     }
 
     pub(super) async fn try_call(&self, key: &str) -> Result<Caller, switchhook::providers::ProviderError> {
+        self.call_with(key, json!({})).await
+    }
+
+    pub(super) async fn nova(behaviours: &[Behaviour]) -> Self {
+        Self::named("deepgram nova", behaviours).await
+    }
+
+    pub(super) async fn realtime(behaviours: &[Behaviour]) -> Self {
+        Self::named("openai realtime", behaviours).await
+    }
+
+    async fn named(name: &str, behaviours: &[Behaviour]) -> Self {
+        let mut all = cases(behaviours).await.into_iter();
+        all.find(|case| case.name == name).expect("there is such a case")
+    }
+
+    /// With more settings.
+    pub(super) async fn call_with(
+        &self,
+        key: &str,
+        more: Value,
+    ) -> Result<Caller, switchhook::providers::ProviderError> {
         let mut settings = self.settings.clone();
+        for (name, value) in more.as_object().expect("settings") {
+            settings[name] = value.clone();
+        }
         settings["base_url"] = json!(self.double.url());
         let stt = recogniser(self.make, &settings, key).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         Caller::call(&*stt).await
@@ -55,6 +80,20 @@ pub(super) async fn cases(behaviours: &[Behaviour]) -> Vec<Case> {
     vec![
         mute(case("deepgram nova", dg, json!({}), "dg-key", nova().await)),
         mute(case("deepgram nova, linear", dg, linear.clone(), "dg-key", nova().await)),
+        mute(case(
+            "a copy of deepgram nova without finalize",
+            dg,
+            by_provider.clone(),
+            "dg-key",
+            Listening::start(b(), deepgram_stt::Nova::without_finalize).await,
+        )),
+        turns(case(
+            "deepgram flux, our ends",
+            dg,
+            json!({ "stt_model": "flux-general-en", "stt_finalize": true }),
+            "dg-key",
+            Listening::start(b(), deepgram_stt::Flux::default).await,
+        )),
         turns(case("deepgram flux", dg, flux, "dg-key", Listening::start(b(), deepgram_stt::Flux::default).await)),
         case("assemblyai", aai, json!({}), "aai-key", Listening::start(b(), assemblyai_stt::AssemblyAi::default).await),
         turns(case(

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use switchhook_core::call::ErrorCode;
 
 use super::caller::text;
-use super::streams::with_every;
+use super::streams::{Case, with_every};
 use crate::doubles::listening::Behaviour;
 
 #[tokio::test]
@@ -129,4 +130,81 @@ async fn a_server_that_fails_is_tried_three_times() {
         assert_eq!(case.double.connections(), 3, "{}", case.name);
     })
     .await;
+}
+
+#[tokio::test]
+async fn words_that_come_when_time_is_up_are_not_lost() {
+    with_every(&[Behaviour::Late(Duration::from_millis(500))], async |case| {
+        let hurry = json!({ "stt_finalize_timeout_ms": 250 });
+        let mut caller = case.call_with(case.key, hurry).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        caller.say("yes").await;
+        assert_eq!(caller.words().await, text("yes"), "{}", case.name);
+        caller.say("name").await;
+        caller.say("day").await;
+        let all = ["yes", "name", "day"].map(text).join(" ");
+        assert_eq!(caller.words().await, all, "{} {:?}", case.name, caller.failed);
+        assert_eq!(case.double.connections(), 1, "{}", case.name);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_begins_with_nonsense_gets_another_chance() {
+    with_every(&[Behaviour::Greets("<html>"), Behaviour::Well], async |case| {
+        let mut caller = case.call().await;
+        caller.say("yes").await;
+        assert_eq!(caller.words().await, text("yes"), "{} {:?}", case.name, caller.failed);
+        assert_eq!(case.double.connections(), 2, "{}", case.name);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_a_pause_in_mid_call_gets_it() {
+    let busy = Behaviour::Refuses(429, vec![("retry-after", "1")], r#"{"error":"too many streams"}"#);
+    with_every(&[Behaviour::Dies(5), busy, Behaviour::Well], async |case| {
+        let mut caller = case.call().await;
+        caller.say("name").await;
+        assert_eq!(caller.words().await, text("name"), "{} {:?}", case.name, caller.failed);
+        assert_eq!(case.double.connections(), 3, "{}", case.name);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_sends_words_without_end_is_left() {
+    let words = "word ".repeat(12_000);
+    let says = |message: serde_json::Value| Behaviour::Says(3, message.to_string());
+    let nova = says(json!({ "type": "Results", "channel": { "alternatives": [{ "transcript": words }] } }));
+    let case = Case::nova(&[nova]).await;
+    let mut caller = case.call().await;
+    caller.say("yes").await;
+    let (code, said) = caller.failure().await;
+    assert!(code == ErrorCode::PipelineError && said.contains("more words than"), "{said}");
+    assert_eq!(case.double.connections(), 1);
+}
+
+#[tokio::test]
+async fn what_openai_says_of_itself_in_mid_call_is_believed() {
+    let says = |kind: &str, code: &str| {
+        let error = json!({ "type": kind, "code": code, "message": "So it is." });
+        Behaviour::Says(4, json!({ "type": "error", "error": error }).to_string())
+    };
+    for (kind, code) in
+        [("tokens", "rate_limit_exceeded"), ("server_error", ""), ("invalid_request_error", "session_expired")]
+    {
+        let case = Case::realtime(&[says(kind, code), Behaviour::Well]).await;
+        let mut caller = case.call().await;
+        caller.say("name").await;
+        assert_eq!(caller.words().await, text("name"), "{code} {:?}", caller.failed);
+        assert_eq!(case.double.connections(), 2, "{code}");
+    }
+    for code in ["insufficient_quota", "invalid_api_key"] {
+        let case = Case::realtime(&[says("invalid_request_error", code)]).await;
+        let mut caller = case.call().await;
+        caller.say("name").await;
+        let (_, words) = caller.failure().await;
+        assert!(words.contains("So it is.") && words.contains(code), "{code}: {words}");
+        assert_eq!(case.double.connections(), 1, "{code}");
+    }
 }

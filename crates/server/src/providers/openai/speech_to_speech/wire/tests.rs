@@ -81,6 +81,26 @@ fn a_response_is_told_apart_from_those_that_the_provider_decides() {
     );
 }
 
+/// An error before the session is set up.
+fn wire_error(code: &str) -> Result<Vec<Heard>, Broken> {
+    wire().read(&json!({ "type": "error", "error": { "code": code, "message": "No." } }).to_string())
+}
+
+#[test]
+fn what_is_written_down_and_what_breaks_off_is_told() {
+    let mut wire = ready();
+    let kind = "conversation.item.input_audio_transcription.completed";
+    let usage = json!({ "type": "duration", "seconds": 2.5 });
+    let told = events(read(&mut wire, json!({ "type": kind, "item_id": "a", "transcript": " Hi. ", "usage": usage })));
+    let [RealtimeEvent::CallerSaid { text, usage, .. }] = &told[..] else { panic!("one event") };
+    assert_eq!((text.as_str(), usage.stt_audio_ms, usage.unpriced), ("Hi.", 2_500, true));
+    let details = json!({ "type": "incomplete", "reason": "max_output_tokens" });
+    let response = json!({ "id": "r1", "status": "incomplete", "status_details": details });
+    let told = events(read(&mut wire, json!({ "type": "response.done", "response": response })));
+    assert!(matches!(&told[..], [RealtimeEvent::ResponseDone { failed: Some(words), .. }]
+        if words == "it broke off (max_output_tokens)"));
+}
+
 #[test]
 fn errors_are_told_apart() {
     let error = |code: &str, event: Value| json!({ "type": "error", "error": { "code": code, "message": "No.", "event_id": event } });
@@ -99,7 +119,9 @@ fn errors_are_told_apart() {
     }
     let over = wire.read(&error("session_expired", Value::Null).to_string()).err();
     assert_eq!(over, Some(Broken::Lost("No. (session_expired)".to_owned())));
-    let refused = super::tests::wire().read(&error("model_not_found", Value::Null).to_string()).err();
+    let early = |code: &str| wire_error(code).err();
+    assert_eq!(early("rate_limit_exceeded"), Some(Broken::Lost("No. (rate_limit_exceeded)".to_owned())));
+    let refused = early("model_not_found");
     assert_eq!(refused, Some(Broken::Refused("No. (model_not_found)".to_owned())), "nothing is set up yet");
     assert!(wire.read("{").is_err() && wire.read(r#"{"type":"something.new"}"#).is_ok_and(|heard| heard.is_empty()));
 }
