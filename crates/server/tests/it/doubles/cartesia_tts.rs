@@ -71,7 +71,11 @@ async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
         let text = request["transcript"].as_str().unwrap_or_default().to_owned();
         let Utterance { pieces, late, fate } = Utterance::new(stage, &text, request);
         if !pieces.is_empty() {
-            say(&mut socket, &timestamps(&context, &String::from_iter(pieces.concat()))).await?;
+            let spoken = pieces.concat().len();
+            // A word that is cut by the end of the sound has its whole time.
+            let cut = text.chars().skip(spoken).take_while(|character| *character != ' ').count();
+            let begun: String = text.chars().take(spoken + cut).collect();
+            say(&mut socket, &timestamps(&context, begun.trim_end())).await?;
         }
         for piece in &pieces {
             say(&mut socket, &chunk(&context, piece)).await?;

@@ -92,7 +92,7 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
             let heard_ms = ms("end_ms") - ms("start_ms");
             // A character takes 10 ms; the first frame was over when the line began.
             let (end, next) = word_ends(&greeting, heard.len());
-            assert!(end <= heard_ms + 40 && next + 20 >= heard_ms, "{provider}: {end} to {next} in {heard_ms} ms");
+            assert!(end <= heard_ms + 40 && next + 40 >= heard_ms, "{provider}: {end} to {next} in {heard_ms} ms");
         }
         assert_eq!(stage.complaints(), Vec::<String>::new(), "{provider}");
     }
@@ -158,7 +158,7 @@ async fn a_voice_that_stops_is_covered_by_phrases_from_memory_and_given_up_with_
     let said: Vec<String> =
         transcript["data"].as_array().expect("lines").iter().map(|line| text(&line["text"])).collect();
     let lost = "Sorry, I lost my thread. Could you say that again?";
-    assert_eq!(said[1..], ["One moment.", lost, "One moment.", technical]);
+    assert_eq!(said[1..], ["One moment.", "This is", lost, "One moment.", "This is", technical]);
     let again = client.place(&agent, "+12025550109").await;
     client.wait_for(&again, |call| call["status"] == "in_progress").await;
     client.post(&format!("/v1/calls/{again}/hangup"), json!({})).await;
@@ -196,10 +196,12 @@ async fn a_key_that_is_refused_ends_the_call_before_anybody_answers() {
     let client = &service.client;
     let stage = Stage::default();
     let voice = connection(&service, Kind::Cartesia, "cartesia", &stage).await;
+    let agent = client.scripted_agent(json!({ "tts": { "connection_id": voice["id"] } })).await;
     for mode in ["speak", "wait", "generate"] {
         stage.refuse([No { status: 401, retry_after: None, body: json!({ "message": "Who are you?" }) }]);
-        let settings = json!({ "tts": { "connection_id": voice["id"] }, "greeting": { "mode": mode } });
-        let agent = client.scripted_agent(settings).await;
+        let greeting = json!({ "greeting": { "mode": mode } });
+        let (status, changed) = client.patch(&format!("/v1/agents/{}", agent.id), greeting).await;
+        assert_eq!(status, StatusCode::OK, "{changed}");
         let call = client.place(&agent, NOBODY).await;
         let ended = client.wait_for_end(&call).await;
         let how = (&ended["status"], &ended["error_code"]);
