@@ -155,7 +155,12 @@ impl Words {
                 if self.speaking || !self.open.is_empty() { self.so_far() } else { self.unexpected(corrects, now) }
             }
             // The words of a segment that was answered without them are told with the next one's, and that one's are still to come.
-            Heard::Flushed | Heard::Failed(_) if self.was_owed(now) => Vec::new(),
+            Heard::Flushed | Heard::Failed(_) if self.was_owed(now) => {
+                if !self.settled.is_empty() {
+                    self.settled.push(' ');
+                }
+                Vec::new()
+            }
             Heard::Flushed | Heard::Failed(_) => match self.open.pop_front() {
                 Some(open) => vec![self.tell(open.segment, now)],
                 None => Vec::new(),
@@ -302,7 +307,7 @@ impl Words {
     }
 }
 
-/// What is behind `told` in `text`, whatever the case and the punctuation of both.
+/// What is behind `told` in `text`, whatever the case and the punctuation of both, with the space in front of it.
 fn beyond<'t>(told: &str, text: &'t str) -> Option<&'t str> {
     let mut letters = text.char_indices().filter(|(_, letter)| letter.is_alphanumeric());
     let mut end = 0;
@@ -320,16 +325,19 @@ fn beyond<'t>(told: &str, text: &'t str) -> Option<&'t str> {
     }
     // What stands right before the first new letter belongs to it, as in "$20".
     let between = &text[end..at];
-    Some(if between.contains(char::is_whitespace) {
-        text[end..].trim_start_matches(LEFT_OVER).trim_start()
-    } else {
-        &text[at..]
-    })
+    Some(if between.contains(char::is_whitespace) { text[end..].trim_start_matches(LEFT_OVER) } else { &text[at..] })
 }
 
+/// Texts that bring their own spaces have no joiner, and keep one of them.
 fn join(before: &str, after: &str, joiner: &str) -> String {
-    let joiner = if before.is_empty() || after.is_empty() { "" } else { joiner };
-    [before, joiner, after].concat()
+    if before.is_empty() || after.is_empty() {
+        return [before, after].concat();
+    }
+    match (before.ends_with(char::is_whitespace), joiner) {
+        (true, _) => [before, after.trim_start()].concat(),
+        (false, "") => [before, after].concat(),
+        (false, joiner) => [before, joiner, after.trim_start()].concat(),
+    }
 }
 
 #[cfg(test)]

@@ -173,8 +173,44 @@ fn what_is_behind_words_does_not_depend_on_their_spelling() {
         ("你好", "你好。再见", Some("再见")),
         ("你好", "你好再见", Some("再见")),
     ] {
-        assert_eq!(beyond(told, text), rest, "{told} in {text}");
+        assert_eq!(beyond(told, text).map(str::trim_start), rest, "{told} in {text}");
     }
+}
+
+#[test]
+fn a_text_that_brings_its_own_spaces_keeps_them_when_some_of_it_was_told_early() {
+    for (joiner, expected) in [("", "Sarah Miller. Friday evening."), (" ", "Sarah Miller. Friday evening.")] {
+        let mut words = Words::new(Style { joiner, ..STYLE });
+        let now = Instant::now();
+        words.started(now);
+        words.heard(Heard::Partial("Sarah Miller.".to_owned()), now);
+        words.stopped(0, now);
+        let late = now + STYLE.patience;
+        assert_eq!(words.expire(late).len(), 1);
+        let told = words.heard(Heard::Words("Sarah Miller. Friday evening.".to_owned()), late);
+        let [SttEvent::Final { segment: 0, text }] = told.as_slice() else { panic!("it is told again") };
+        assert_eq!(text, expected, "joined by {joiner:?}");
+    }
+}
+
+#[test]
+fn late_words_are_apart_from_those_of_the_next_segment_also_where_texts_bring_their_own_spaces() {
+    let mut words = Words::new(Style { joiner: "", answers_finalize: true, ..STYLE });
+    let now = Instant::now();
+    words.started(now);
+    words.stopped(0, now);
+    let late = now + STYLE.patience;
+    assert_eq!(words.expire(late).len(), 1);
+    words.started(late);
+    words.stopped(1, late);
+    for text in ["Sarah ", "Miller."] {
+        words.heard(Heard::Words(text.to_owned()), late);
+    }
+    assert!(words.heard(Heard::Flushed, late).is_empty(), "the answer for the segment before");
+    words.heard(Heard::Words("Friday.".to_owned()), late);
+    let told = words.heard(Heard::Flushed, late);
+    let [SttEvent::Final { segment: 1, text }] = told.as_slice() else { panic!("it is told") };
+    assert_eq!(text, "Sarah Miller. Friday.");
 }
 
 /// Whether a segment of so much voice is without an answer that there should be.

@@ -1,0 +1,176 @@
+//! The task that keeps several recognisers at hand, as [`Relay`] says.
+
+use switchhook_core::call::ErrorCode;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::relay::{Relay, Step};
+use super::{Listener, RECOGNISER, Recogniser};
+use crate::providers::ring::Told;
+use crate::providers::{ProviderError, SttEvent, Usage};
+
+/// Frames and marks that may wait: some 20 s.
+const WAITING: usize = 1024;
+
+/// Several recognisers, of which one hears the caller.
+pub(super) struct Relayed {
+    told: mpsc::Sender<Told>,
+    task: AbortOnDropHandle<Usage>,
+}
+
+impl Relayed {
+    pub(super) fn begin(
+        recognisers: Vec<Recogniser>,
+        events: mpsc::Sender<SttEvent>,
+        ready: watch::Sender<bool>,
+    ) -> Self {
+        let (told, waiting) = mpsc::channel(WAITING);
+        let task = Task {
+            relay: Relay::new(recognisers.len()),
+            ready,
+            recognisers,
+            running: None,
+            opening: None,
+            opened: None,
+            waiting,
+            events,
+            usage: Usage::default(),
+        };
+        Self { told, task: AbortOnDropHandle::new(tokio::spawn(task.run())) }
+    }
+
+    /// The task never waits for long, and what does not fit belongs to a call whose driver has stopped reading.
+    pub(super) fn tell(&self, told: Told) {
+        let _ = self.told.try_send(told);
+    }
+
+    pub(super) async fn end(self) -> Usage {
+        drop(self.told);
+        // A task that broke has counted nothing.
+        self.task.await.unwrap_or_default()
+    }
+}
+
+/// An open recogniser.
+struct Running {
+    position: usize,
+    listener: Listener,
+    heard: mpsc::Receiver<SttEvent>,
+}
+
+async fn open(recogniser: Recogniser, position: usize) -> Result<Running, ProviderError> {
+    let (events, heard) = mpsc::channel(64);
+    Ok(Running { position, listener: recogniser.open(events).await?, heard })
+}
+
+/// A recogniser that is being opened.
+type Opening = AbortOnDropHandle<Result<Running, ProviderError>>;
+
+struct Task {
+    relay: Relay,
+    /// Told when the first one is open.
+    ready: watch::Sender<bool>,
+    recognisers: Vec<Recogniser>,
+    running: Option<Running>,
+    opening: Option<Opening>,
+    /// Open, and neither wanted nor refused yet.
+    opened: Option<Running>,
+    waiting: mpsc::Receiver<Told>,
+    events: mpsc::Sender<SttEvent>,
+    usage: Usage,
+}
+
+impl Task {
+    async fn run(mut self) -> Usage {
+        if let Some(step) = self.relay.begin() {
+            self.take(step).await;
+        }
+        loop {
+            let deadline = self.relay.next_deadline();
+            let steps = tokio::select! {
+                told = self.waiting.recv() => match told {
+                    Some(told) => self.relay.told(told, Instant::now()),
+                    None => break,
+                },
+                event = heard(&mut self.running) => {
+                    if let SttEvent::Failed { words, .. } = &event {
+                        tracing::warn!(error = words, "a recogniser failed in mid-call");
+                    }
+                    self.relay.heard(event, Instant::now())
+                }
+                opened = done(&mut self.opening) => self.opened(opened),
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    self.relay.tick(Instant::now())
+                }
+            };
+            for step in steps {
+                self.take(step).await;
+            }
+        }
+        self.let_go();
+        self.usage
+    }
+
+    fn opened(&mut self, opened: Result<Running, ProviderError>) -> Vec<Step> {
+        self.opening = None;
+        match opened {
+            Ok(opened) => {
+                self.opened = Some(opened);
+                self.relay.opened(Instant::now())
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a recogniser cannot be opened");
+                self.relay.not_opened(&error)
+            }
+        }
+    }
+
+    async fn take(&mut self, step: Step) {
+        match step {
+            Step::Pass(told) => {
+                if let Some(running) = &mut self.running {
+                    running.listener.tell(&told);
+                }
+            }
+            Step::Open { position } => {
+                let opening = open(self.recognisers[position].clone(), position);
+                self.opening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
+            }
+            Step::Adopt => {
+                self.let_go();
+                self.running = self.opened.take();
+                self.ready.send_replace(true);
+                let position = self.running.as_ref().map(|running| running.position);
+                if self.relay.has_taken_over() {
+                    tracing::warn!(position, "another recogniser has taken over in mid-call");
+                }
+            }
+            Step::Discard => self.opened = None,
+            Step::LetGo => self.let_go(),
+            // A driver that has gone wants to know nothing.
+            Step::Tell(event) => drop(self.events.send(event).await),
+        }
+    }
+
+    fn let_go(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.usage = self.usage + running.listener.cost();
+        }
+    }
+}
+
+/// What the recogniser that runs says; never anything when none does. May be dropped and called again.
+async fn heard(running: &mut Option<Running>) -> SttEvent {
+    let Some(running) = running else { return std::future::pending().await };
+    let stopped =
+        || SttEvent::Failed { code: ErrorCode::PipelineError, words: format!("{RECOGNISER} stopped unexpectedly") };
+    running.heard.recv().await.unwrap_or_else(stopped)
+}
+
+/// What comes of the opening; never anything when there is none. May be dropped and called again.
+async fn done(opening: &mut Option<Opening>) -> Result<Running, ProviderError> {
+    let Some(opening) = opening else { return std::future::pending().await };
+    let stopped = || ProviderError::Failed { provider: RECOGNISER, words: "it stopped unexpectedly".to_owned() };
+    opening.await.unwrap_or_else(|_| Err(stopped()))
+}
