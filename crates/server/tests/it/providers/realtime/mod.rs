@@ -2,6 +2,7 @@
 
 mod conversation;
 mod lost;
+mod rehearsed;
 mod sessions;
 mod tools;
 mod trouble;

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use switchhook::talk::driver::Prepared;
-use switchhook::talk::prepared::News;
+use switchhook::talk::prepared::{News, Prepared};
+use switchhook::talk::realtime::Model;
 use switchhook::talk::{Ended, Line as Entry, Note, Report, Settings};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
@@ -56,8 +56,13 @@ pub(super) struct Rehearsal {
 impl Rehearsal {
     /// Rings, and begins when that is answered.
     pub(super) async fn begin(agent: &AgentConfig, cast: Cast) -> Self {
+        Self::begin_with(agent, cast, None).await
+    }
+
+    /// The same with a model that hears and speaks itself; of the cast the voice covers its waits.
+    pub(super) async fn begin_with(agent: &AgentConfig, cast: Cast, model: Option<Model>) -> Self {
         let (pipeline, backstage) = cast.pipeline(agent);
-        let mut prepared = Prepared::new(Settings { agent: agent.clone(), recording: None }, pipeline);
+        let mut prepared = Prepared::new(Settings { agent: agent.clone(), recording: None }, pipeline, model);
         let answered = Instant::now() + RINGS;
         let mut refused = None;
         while Instant::now() < answered && refused.is_none() {

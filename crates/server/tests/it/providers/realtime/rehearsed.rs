@@ -1,0 +1,85 @@
+//! Conversations in virtual time with a model that hears and speaks.
+
+use serde_json::json;
+use switchhook::config::Config;
+use switchhook::outbound::ws::WebSockets;
+use switchhook::providers::connect::Connect;
+use switchhook::providers::openai::speech_to_speech;
+use switchhook::talk::realtime::Model;
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::FailureCode;
+use switchhook_core::private::Private;
+use switchhook_core::webhook::AddressPolicy;
+
+use super::goodbye;
+use crate::doubles::openai_realtime::{Double, KEY, Reply};
+use crate::providers::rehearsal::{Cast, Rehearsal, always};
+
+const LONG: &str =
+    "There is one at seven, and there is another one at nine by the window, and one at ten outside. Which is it?";
+
+async fn begin(double: &Double) -> Rehearsal {
+    switchhook::lifecycle::install_tls();
+    let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
+    let settings = json!({ "base_url": double.base_url() });
+    let provider = speech_to_speech::connect(&Connect {
+        http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
+        websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+        addresses: &addresses,
+        settings: settings.as_object().expect("an object"),
+        key: Some(Private::new(KEY.to_owned())),
+    });
+    let model = Model { provider: provider.expect("settings of use"), model: None, voice: None, rates: None };
+    let mut agent = AgentConfig::new("Book tables.");
+    agent.greeting.text = "Harbor Table, hello?".to_owned();
+    let mut talk = Rehearsal::begin_with(&agent, Cast::scripted(always("")), Some(model)).await;
+    talk.until_silent_for(500, 0).await;
+    talk
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_is_booked_by_a_caller_who_interrupts() {
+    let double = Double::start(vec![Reply::Says("For when?"), Reply::Says(LONG), goodbye()], vec![]).await;
+    let mut talk = begin(&double).await;
+    assert_eq!(talk.says_and_is_answered("name").await, None);
+    let spoke = talk.caller_says("day").await;
+    talk.until_heard(2_000, spoke).await;
+    let spoke = talk.caller_says("time").await;
+    assert_eq!(talk.dead_air_since(spoke).await, None);
+    talk.wait(5_000).await;
+    assert!(talk.was_ended_by_the_agent(), "{:?}", talk.end);
+    let lines = talk.said();
+    let by_agent: Vec<bool> = lines.iter().map(|(by_agent, _)| *by_agent).collect();
+    assert_eq!(by_agent, [true, false, true, false, true, false, true], "{lines:?}");
+    let cut = lines[4].1;
+    assert!(LONG.starts_with(cut) && !cut.is_empty() && cut.len() < LONG.len(), "{cut}");
+    assert_eq!(double.told("conversation.item.truncate").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_fails_nobody_listens_to_a_dead_line() {
+    use FailureCode::{Pipeline, ProviderTimeout};
+    let says = |replies: Vec<Reply>| [vec![Reply::Says("For when?")], replies, vec![Reply::Says("Noted."); 6]].concat();
+    let troubles = [
+        ("an answer that never comes", says(vec![Reply::Nothing; 4]), Some(ProviderTimeout)),
+        ("a model that says nothing any more", says(vec![Reply::Ignores; 4]), Some(ProviderTimeout)),
+        ("a connection that breaks", says(vec![Reply::Dies]), None),
+        ("a connection that breaks in a sentence", says(vec![Reply::Breaks(LONG)]), None),
+        ("connections that break", says(vec![Reply::Dies; 6]), Some(Pipeline)),
+        ("an answer that breaks off", says(vec![Reply::Stops(LONG)]), None),
+        ("a model that fails", says(vec![Reply::Fails("Out of luck."); 4]), Some(Pipeline)),
+        ("what is not JSON", says(vec![Reply::Garbage]), None),
+    ];
+    let mut broken = Vec::new();
+    for (name, replies, code) in troubles {
+        let double = Double::start(replies, vec![]).await;
+        let mut talk = begin(&double).await;
+        for line in ["name", "day", "time", "people"] {
+            broken.extend(talk.says_and_is_answered(line).await.map(|promise| format!("{name}: {promise}")));
+        }
+        if talk.failure() != code {
+            broken.push(format!("{name}: it ends by {:?} and not by {code:?}", talk.end));
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
