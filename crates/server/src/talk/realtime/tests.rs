@@ -21,8 +21,8 @@ use crate::providers::{ProviderError, Tts, TtsRequest};
 use crate::talk::pipeline::{KnownRates, Proven, TtsSettings};
 use crate::talk::tools::{Shared, Toolbox};
 
-/// No silence in which the caller waits may be longer: 3 s, and what a busy machine adds.
-const DEAD_AIR: u64 = 3_300;
+/// No silence in which the caller waits may be longer, in milliseconds.
+const DEAD_AIR: u64 = 3_000;
 
 /// The model's side of a session.
 struct Stage {
@@ -242,7 +242,7 @@ fn failed(end: &Ended, code: FailureCode) -> bool {
     matches!(end, Ended::By(End::Failed(failure)) if failure.code == code)
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn what_is_still_at_the_carrier_was_not_heard() {
     let delay = Duration::from_millis(600);
     let mut call = Call::start(None, false, delay);
@@ -261,7 +261,7 @@ async fn what_is_still_at_the_carrier_was_not_heard() {
     call.talk.abort();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_model_that_never_answers_leaves_no_dead_air_whatever_voice_there_is() {
     let voices: [(&str, Option<Arc<dyn Tts>>); 3] =
         [("none", None), ("mute", Some(Arc::new(Mute))), ("scripted", Some(Arc::new(ScriptedTts)))];
@@ -277,7 +277,7 @@ async fn a_model_that_never_answers_leaves_no_dead_air_whatever_voice_there_is()
     futures_util::future::join_all(calls).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_model_that_dies_and_cannot_be_reached_again_leaves_no_dead_air() {
     let voices: [(&str, Option<Arc<dyn Tts>>); 2] = [("none", None), ("scripted", Some(Arc::new(ScriptedTts)))];
     let calls = voices.map(|(name, voice)| async move {
@@ -292,7 +292,7 @@ async fn a_model_that_dies_and_cannot_be_reached_again_leaves_no_dead_air() {
     futures_util::future::join_all(calls).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_lost_session_is_replaced_twice_and_the_caller_is_answered_by_the_next() {
     let (mut call, mut stage, turn_ended) = Call::asked(Some(Arc::new(ScriptedTts)), false).await;
     for _ in 0..2 {
