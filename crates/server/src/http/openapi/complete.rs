@@ -41,9 +41,10 @@ fn describe_agents(schemas: &mut Value) {
             schemas[of]["properties"].get_mut(word).map(describe_word);
         }
     }
-    for (of, words) in [("SttChoice", "keyterms"), ("Interruption", "backchannels")] {
+    for (of, words) in [("SttChoice", "keyterms"), ("Interruption", "backchannels"), ("Tool", "tools")] {
         describe_word(&mut schemas[of]["properties"][words]["items"]);
     }
+    describe_word(&mut schemas["Destination"]["properties"]["name"]);
 }
 
 /// Some characters on one line, not only white space.
