@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use reqwest::Client;
@@ -28,6 +28,8 @@ use crate::vault::Vault;
 pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// A connection that is kept saves its making in the next turn.
 const KEEP_IDLE: Duration = Duration::from_secs(90);
+/// A provider that no call has asked for in so long is forgotten, and with it the key: its connection may be deleted.
+const KEEP_UNUSED: Duration = Duration::from_secs(3_600);
 /// How often a connection of HTTP/2 is asked whether it is alive, and how long the answer may take: all calls share it, and one
 /// that a firewall has forgotten would fail the questions of all until the network gives it up.
 const ALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
@@ -169,8 +171,24 @@ pub struct Registry {
     prices: Prices,
     speech: Arc<LocalSpeech>,
     local: Provider,
-    /// By connection, each for the version of it that was written at that time.
-    made: Mutex<HashMap<Uuid, (i64, Provider)>>,
+    made: Mutex<Made>,
+}
+
+/// Providers by connection, each for the version of it that was written at that time.
+#[derive(Default)]
+struct Made(HashMap<Uuid, (i64, Instant, Provider)>);
+
+impl Made {
+    fn find(&mut self, id: Uuid, version: i64, now: Instant) -> Option<Provider> {
+        self.0.retain(|_, (_, used, _)| now - *used < KEEP_UNUSED);
+        let (made, used, provider) = self.0.get_mut(&id)?;
+        *used = now;
+        (*made == version).then(|| provider.clone())
+    }
+
+    fn keep(&mut self, id: Uuid, version: i64, now: Instant, provider: Provider) {
+        self.0.insert(id, (version, now, provider));
+    }
 }
 
 impl Registry {
@@ -232,10 +250,8 @@ impl Registry {
     /// # Errors
     /// A sentence when its settings or credentials are of no use.
     pub fn for_connection(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
-        let kept = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(&row.id).cloned();
-        if let Some((version, provider)) = kept
-            && version == row.updated_at
-        {
+        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(provider) = made().find(row.id, row.updated_at, Instant::now()) {
             return Ok(provider);
         }
         let provider = match row.provider.as_str() {
@@ -252,7 +268,7 @@ impl Registry {
         };
         let prices = self.prices.of(&row.provider).with(&row.settings)?;
         let provider = Provider { prices, ..provider }.offered(&row.settings)?;
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, (row.updated_at, provider.clone()));
+        made().keep(row.id, row.updated_at, Instant::now(), provider.clone());
         Ok(provider)
     }
 
@@ -402,6 +418,16 @@ mod tests {
         assert_eq!(output("openai", "gpt-realtime-2.1-mini"), (Some(2.4), Some(20.0)));
         assert_eq!(output("openai", "gpt-realtime-mini"), (None, None), "not known, and not taken for another");
         assert_eq!(output("gemini", "gemini-2.5-flash-lite"), (None, None));
+    }
+
+    #[test]
+    fn a_provider_is_kept_for_its_version_and_forgotten_when_nobody_uses_it() {
+        let (mut made, id, start) = (Made::default(), Uuid::nil(), Instant::now());
+        made.keep(id, 1, start, Provider::named("scripted"));
+        let nearly = KEEP_UNUSED - Duration::from_secs(1);
+        assert!(made.find(id, 1, start + nearly).is_some() && made.find(id, 2, start + nearly).is_none());
+        assert!(made.find(Uuid::max(), 1, start + nearly * 2).is_none() && made.0.len() == 1, "it was used meanwhile");
+        assert!(made.find(Uuid::max(), 1, start + nearly + KEEP_UNUSED).is_none() && made.0.is_empty());
     }
 
     #[test]

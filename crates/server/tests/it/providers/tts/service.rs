@@ -81,8 +81,7 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
     for (call, kind, provider, stage) in calls {
         let ended = client.wait_for_end(&call).await;
         assert_eq!(ended["end_reason"], "caller_hangup", "{provider}: {ended}");
-        let spoken = stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum::<usize>());
-        assert_eq!(ended["usage"]["tts_characters"], spoken, "{provider}: {ended}");
+        assert_eq!(ended["usage"]["tts_characters"], characters(&stage), "{provider}: {ended}");
         let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
         let heard = text(&transcript["data"][0]["text"]);
         assert!(greeting.starts_with(heard.trim_end()), "{provider}: {heard}");
@@ -115,8 +114,7 @@ async fn what_is_said_when_the_caller_goes_is_stopped_and_counted() {
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     let ended = client.wait_for_end(&call).await;
     stage.until("stopping", |seen| seen.stopped == 1).await;
-    let sent = stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum::<usize>());
-    assert_eq!(ended["usage"]["tts_characters"], sent, "{ended}");
+    assert_eq!(ended["usage"]["tts_characters"], characters(&stage), "{ended}");
     assert_eq!(stage.complaints(), Vec::<String>::new());
     service.stop().await;
 }
