@@ -1,14 +1,13 @@
 //! The service put together: everything below is made here, and nothing below knows this file.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use switchhook_core::id::NodeId;
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::time::MissedTickBehavior;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -19,20 +18,18 @@ use crate::carrier::simulator::Simulator;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
 use crate::hints::Hints;
+use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::models::Models;
 use crate::providers::ProviderError;
 use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
-use crate::retention;
-use crate::store::{Store, calls as calls_store, idempotency};
+use crate::store::Store;
 use crate::vault::Vault;
 use crate::webhooks::worker::Worker;
 
-/// How often rows that nobody needs any more are deleted.
-const HOUSEKEEPING: Duration = Duration::from_secs(60);
-/// Every so many rounds, this node's disk is searched for recordings of calls that have been erased: each hour.
-const DISK: u32 = 60;
+/// How often a long preparation of the database is reported.
+const REPORT: Duration = Duration::from_secs(2);
 /// How long what is left may take once the calls are over: requests under way, deliveries being sent.
 const LAST_WORK: Duration = Duration::from_secs(20);
 
@@ -65,6 +62,7 @@ impl Service {
     /// When the database, the key file or the address cannot be had.
     pub async fn start(config: Arc<Config>, models: Models, clock: Clock) -> anyhow::Result<Self> {
         let store = Store::open(&config.database_url()).await?;
+        index_calls(&store).await.context("the calls in the database could not be indexed")?;
         let vault = Vault::from_config(&config)?;
         let listener = listen(config.listen)
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
@@ -118,7 +116,7 @@ impl Service {
             let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, hints)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }
-        service.tasks.spawn(keep_house(store, clock, config.data_dir.clone(), service.stop.clone()));
+        service.tasks.spawn(Housekeeping::new(store, clock, &config).run(service.stop.clone()));
         service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
         service.tasks.spawn(serve(listener, http::router(state), service.stop.clone()));
         Ok(service)
@@ -191,6 +189,18 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
+/// After an update from a version that had no index of calls, with a line from time to time.
+async fn index_calls(store: &Store) -> Result<(), sqlx::Error> {
+    let mut reported = Instant::now();
+    housekeeping::index_all(store, |done, total| {
+        if reported.elapsed() >= REPORT || done == total {
+            reported = Instant::now();
+            tracing::info!("preparing the database: {done} of {total} calls indexed");
+        }
+    })
+    .await
+}
+
 fn simulator(config: &Config) -> anyhow::Result<Simulator> {
     let Some(path) = &config.simulator_dial_log else { return Ok(Simulator::new()) };
     Simulator::with_dial_log(path).with_context(|| format!("the dial log {} cannot be opened", path.display()))
@@ -201,36 +211,5 @@ async fn serve(listener: TcpListener, router: axum::Router, stop: CancellationTo
     let served = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned()).await;
     if let Err(error) = served {
         tracing::error!(%error, "the HTTP server failed");
-    }
-}
-
-async fn keep_house(store: Store, clock: Clock, data_dir: PathBuf, stop: CancellationToken) {
-    let mut rounds = tokio::time::interval(HOUSEKEEPING);
-    rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    for round in 0_u32.. {
-        tokio::select! {
-            _ = rounds.tick() => {}
-            () = stop.cancelled() => return,
-        }
-        if let Err(error) = prune(&store, &clock).await {
-            tracing::warn!(%error, "old rows could not be deleted; trying again");
-        }
-        let erased = retention::erase_expired(&store, &data_dir, clock.now()).await.map(drop);
-        let swept = if round.is_multiple_of(DISK) { retention::sweep_disk(&store, &data_dir).await } else { Ok(()) };
-        if let Err(error) = erased.and(swept) {
-            tracing::warn!(%error, "words of calls could not be deleted at the end of their retention; trying again");
-        }
-    }
-}
-
-async fn prune(store: &Store, clock: &Clock) -> Result<(), sqlx::Error> {
-    loop {
-        let mut tx = store.begin().await?;
-        let deleted = idempotency::prune_for_housekeeping(&mut tx, clock.now()).await?
-            + calls_store::commands::prune_for_housekeeping(&mut tx).await?;
-        tx.commit().await?;
-        if deleted == 0 {
-            return Ok(());
-        }
     }
 }

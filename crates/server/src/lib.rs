@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod gather;
 pub mod hints;
+pub mod housekeeping;
 pub mod http;
 pub mod json_schema;
 pub mod lifecycle;

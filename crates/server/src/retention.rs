@@ -1,13 +1,14 @@
-//! Deletes the words of calls that have been kept as long as their agents said.
+//! Deletes the words of calls that have been kept as long as their agents said, and recordings of calls that are gone.
 //!
 //! The rows go first, in small transactions, then the recording. A process that dies in between, and another node on whose
-//! disk a recording lies, are no matter: every node looks from time to time whether its disk holds recordings of calls
-//! that have been erased. Any number of nodes may do this at once.
+//! disk a recording lies, are no matter: every node looks which calls were erased lately, and from time to time at its whole disk.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use switchhook_core::Timestamp;
+use switchhook_core::id::TenantId;
 use uuid::Uuid;
 
 use crate::store::{Store, retention};
@@ -17,54 +18,104 @@ pub const RECORDINGS: &str = "recordings";
 /// Recordings looked up at once.
 const BATCH: usize = 200;
 
-/// Erases every call whose time has come by now; how many there were.
-///
-/// # Errors
-/// When the database fails. What was erased until then stays so.
-pub async fn erase_expired(store: &Store, data_dir: &Path, now: Timestamp) -> Result<usize, sqlx::Error> {
-    let mut calls = 0;
-    loop {
-        let mut tx = store.begin().await?;
-        let erased = retention::erase_calls_for_housekeeping(&mut tx, now).await?;
-        tx.commit().await?;
-        if erased.is_empty() {
-            break;
-        }
-        calls += erased.len();
-        let folder = data_dir.join(RECORDINGS);
-        let files = erased.iter().map(|call| folder.join(call.tenant_id.to_string()).join(format!("{}.wav", call.id)));
-        remove(files.collect()).await;
+/// The recordings on this node's disk, and the rows of their calls.
+pub struct Recordings {
+    store: Store,
+    folder: PathBuf,
+}
+
+/// A recording on the disk.
+struct Recording {
+    call: Uuid,
+    path: PathBuf,
+    /// When it was last written to.
+    modified: Timestamp,
+}
+
+impl Recordings {
+    /// Those below `data_dir`.
+    #[must_use]
+    pub fn new(store: Store, data_dir: &Path) -> Self {
+        Self { store, folder: data_dir.join(RECORDINGS) }
     }
-    loop {
-        let mut tx = store.begin().await?;
-        let erased = retention::erase_deliveries_for_housekeeping(&mut tx).await?;
-        tx.commit().await?;
-        if erased == 0 {
-            return Ok(calls);
+
+    /// Erases the words of every call whose time has come by now; how many there were.
+    ///
+    /// # Errors
+    /// When the database fails. What was erased until then stays so.
+    pub async fn erase_expired(&self, now: Timestamp) -> Result<usize, sqlx::Error> {
+        let mut calls = 0;
+        loop {
+            let mut tx = self.store.begin().await?;
+            let erased = retention::erase_calls_for_housekeeping(&mut tx, now).await?;
+            tx.commit().await?;
+            if erased.is_empty() {
+                break;
+            }
+            calls += erased.len();
+            remove(erased.iter().map(|call| self.path(call.tenant_id, call.id)).collect()).await;
         }
+        loop {
+            let mut tx = self.store.begin().await?;
+            let erased = retention::erase_deliveries_for_housekeeping(&mut tx).await?;
+            tx.commit().await?;
+            if erased == 0 {
+                return Ok(calls);
+            }
+        }
+    }
+
+    /// Removes the recordings of calls that were erased after `since`, here or elsewhere.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn remove_erased(&self, since: Timestamp) -> Result<(), sqlx::Error> {
+        let erased = retention::erased_since_for_housekeeping(&mut self.store.read().await?, since).await?;
+        remove(erased.iter().map(|(tenant, call)| self.path(*tenant, *call)).collect()).await;
+        Ok(())
+    }
+
+    /// Removes the recordings of some calls of a tenant.
+    pub async fn remove(&self, tenant: TenantId, calls: &[Uuid]) {
+        remove(calls.iter().map(|call| self.path(tenant.uuid(), *call)).collect()).await;
+    }
+
+    /// Searches the disk for recordings whose calls have been erased, and for those from before `deleted_before`, if there is such a
+    /// time, whose calls are gone; removes them. A recording whose call is unknown stays otherwise: the database may be another one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn sweep(&self, deleted_before: Option<Timestamp>) -> Result<(), sqlx::Error> {
+        let folder = self.folder.clone();
+        let recordings = tokio::task::spawn_blocking(move || recordings(&folder)).await.unwrap_or_default();
+        for batch in recordings.chunks(BATCH) {
+            let ids: Vec<_> = batch.iter().map(|recording| recording.call).collect();
+            let known = retention::known_for_housekeeping(&mut self.store.read().await?, &ids).await?;
+            let gone = |recording: &&Recording| match known.iter().find(|call| call.id == recording.call) {
+                Some(call) => call.erased,
+                None => deleted_before.is_some_and(|before| recording.modified < before),
+            };
+            remove(batch.iter().filter(gone).map(|recording| recording.path.clone()).collect()).await;
+        }
+        Ok(())
+    }
+
+    fn path(&self, tenant: Uuid, call: Uuid) -> PathBuf {
+        self.folder.join(tenant.to_string()).join(format!("{call}.wav"))
     }
 }
 
-/// Removes recordings on this node's disk whose calls have been erased, here or elsewhere.
-///
-/// # Errors
-/// When the database fails.
-pub async fn sweep_disk(store: &Store, data_dir: &Path) -> Result<(), sqlx::Error> {
-    let folder = data_dir.join(RECORDINGS);
-    let recordings = tokio::task::spawn_blocking(move || recordings(&folder)).await.unwrap_or_default();
-    for batch in recordings.chunks(BATCH) {
-        let ids: Vec<_> = batch.iter().map(|(id, _)| *id).collect();
-        let erased = retention::erased_for_housekeeping(&mut store.read().await?, &ids).await?;
-        remove(batch.iter().filter(|(id, _)| erased.contains(id)).map(|(_, path)| path.clone()).collect()).await;
-    }
-    Ok(())
-}
-
-/// Every recording in the folder of recordings, by its call.
-fn recordings(folder: &Path) -> Vec<(Uuid, PathBuf)> {
-    let files = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let call = |path: &Path| path.file_stem()?.to_str()?.parse().ok();
-    files(folder).flat_map(|tenant| files(&tenant)).filter_map(|path| Some((call(&path)?, path))).collect()
+/// Every recording in the folder of recordings.
+fn recordings(folder: &Path) -> Vec<Recording> {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let recording = |entry: std::fs::DirEntry| {
+        let path = entry.path();
+        let call = path.file_stem()?.to_str()?.parse().ok()?;
+        let modified = entry.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        let modified = Timestamp::from_micros(i64::try_from(modified.as_micros()).ok()?);
+        Some(Recording { call, path, modified })
+    };
+    entries(folder).flat_map(|tenant| entries(&tenant.path())).filter_map(recording).collect()
 }
 
 async fn remove(files: Vec<PathBuf>) {
@@ -72,13 +123,13 @@ async fn remove(files: Vec<PathBuf>) {
         for file in files {
             match std::fs::remove_file(&file) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    tracing::error!(%error, "a recording could not be deleted; trying again within the hour");
+                    tracing::error!(%error, "a recording could not be deleted; trying again within a day");
                 }
                 _ => {}
             }
         }
     });
     if removing.await.is_err() {
-        tracing::error!("recordings could not be deleted; trying again within the hour");
+        tracing::error!("recordings could not be deleted; trying again within a day");
     }
 }

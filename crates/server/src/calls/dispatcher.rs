@@ -158,7 +158,7 @@ async fn pass_on_commands(context: &Context) -> Result<(), sqlx::Error> {
         return Ok(());
     }
     let mut conn = context.store.read().await?;
-    for id in calls::commands::waiting_for_node(&mut conn, context.node).await? {
+    for id in calls::commands::waiting_for_nodes(&mut conn).await? {
         context.live.tell(CallId::from_uuid(id), Order::Commands);
     }
     Ok(())

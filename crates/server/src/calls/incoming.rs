@@ -6,7 +6,7 @@ use std::time::Duration;
 use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
-use switchhook_core::quota::{self, Usage};
+use switchhook_core::quota;
 
 use super::runner::{self, Takeover};
 use super::{Context, LEASE};
@@ -95,8 +95,8 @@ pub async fn take_in_from_carrier(context: &Context, arrived: Arrived, draining:
     // The monthly cap counts calls that are placed.
     let limits = quota::Limits { monthly_calls: None, ..owner.limits(&context.config) };
     let now = context.clock.now();
-    let at_most = Usage { concurrent_calls: limits.concurrent_calls, monthly_calls: 0 };
-    let usage = calls::count_for_quota(&mut tx, tenant, quota::month_start(now), at_most).await?;
+    let month = quota::month_start(now);
+    let usage = calls::count_for_quota(&mut tx, tenant, month, limits.concurrent_calls).await?;
     if draining || quota::admit(&usage, &limits, now).is_err() {
         return Ok(Taken::Declined(Decline::Busy));
     }

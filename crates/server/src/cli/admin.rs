@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::{Failure, output};
 use crate::config::Config;
+use crate::housekeeping;
 use crate::operator::{self, Seeded};
 use crate::store::{Dialect, Store};
 
@@ -35,8 +37,23 @@ pub(super) fn tell(seeded: &Seeded, address: &str) {
     ));
 }
 
-pub(super) async fn migrate(config: &Config, json: bool) -> Result<ExitCode, Failure> {
+fn progress_style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{wide_bar} {human_pos} of {human_len} calls indexed, {eta} left");
+    style.unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+pub(super) async fn migrate(config: &Config, compact: bool, json: bool) -> Result<ExitCode, Failure> {
     let store = Store::open(&config.database_url()).await?;
+    let bar = ProgressBar::new(0).with_style(progress_style());
+    housekeeping::index_all(&store, |done, total| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    })
+    .await?;
+    bar.finish_and_clear();
+    if compact {
+        store.compact().await?;
+    }
     let dialect = store.dialect();
     store.close().await;
     if json {

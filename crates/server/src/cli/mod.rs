@@ -75,7 +75,12 @@ enum Command {
     /// Check the configuration, the database, credentials, models and the public address, and say how to mend what is wrong.
     Doctor,
     /// Bring the database's schema up to date.
-    Migrate,
+    Migrate {
+        /// Rebuild an SQLite database of an earlier version so that it gives the space of deleted rows back. Stop the service first; as
+        /// much free disk space as the database has is needed.
+        #[arg(long)]
+        compact: bool,
+    },
     /// Print the OpenAPI document.
     Openapi,
 }
@@ -142,7 +147,7 @@ impl Cli {
             Command::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
             Command::Key(command) => key::run(command, &*common.load(None)?, json).await,
             Command::Models(command) => models::run(command, &*common.load(None)?, json).await,
-            Command::Migrate => admin::migrate(&*common.load(None)?, json).await,
+            Command::Migrate { compact } => admin::migrate(&*common.load(None)?, compact, json).await,
         }
     }
 }

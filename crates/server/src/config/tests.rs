@@ -13,6 +13,7 @@ fn the_embedded_file_is_the_contracts_defaults() {
     assert_eq!(config.database_url(), "sqlite://./switchhook-data/switchhook.db");
     assert_eq!((config.rate_limit_per_minute, config.concurrent_calls, config.monthly_calls), (120, 10, None));
     assert_eq!((config.webhook_timeout, config.media_timeout), (Duration::from_secs(15), Duration::from_secs(30)));
+    assert_eq!((config.retention_days, config.delivery_retention_days), (None, 30));
     assert_eq!(config.roles, [Role::Api, Role::Calls, Role::Webhooks]);
 }
 
@@ -42,6 +43,8 @@ fn every_variable_of_the_contract_is_known() {
         "roles",
         "sip_listen",
         "dns",
+        "retention_days",
+        "delivery_retention_days",
     ] {
         assert!(known.contains(&name), "{name}");
     }

@@ -82,8 +82,7 @@ async fn show(State(state): State<HttpState>, tenant: Tenant) -> Result<Json<Ten
     let now = state.clock.now();
     let mut conn = state.store.read().await?;
     let row = tenants::get(&mut conn, tenant.id).await?.ok_or_else(ApiError::unauthorized)?;
-    let all = quota::Usage { concurrent_calls: u32::MAX, monthly_calls: u32::MAX };
-    let usage = calls::count_for_quota(&mut conn, tenant.id, quota::month_start(now), all).await?;
+    let usage = calls::count_for_quota(&mut conn, tenant.id, quota::month_start(now), u32::MAX).await?;
     let limits = row.limits(&state.config);
     Ok(Json(TenantResource {
         id: row.id,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::FromRow;
 use std::collections::BTreeMap;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, Limits};
@@ -15,6 +15,16 @@ use uuid::Uuid;
 
 use super::events::{self, Happened};
 use super::{Conn, Dialect, Tx, on};
+
+/// The condition of every index over live calls, word by word: SQLite takes a partial index for nothing less.
+macro_rules! live {
+    () => {
+        live!("calls")
+    };
+    ($table:literal) => {
+        concat!($table, ".status IN ('queued', 'dialing', 'in_progress')")
+    };
+}
 
 /// A row of `calls`.
 #[derive(Clone, FromRow)]
@@ -206,8 +216,11 @@ pub mod commands;
 mod create;
 mod facts;
 mod leases;
+mod list;
+pub mod search;
 
 pub use create::{NewCall, create};
+pub use list::{Filter, list};
 pub use leases::{
     Claim, claim_abandoned_for_recovery, claim_due_for_dialer, hand_back_for_node, hangup_requests_for_node,
     move_for_media, own_for_arrival, renew_leases_for_node, take_over,
@@ -268,103 +281,8 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<Option<Ca
     on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// Which calls a list shows; every part that is set must hold.
-#[derive(Clone, Default)]
-pub struct Filter {
-    /// Any of these; so are all lists here.
-    pub status: Vec<String>,
-    /// `inbound` or `outbound`.
-    pub direction: Vec<String>,
-    /// Who talked.
-    pub agent: Vec<Uuid>,
-    /// Over which number.
-    pub number: Vec<Uuid>,
-    /// Who was called.
-    pub to: Vec<String>,
-    /// Who called.
-    pub from: Vec<String>,
-    /// Why calls failed.
-    pub error_code: Vec<String>,
-    /// Why calls ended.
-    pub end_reason: Vec<String>,
-    /// Created at or after this.
-    pub created_after: Option<Timestamp>,
-    /// Created before this.
-    pub created_before: Option<Timestamp>,
-    /// Metadata that must be there, as text.
-    pub metadata: Vec<(String, String)>,
-}
-
-/// A tenant's calls, newest first, one more than `limit` if there are more.
-///
-/// # Errors
-/// When the database fails.
-pub async fn list(
-    conn: &mut Conn,
-    tenant: TenantId,
-    filter: &Filter,
-    cursor: Option<Uuid>,
-    limit: i64,
-) -> Result<Vec<CallRow>, sqlx::Error> {
-    // Numbers, true and false are compared as they are written.
-    let metadata_as_text = match conn.dialect() {
-        Dialect::Sqlite => (
-            "(SELECT CASE type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(atom AS TEXT) END \
-              FROM json_each(request, '$.metadata') WHERE key = ",
-            ") = ",
-        ),
-        Dialect::Postgres => ("request -> 'metadata' ->> (", ") = "),
-    };
-    on!(conn, |c| {
-        let mut query = QueryBuilder::new("SELECT * FROM calls WHERE tenant_id = ");
-        query.push_bind(tenant.uuid());
-        if let Some(cursor) = cursor {
-            query.push(" AND id < ").push_bind(cursor);
-        }
-        for (column, words) in [
-            ("status", &filter.status),
-            ("error_code", &filter.error_code),
-            ("end_reason", &filter.end_reason),
-            ("direction", &filter.direction),
-            ("to_number", &filter.to),
-            ("from_number", &filter.from),
-        ] {
-            if !words.is_empty() {
-                query.push(format!(" AND {column} IN ("));
-                let mut list = query.separated(", ");
-                for word in words {
-                    list.push_bind(word.clone());
-                }
-                query.push(")");
-            }
-        }
-        for (column, ids) in [("agent_id", &filter.agent), ("number_id", &filter.number)] {
-            if !ids.is_empty() {
-                query.push(format!(" AND {column} IN ("));
-                let mut list = query.separated(", ");
-                for id in ids {
-                    list.push_bind(*id);
-                }
-                query.push(")");
-            }
-        }
-        if let Some(at) = filter.created_after {
-            query.push(" AND created_at >= ").push_bind(at.as_micros());
-        }
-        if let Some(at) = filter.created_before {
-            query.push(" AND created_at < ").push_bind(at.as_micros());
-        }
-        for (key, value) in &filter.metadata {
-            query.push(" AND ").push(metadata_as_text.0).push_bind(key.clone());
-            query.push(metadata_as_text.1).push_bind(value.clone());
-        }
-        query.push(" ORDER BY id DESC LIMIT ").push_bind(limit + 1);
-        query.build_query_as().fetch_all(c).await
-    })
-}
-
-/// What a tenant uses: its calls that are queued, dialling or in progress, and those that it has placed since `month`. Neither
-/// is counted beyond `at_most`: to know that a limit is reached, not all rows need be read.
+/// What a tenant uses: its live calls, not counted beyond `most_live`, since to know that a limit is reached not all rows need be
+/// read; and the calls that it has placed in the month that begins at `month`.
 ///
 /// # Errors
 /// When the database fails.
@@ -372,17 +290,18 @@ pub async fn count_for_quota(
     conn: &mut Conn,
     tenant: TenantId,
     month: Timestamp,
-    at_most: Usage,
+    most_live: u32,
 ) -> Result<Usage, sqlx::Error> {
-    const SQL: &str = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM calls \
-            WHERE tenant_id = $1 AND status IN ('queued', 'dialing', 'in_progress') LIMIT $3) AS live), \
-        (SELECT COUNT(*) FROM (SELECT 1 FROM calls \
-            WHERE tenant_id = $1 AND direction = 'outbound' AND created_at >= $2 LIMIT $4) AS placed)";
+    const SQL: &str = concat!(
+        "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM calls WHERE tenant_id = $1 AND ",
+        live!(),
+        " LIMIT $3) AS live), \
+         COALESCE((SELECT calls FROM monthly_calls WHERE tenant_id = $1 AND month = $2), 0)"
+    );
     let (live, placed): (i64, i64) = on!(conn, |c| sqlx::query_as(SQL)
         .bind(tenant.uuid())
         .bind(month.as_micros())
-        .bind(i64::from(at_most.concurrent_calls))
-        .bind(i64::from(at_most.monthly_calls))
+        .bind(i64::from(most_live))
         .fetch_one(c)
         .await)?;
     let count = |rows: i64| u32::try_from(rows).unwrap_or(u32::MAX);
@@ -434,6 +353,9 @@ pub async fn apply_for_runner(
         .collect();
     if !happened.is_empty() {
         events::write(tx, row.tenant(), &happened).await?;
+    }
+    if change.status.is_terminal() {
+        search::add(tx, &written, written.ended_at.unwrap_or(now.as_micros())).await?;
     }
     Ok(Some(written))
 }

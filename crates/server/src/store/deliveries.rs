@@ -1,17 +1,36 @@
 //! Deliveries: what customers see of them. What the worker does with them under a lease is in [`queue`] and [`outcome`].
 
-pub mod outcome;
-pub mod queue;
 
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
+use switchhook_core::event::{EventKind, WEBHOOK_TEST};
 use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use uuid::Uuid;
 
 use super::{Conn, Tx, chunks, on, retention};
 
+/// The conditions of the partial indexes, word by word: SQLite takes such an index for nothing less.
+macro_rules! open {
+    () => {
+        open!("deliveries")
+    };
+    ($table:literal) => {
+        concat!($table, ".state IN ('pending', 'sending')")
+    };
+}
+macro_rules! ended {
+    () => {
+        "deliveries.state IN ('succeeded', 'failed', 'canceled')"
+    };
+}
+
+pub mod outcome;
+pub mod queue;
+
 /// The words of `deliveries.state`.
 pub const STATES: [&str; 5] = ["pending", "sending", "succeeded", "failed", "canceled"];
+/// Those of deliveries that have not ended.
+const UNDER_WAY: [&str; 2] = ["pending", "sending"];
 
 /// A row of `deliveries`, without its body.
 #[derive(Clone, Debug, FromRow)]
@@ -106,26 +125,54 @@ pub async fn list(
     before: Option<Uuid>,
     limit: i64,
 ) -> Result<Vec<DeliveryRow>, sqlx::Error> {
+    let pages = filter.pages();
     on!(conn, |c| {
-        let mut query = QueryBuilder::new(format!("SELECT {COLUMNS} FROM deliveries WHERE tenant_id = "));
-        query.push_bind(tenant.uuid()).push(" AND webhook_id = ").push_bind(webhook.uuid());
-        query.push(" AND id < ").push_bind(before.unwrap_or(Uuid::max()));
-        for (column, words) in [("state", &filter.state), ("event", &filter.event)] {
-            if !words.is_empty() {
-                query.push(format!(" AND {column} IN ("));
-                let mut list = query.separated(", ");
-                for word in words {
-                    list.push_bind(word.clone());
-                }
-                query.push(")");
+        let mut query = QueryBuilder::new("");
+        for (number, page) in pages.iter().enumerate() {
+            query.push(if number == 0 { "" } else { " UNION ALL " });
+            query.push(format!("SELECT * FROM (SELECT {COLUMNS} FROM deliveries WHERE "));
+            query.push(page).push(" AND webhook_id = ").push_bind(webhook.uuid());
+            query.push(" AND tenant_id = ").push_bind(tenant.uuid());
+            if let Some(call) = filter.call {
+                query.push(" AND call_id = ").push_bind(call);
             }
-        }
-        if let Some(call) = filter.call {
-            query.push(" AND call_id = ").push_bind(call);
+            query.push(" AND id < ").push_bind(before.unwrap_or(Uuid::max()));
+            query.push(" ORDER BY id DESC LIMIT ").push_bind(limit + 1).push(format!(") AS page{number}"));
         }
         query.push(" ORDER BY id DESC LIMIT ").push_bind(limit + 1);
         query.build_query_as().fetch_all(c).await
     })
+}
+
+impl Filter {
+    /// The conditions of a list's parts. Each part is one range of one index in the order of ids, so that nothing is read that is not
+    /// shown: what is under way, and what has ended, by event and state.
+    fn pages(&self) -> Vec<String> {
+        let words = |words: &[&str]| format!("('{}')", words.join("', '"));
+        let of = |all: &[&'static str], asked: &[String]| -> Vec<&'static str> {
+            all.iter().copied().filter(|word| asked.is_empty() || asked.iter().any(|asked| asked == word)).collect()
+        };
+        let all: Vec<_> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain([WEBHOOK_TEST]).collect();
+        let (events, states) = (of(&all, &self.event), of(&STATES, &self.state));
+        if events.is_empty() || states.is_empty() {
+            return vec!["1 = 0".to_owned()]; // Nothing is called that.
+        }
+        if self.event.is_empty() && self.state.is_empty() {
+            return vec!["1 = 1".to_owned()];
+        }
+        if self.call.is_some() {
+            return vec![format!("event IN {} AND state IN {}", words(&events), words(&states))];
+        }
+        let (under_way, over): (Vec<&str>, Vec<&str>) = states.iter().partition(|state| UNDER_WAY.contains(state));
+        let mut pages = Vec::new();
+        if !under_way.is_empty() {
+            pages.push(format!("{} AND state IN {} AND event IN {}", open!(), words(&under_way), words(&events)));
+        }
+        for event in events {
+            pages.extend(over.iter().map(|state| format!("{} AND event = '{event}' AND state = '{state}'", ended!())));
+        }
+        pages
+    }
 }
 
 /// One delivery.
@@ -201,7 +248,31 @@ pub async fn delete_some(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -> R
 /// # Errors
 /// When the database fails.
 pub async fn cancel_waiting(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -> Result<(), sqlx::Error> {
-    const SQL: &str = "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
-        WHERE tenant_id = $1 AND webhook_id = $2 AND state = 'pending'";
+    const SQL: &str = concat!(
+        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
+         WHERE tenant_id = $1 AND webhook_id = $2 AND state = 'pending' AND ",
+        open!()
+    );
     on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(webhook.uuid()).execute(c).await.map(drop))
+}
+
+/// Deletes a batch of ended deliveries that were created before `before`, with their attempts, oldest first and after the id
+/// `after`; the last one's id.
+///
+/// # Errors
+/// When the database fails.
+pub async fn prune_for_housekeeping(
+    tx: &mut Tx,
+    after: Uuid,
+    before: Timestamp,
+) -> Result<Option<Uuid>, sqlx::Error> {
+    const SQL: &str = concat!(
+        "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id > $1 AND id < $2 AND ",
+        ended!(),
+        " ORDER BY id LIMIT 200) RETURNING id"
+    );
+    let before = DeliveryId::new(before, [0; 10]).uuid();
+    let deleted: Vec<Uuid> =
+        on!(tx, |c| sqlx::query_scalar(SQL).bind(after).bind(before).fetch_all(c).await)?;
+    Ok(deleted.into_iter().max())
 }

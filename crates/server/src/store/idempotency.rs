@@ -80,7 +80,7 @@ pub async fn put(tx: &mut Tx, tenant: TenantId, answers: &[Arc<Stored>], now: Ti
 /// # Errors
 /// When the database fails.
 pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
-    const SQL: &str = "DELETE FROM idempotency_keys WHERE (tenant_id, key) IN \
+    const SQL: &str = "DELETE FROM idempotency_keys WHERE created_at < $1 AND (tenant_id, key) IN \
         (SELECT tenant_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)";
     let before = (now - KEPT).as_micros();
     on!(tx, |c| sqlx::query(SQL).bind(before).bind(BATCH).execute(c).await.map(|done| done.rows_affected()))

@@ -35,6 +35,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Executor as _, PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool};
@@ -152,9 +153,38 @@ impl Store {
     }
 
     async fn migrate(&self) -> anyhow::Result<()> {
+        let schema = inspect::schema(&mut self.read().await?).await?;
+        if (1..schema.newest).contains(&schema.version) {
+            let inspect::Schema { version, newest } = schema;
+            tracing::info!("updating the database from version {version} to {newest}; a million calls take half a minute");
+        }
+        self.migrate_to(schema.newest).await
+    }
+
+    /// Brings the schema up to `version`.
+    async fn migrate_to(&self, version: i64) -> anyhow::Result<()> {
+        let up_to = |migrator: Migrator| {
+            let migrations = migrator.iter().filter(|migration| migration.version <= version);
+            Migrator::with_migrations(migrations.cloned().collect())
+        };
         match &self.0 {
-            Backend::Sqlite { writer, .. } => writer.migrate(&sqlx::migrate!("migrations/sqlite")).await,
-            Backend::Postgres(pool) => Ok(sqlx::migrate!("migrations/postgres").run(pool).await?),
+            Backend::Sqlite { writer, .. } => {
+                writer.prepare_to_give_back(false).await?;
+                writer.migrate(&up_to(sqlx::migrate!("migrations/sqlite"))).await
+            }
+            Backend::Postgres(pool) => Ok(up_to(sqlx::migrate!("migrations/postgres")).run(pool).await?),
+        }
+    }
+
+    /// Rebuilds an SQLite database so that it gives the space of deleted rows back. It needs as much space again while it lasts, and
+    /// nobody else may use the database. New ones are made that way, and PostgreSQL needs nothing of the kind.
+    ///
+    /// # Errors
+    /// When the database fails or is in use.
+    pub async fn compact(&self) -> anyhow::Result<()> {
+        match &self.0 {
+            Backend::Sqlite { writer, .. } => Ok(writer.prepare_to_give_back(true).await?),
+            Backend::Postgres(_) => Ok(()),
         }
     }
 
@@ -223,6 +253,17 @@ impl Conn {
 }
 
 impl Tx {
+    /// Gives the space of some deleted rows back to the file system; whether there is more to give. PostgreSQL does so by itself.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn give_space_back(&mut self) -> Result<bool, sqlx::Error> {
+        match self.engine() {
+            Engine::Sqlite(connection) => sqlite::give_space_back(connection).await,
+            Engine::Postgres(_) => Ok(false),
+        }
+    }
+
     /// Makes everything done in this transaction durable, all of it or nothing.
     ///
     /// # Errors

@@ -9,9 +9,10 @@ use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use switchhook_core::event::WORDS_DELETED;
+use switchhook_core::id::TenantId;
 use uuid::Uuid;
 
-use super::calls::{CallRequest, Overrides};
+use super::calls::{CallRequest, Overrides, search};
 use super::{Conn, Dialect, Tx, on};
 
 /// Calls or deliveries erased in one transaction.
@@ -121,7 +122,7 @@ fn take_words_out(data: &mut Value) {
 /// When the database fails.
 pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sqlx::Error> {
     const SQL: &str = "SELECT id, body FROM deliveries WHERE erase = TRUE \
-        AND state IN ('succeeded', 'failed', 'canceled') LIMIT $1";
+        AND state NOT IN ('pending', 'sending') LIMIT $1";
     const BODY: &str = "UPDATE deliveries SET body = $2, erase = FALSE WHERE id = $1";
     const ANSWERS: &str = "UPDATE delivery_attempts SET response_excerpt = NULL WHERE delivery_id = $1";
     let sql = locking(tx, SQL);
@@ -143,18 +144,87 @@ pub(super) fn body_without_words(body: &[u8]) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// Which of these calls have been erased.
+/// Deletes ended calls with everything that belongs to them: events, transcript, ended deliveries. A delivery that is still under
+/// way goes on and is deleted like others, by its age.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn erased_for_housekeeping(conn: &mut Conn, calls: &[Uuid]) -> Result<Vec<Uuid>, sqlx::Error> {
+pub async fn delete_calls_for_housekeeping(
+    tx: &mut Tx,
+    tenant: TenantId,
+    segment: Option<i64>,
+    calls: &[Uuid],
+) -> Result<(), sqlx::Error> {
+    match segment {
+        Some(segment) => search::delete_postings(tx, tenant, segment, calls).await?,
+        None => search::forget_for_housekeeping(tx, tenant, calls).await?,
+    }
+    for beginning in [
+        "DELETE FROM transcript_entries WHERE call_id IN (",
+        "DELETE FROM events WHERE call_id IN (",
+        "DELETE FROM call_commands WHERE call_id IN (",
+        "DELETE FROM deliveries WHERE state NOT IN ('pending', 'sending') AND call_id IN (",
+        "DELETE FROM calls WHERE status IN ('completed', 'failed') AND id IN (",
+    ] {
+        on!(tx, |c| {
+            let mut query = QueryBuilder::new(beginning);
+            let mut list = query.separated(", ");
+            for call in calls {
+                list.push_bind(*call);
+            }
+            query.push(")").build().execute(c).await.map(drop)
+        })?;
+    }
+    Ok(())
+}
+
+/// A batch of calls that ended before `before` and are in no segment of the search index.
+///
+/// # Errors
+/// When the database fails.
+pub async fn ended_before_for_housekeeping(
+    conn: &mut Conn,
+    before: Timestamp,
+) -> Result<Vec<(TenantId, Uuid)>, sqlx::Error> {
+    const SQL: &str = "SELECT tenant_id, call_id FROM call_search_pending WHERE ended_at < $1 ORDER BY ended_at LIMIT $2";
+    let calls: Vec<(Uuid, Uuid)> =
+        on!(conn, |c| sqlx::query_as(SQL).bind(before.as_micros()).bind(BATCH).fetch_all(c).await)?;
+    Ok(calls.into_iter().map(|(tenant, call)| (TenantId::from_uuid(tenant), call)).collect())
+}
+
+/// Calls erased after `since`, whose recordings may lie on any node's disk.
+///
+/// # Errors
+/// When the database fails.
+pub async fn erased_since_for_housekeeping(
+    conn: &mut Conn,
+    since: Timestamp,
+) -> Result<Vec<(Uuid, Uuid)>, sqlx::Error> {
+    const SQL: &str = "SELECT tenant_id, id FROM calls WHERE erased_at >= $1 ORDER BY erased_at LIMIT 10000";
+    on!(conn, |c| sqlx::query_as(SQL).bind(since.as_micros()).fetch_all(c).await)
+}
+
+/// A call that a recording may be of.
+#[derive(FromRow)]
+pub struct Known {
+    /// Its id.
+    pub id: Uuid,
+    /// Whether its words have been deleted.
+    pub erased: bool,
+}
+
+/// Those of these calls that there are.
+///
+/// # Errors
+/// When the database fails.
+pub async fn known_for_housekeeping(conn: &mut Conn, calls: &[Uuid]) -> Result<Vec<Known>, sqlx::Error> {
     on!(conn, |c| {
-        let mut query = QueryBuilder::new("SELECT id FROM calls WHERE erased_at IS NOT NULL AND id IN (");
+        let mut query = QueryBuilder::new("SELECT id, erased_at IS NOT NULL AS erased FROM calls WHERE id IN (");
         let mut list = query.separated(", ");
         for call in calls {
             list.push_bind(*call);
         }
-        query.push(")").build_query_scalar().fetch_all(c).await
+        query.push(")").build_query_as().fetch_all(c).await
     })
 }
 

@@ -19,6 +19,15 @@ use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
 /// Connections that read at the same time.
 const READERS: u32 = 8;
+/// Bytes that the write-ahead log keeps on the disk once it has been copied into the database.
+const LOG_KEPT: &str = "16777216";
+/// Pages up to which a database of an earlier version is rebuilt so that it can give space back; a new one is among them. It takes
+/// less than a second.
+const REBUILT: i64 = 16_384;
+/// Free pages given back in one transaction, and those that are left for what comes next.
+const GIVEN_BACK: i64 = 256;
+/// `PRAGMA auto_vacuum` of a database that gives space back when it is asked to.
+const INCREMENTAL: i64 = 2;
 
 pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
     let named = || format!("the database file {} could not be opened", path.display());
@@ -31,7 +40,8 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
-        .busy_timeout(Duration::from_secs(10));
+        .busy_timeout(Duration::from_secs(10))
+        .pragma("journal_size_limit", LOG_KEPT);
     let writer = Writer::open(&options).await.with_context(named)?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
@@ -82,6 +92,19 @@ impl Writer {
         let mut state = self.0.lock().await;
         let connection = state.connection.as_mut().context("the database is closed")?;
         Ok(migrator.run(connection).await?)
+    }
+
+    /// Has the database give the space of deleted rows back from now on, if it is new, or small, or `always`.
+    pub(super) async fn prepare_to_give_back(&self, always: bool) -> Result<(), sqlx::Error> {
+        let mut state = self.0.lock().await;
+        let connection = state.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        let mode: i64 = sqlx::query_scalar("PRAGMA auto_vacuum").fetch_one(&mut *connection).await?;
+        let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *connection).await?;
+        if mode != INCREMENTAL && (always || pages <= REBUILT) {
+            sqlx::query("PRAGMA auto_vacuum = INCREMENTAL").execute(&mut *connection).await?;
+            sqlx::query("VACUUM").execute(&mut *connection).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn begin(&self) -> Result<Turn, sqlx::Error> {
@@ -238,4 +261,16 @@ impl Drop for Turn {
 /// Makes a folder that only we can look into: the database, recordings and keys are nobody else's business.
 fn private_folder(folder: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Gives the space of some deleted rows back to the file system; whether there is more.
+pub(super) async fn give_space_back(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    let mode: i64 = sqlx::query_scalar("PRAGMA auto_vacuum").fetch_one(&mut *connection).await?;
+    let free: i64 = sqlx::query_scalar("PRAGMA freelist_count").fetch_one(&mut *connection).await?;
+    if mode != INCREMENTAL || free <= 2 * GIVEN_BACK {
+        return Ok(false);
+    }
+    let sql = sqlx::AssertSqlSafe(format!("PRAGMA incremental_vacuum({GIVEN_BACK})"));
+    sqlx::query(sql).fetch_all(connection).await?;
+    Ok(true)
 }

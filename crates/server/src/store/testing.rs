@@ -21,6 +21,15 @@ pub(crate) struct TestStore {
 
 /// One fresh store of each engine that is there.
 pub(crate) async fn stores() -> Vec<TestStore> {
+    let mut stores = empty_stores().await;
+    for test in &mut stores {
+        test.store.migrate().await.expect("a new database");
+    }
+    stores
+}
+
+/// As [`stores`], without a schema.
+pub(crate) async fn empty_stores() -> Vec<TestStore> {
     let mut stores = vec![sqlite().await];
     match std::env::var("SWITCHHOOK_TEST_POSTGRES") {
         Ok(url) => stores.push(postgres(&url).await),
@@ -32,7 +41,7 @@ pub(crate) async fn stores() -> Vec<TestStore> {
 async fn sqlite() -> TestStore {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = format!("sqlite://{}", folder.path().join("test.db").display());
-    TestStore { store: Store::open(&url).await.expect("a new SQLite file"), folder, engine: "sqlite" }
+    TestStore { store: Store::connect(&url).await.expect("a new SQLite file"), folder, engine: "sqlite" }
 }
 
 async fn postgres(server: &str) -> TestStore {
@@ -43,7 +52,7 @@ async fn postgres(server: &str) -> TestStore {
     let mut url: url::Url = server.parse().expect("a URL");
     url.set_path(&name);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    TestStore { store: Store::open(url.as_str()).await.expect("a new database"), folder, engine: "postgres" }
+    TestStore { store: Store::connect(url.as_str()).await.expect("a new database"), folder, engine: "postgres" }
 }
 
 #[expect(clippy::print_stderr, reason = "nothing is left out silently")]

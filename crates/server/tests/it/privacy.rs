@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use switchhook::clock::Clock;
-use switchhook::retention;
+use switchhook::retention::Recordings;
 use switchhook::webhooks::receiver::Receiver;
 use switchhook_core::event::{NO_SUMMARY, WORDS_DELETED};
 use switchhook_core::webhook::SigningSecret;
@@ -14,10 +14,14 @@ use crate::harness::{TestService, text};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
+fn recordings(service: &TestService) -> Recordings {
+    Recordings::new(service.store().clone(), service.data_dir())
+}
+
 /// Erases what is due `hours` from now; how many calls.
 async fn erase_after(service: &TestService, hours: u32) -> usize {
     let then = Clock::system().now() + HOUR * hours;
-    retention::erase_expired(service.store(), service.data_dir(), then).await.expect("erased")
+    recordings(service).erase_expired(then).await.expect("erased")
 }
 
 /// Sends the delivery of `call.completed` again, and gives the data that arrives.
@@ -125,9 +129,13 @@ async fn a_recording_left_on_a_disk_is_found_and_that_of_a_call_that_is_kept_is_
     assert_eq!(erase_after(&service, 25).await, 1, "each call keeps what its version of the agent said");
     // As if the process had died in between, or the file lay on the disk of another node.
     std::fs::write(recording(&short), copy).expect("written");
-    retention::sweep_disk(service.store(), service.data_dir()).await.expect("swept");
-    let left: Vec<_> = [&short, &long, &for_ever].into_iter().map(|call| recording(call).exists()).collect();
-    assert_eq!(left, [false, true, true]);
+    let unknown = folder.join(format!("{}.wav", uuid::Uuid::max()));
+    std::fs::copy(recording(&short), &unknown).expect("written");
+    recordings(&service).sweep(None).await.expect("swept");
+    let left = || [recording(&short), recording(&long), recording(&for_ever), unknown.clone()].map(|file| file.exists());
+    assert_eq!(left(), [false, true, true, true], "what no call is known of stays: the database may be another one");
+    recordings(&service).sweep(Some(Clock::system().now() + HOUR)).await.expect("swept");
+    assert_eq!(left(), [false, true, true, false], "unless calls as old are deleted");
     service.stop().await;
 }
 

@@ -140,9 +140,7 @@ pub(super) async fn usage(
     limits: &Limits,
     now: Timestamp,
 ) -> Result<Usage, sqlx::Error> {
-    let at_most =
-        Usage { concurrent_calls: limits.concurrent_calls, monthly_calls: limits.monthly_calls.unwrap_or_default() };
-    calls::count_for_quota(conn, tenant, quota::month_start(now), at_most).await
+    calls::count_for_quota(conn, tenant, quota::month_start(now), limits.concurrent_calls).await
 }
 
 struct Batch {

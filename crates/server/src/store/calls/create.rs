@@ -1,11 +1,14 @@
 //! The beginning of calls: their rows, with their first events and the deliveries of these.
 
+use std::collections::BTreeMap;
+
 use sqlx::QueryBuilder;
 use sqlx::types::Json;
 use switchhook_core::Timestamp;
 use switchhook_core::call::{Call, CallEffect, Change, Direction};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
+use switchhook_core::quota;
 
 use super::{CallRequest, CallRow};
 use crate::store::events::{self, Happened};
@@ -104,8 +107,24 @@ pub async fn create(tx: &mut Tx, tenant: TenantId, rows: &[CallRow], kind: Event
     for chunk in chunks(rows) {
         insert(tx, chunk).await?;
     }
+    count_placed(tx, tenant, rows).await?;
     let happened: Result<Vec<_>, _> = rows.iter().map(|row| first_event(row, kind)).collect();
     events::write(tx, tenant, &happened?).await
+}
+
+/// Counts the placed ones among new calls, for the tenant's monthly call cap.
+async fn count_placed(tx: &mut Tx, tenant: TenantId, rows: &[CallRow]) -> Result<(), sqlx::Error> {
+    const SQL: &str = "INSERT INTO monthly_calls (tenant_id, month, calls) VALUES ($1, $2, $3) \
+        ON CONFLICT (tenant_id, month) DO UPDATE SET calls = monthly_calls.calls + excluded.calls";
+    let mut months: BTreeMap<i64, i64> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.direction == Direction::Outbound.as_str()) {
+        let month = quota::month_start(Timestamp::from_micros(row.created_at));
+        *months.entry(month.as_micros()).or_default() += 1;
+    }
+    for (month, calls) in months {
+        on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(month).bind(calls).execute(c).await.map(drop))?;
+    }
+    Ok(())
 }
 
 fn first_event(row: &CallRow, kind: EventKind) -> Result<Happened, sqlx::Error> {

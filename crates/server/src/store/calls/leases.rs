@@ -31,22 +31,26 @@ pub struct Claim<'a> {
 /// # Errors
 /// When the database fails.
 pub async fn claim_due_for_dialer(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<CallRow>, sqlx::Error> {
-    claim_where(tx, claim, &format!("status = 'queued' AND {HAS_ROOM} AND due_at <= ")).await
+    claim_where(tx, claim, &format!("calls.status = 'queued' AND {HAS_ROOM} AND due_at <= ")).await
 }
 
 /// Whether the call's connection may have one more call at the same time: those that it has, and those that are due before
 /// this one, are fewer than its `max_concurrent`.
-const HAS_ROOM: &str = "NOT EXISTS (SELECT 1 FROM connections WHERE connections.id = calls.connection_id \
-    AND max_concurrent IS NOT NULL AND max_concurrent <= ( \
-    SELECT COUNT(*) FROM calls AS other WHERE other.connection_id = connections.id AND (other.status IN ('dialing', 'in_progress') \
-        OR (other.status = 'queued' AND (other.due_at, other.id) < (calls.due_at, calls.id)))))";
+const HAS_ROOM: &str = concat!(
+    "NOT EXISTS (SELECT 1 FROM connections WHERE connections.id = calls.connection_id \
+     AND max_concurrent IS NOT NULL AND max_concurrent <= ( \
+     SELECT COUNT(*) FROM calls AS other WHERE other.connection_id = connections.id AND ",
+    live!("other"),
+    " AND (other.status IN ('dialing', 'in_progress') \
+        OR (other.status = 'queued' AND (other.due_at, other.id) < (calls.due_at, calls.id)))))"
+);
 
 /// Claims calls that were already dialled by a node that is dead, or whose runner on this one had to give up.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn claim_abandoned_for_recovery(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<CallRow>, sqlx::Error> {
-    claim_where(tx, claim, "status IN ('dialing', 'in_progress') AND due_at <= ").await
+    claim_where(tx, claim, "calls.status IN ('dialing', 'in_progress') AND due_at <= ").await
 }
 
 /// Gives a call that has just arrived to the node on which it arrived; its row comes back.
@@ -82,7 +86,7 @@ async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<
     on!(tx, |c| {
         let mut query = QueryBuilder::new("UPDATE calls SET lease_token = lease_token + 1, lease_owner = ");
         query.push_bind(claim.node.uuid()).push(", lease_until = ").push_bind(claim.until.as_micros());
-        query.push(" WHERE id IN (SELECT id FROM calls WHERE ").push(which).push_bind(now);
+        query.push(concat!(" WHERE id IN (SELECT id FROM calls WHERE ", live!(), " AND ")).push(which).push_bind(now);
         query.push(" AND (lease_until IS NULL OR lease_until < ").push_bind(now).push(")");
         if !claim.running.is_empty() {
             query.push(" AND id NOT IN (");
@@ -121,7 +125,7 @@ pub async fn renew_leases_for_node(
     let kept: Vec<Uuid> = on!(tx, |c| {
         let mut query = QueryBuilder::new("UPDATE calls SET lease_until = ");
         query.push_bind(until.as_micros()).push(" WHERE lease_owner = ").push_bind(node.uuid());
-        query.push(" AND status IN ('queued', 'dialing', 'in_progress') AND id IN (");
+        query.push(concat!(" AND ", live!(), " AND id IN ("));
         let mut ids = query.separated(", ");
         for id in running {
             ids.push_bind(id.uuid());
@@ -137,8 +141,11 @@ pub async fn renew_leases_for_node(
 /// # Errors
 /// When the database fails.
 pub async fn hand_back_for_node(tx: &mut Tx, node: NodeId) -> Result<(), sqlx::Error> {
-    const SQL: &str = "UPDATE calls SET lease_owner = NULL, lease_until = NULL, lease_token = lease_token + 1 \
-        WHERE lease_owner = $1 AND status = 'queued'";
+    const SQL: &str = concat!(
+        "UPDATE calls SET lease_owner = NULL, lease_until = NULL, lease_token = lease_token + 1 \
+         WHERE lease_owner = $1 AND status = 'queued' AND ",
+        live!()
+    );
     on!(tx, |c| sqlx::query(SQL).bind(node.uuid()).execute(c).await.map(drop))
 }
 
@@ -147,7 +154,7 @@ pub async fn hand_back_for_node(tx: &mut Tx, node: NodeId) -> Result<(), sqlx::E
 /// # Errors
 /// When the database fails.
 pub async fn hangup_requests_for_node(conn: &mut Conn, node: NodeId) -> Result<Vec<Uuid>, sqlx::Error> {
-    const SQL: &str = "SELECT id FROM calls WHERE lease_owner = $1 AND hangup_requested_at IS NOT NULL \
-        AND status IN ('queued', 'dialing', 'in_progress')";
+    const SQL: &str =
+        concat!("SELECT id FROM calls WHERE lease_owner = $1 AND hangup_requested_at IS NOT NULL AND ", live!());
     on!(conn, |c| sqlx::query_scalar(SQL).bind(node.uuid()).fetch_all(c).await)
 }

@@ -175,8 +175,11 @@ async fn update_health(tx: &mut Tx, health: &Health, verdict: &Verdict) -> Resul
 async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx::Error> {
     const DISABLE: &str = "UPDATE webhooks SET enabled = FALSE, disabled_reason = $3, updated_at = $2 \
         WHERE id = $1 AND enabled = TRUE AND failing_since <= $4";
-    const CANCEL: &str = "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
-        WHERE webhook_id = $1 AND state = 'pending'";
+    const CANCEL: &str = concat!(
+        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
+         WHERE webhook_id = $1 AND state = 'pending' AND ",
+        open!()
+    );
     let disabled = on!(tx, |c| sqlx::query(DISABLE)
         .bind(webhook)
         .bind(at.as_micros())
@@ -249,10 +252,17 @@ pub async fn abandoned_for_recovery(conn: &mut Conn, now: Timestamp) -> Result<V
 /// # Errors
 /// When the database fails.
 pub async fn cancel_disabled_for_recovery(store: &Store) -> Result<(), sqlx::Error> {
-    const WAITING: &str = "SELECT EXISTS (SELECT 1 FROM webhooks w WHERE w.enabled = FALSE AND EXISTS ( \
-        SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'pending'))";
-    const CANCEL: &str = "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
-        WHERE state = 'pending' AND webhook_id IN (SELECT id FROM webhooks WHERE enabled = FALSE)";
+    const WAITING: &str = concat!(
+        "SELECT EXISTS (SELECT 1 FROM webhooks w WHERE w.enabled = FALSE AND EXISTS ( \
+         SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'pending' AND ",
+        open!("d"),
+        "))"
+    );
+    const CANCEL: &str = concat!(
+        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
+         WHERE state = 'pending' AND webhook_id IN (SELECT id FROM webhooks WHERE enabled = FALSE) AND ",
+        open!()
+    );
     let mut conn = store.read().await?;
     let waiting: bool = on!(conn, |c| sqlx::query_scalar(WAITING).fetch_one(c).await)?;
     drop(conn);

@@ -1,6 +1,11 @@
 //! The store on both engines.
 
 mod group_commit;
+mod history;
+mod migration;
+mod past;
+mod pruning;
 mod rate;
 mod schema;
+mod search;
 mod tenants;

@@ -10,7 +10,7 @@ fn tables(sql: &str) -> BTreeMap<String, Vec<String>> {
         let first = line.split_whitespace().next().unwrap_or_default();
         if let Some(rest) = line.strip_prefix("CREATE TABLE ") {
             current = Some((rest.trim_end_matches(" (").to_owned(), Vec::new()));
-        } else if line.starts_with(");") {
+        } else if line.starts_with(')') {
             tables.extend(current.take());
         } else if let Some((_, columns)) = &mut current {
             let constraint = ["UNIQUE", "PRIMARY", "CHECK", "FOREIGN"].iter().any(|word| first.starts_with(word));

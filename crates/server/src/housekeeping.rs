@@ -1,0 +1,211 @@
+//! What a node does beside its calls: it indexes calls that have ended, and deletes what nobody needs any more or what may no
+//! longer be kept. Any number of nodes may do this at once. Every transaction is small, and what is much is done in many of them with
+//! pauses in between, so that requests do not notice.
+
+use std::time::Duration;
+
+use switchhook_core::Timestamp;
+use switchhook_core::id::TenantId;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::retention::Recordings;
+use crate::store::calls::{commands, search};
+use crate::store::{Store, deliveries, idempotency, retention};
+
+/// How often there is a round.
+const ROUND: Duration = Duration::from_secs(30);
+/// How far back a round looks for what has changed since the last one: commits take time, and clocks differ.
+const OVERLAP: Duration = Duration::from_secs(120);
+/// Every so many rounds the whole disk is searched for recordings that may no longer be there: once a day.
+const DISK: u32 = 24 * 60 * 2;
+/// Calls deleted in one transaction; each has some twenty rows.
+const CALLS: usize = 20;
+/// The pause after a transaction of a long piece of work, in multiples of the time that it took.
+const PAUSE: u32 = 3;
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The housekeeping of a node.
+pub struct Housekeeping {
+    store: Store,
+    clock: Clock,
+    recordings: Recordings,
+    /// How long ended calls are kept; for ever when there is none.
+    calls_kept: Option<Duration>,
+    /// How long ended deliveries are kept.
+    deliveries_kept: Duration,
+}
+
+impl Housekeeping {
+    /// As `config` says.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, config: &Config) -> Self {
+        Self {
+            recordings: Recordings::new(store.clone(), &config.data_dir),
+            store,
+            clock,
+            calls_kept: config.retention_days.map(|days| DAY * days),
+            deliveries_kept: DAY * config.delivery_retention_days,
+        }
+    }
+
+    /// Has a round every half minute until `stop`.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut rounds = tokio::time::interval(ROUND);
+        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut last = self.clock.now();
+        for round in 0_u32.. {
+            tokio::select! {
+                _ = rounds.tick() => {}
+                () = stop.cancelled() => return,
+            }
+            let now = self.clock.now();
+            tokio::select! {
+                () = self.round(round, last, now) => {}
+                () = stop.cancelled() => return,
+            }
+            last = now;
+        }
+    }
+
+    async fn round(&self, round: u32, last: Timestamp, now: Timestamp) {
+        let since = last - OVERLAP;
+        warn("calls could not be indexed", self.index(since).await);
+        warn("old rows could not be deleted", self.prune(now).await);
+        warn("the words of calls could not be deleted", self.erase(round, since, now).await);
+        warn("calls could not be deleted", self.delete_calls(now).await);
+        warn("space could not be given back", self.give_back().await);
+    }
+
+    /// Makes segments of the search index for tenants with enough calls that ended after `since`.
+    async fn index(&self, since: Timestamp) -> Result<(), sqlx::Error> {
+        let tenants = search::tenants_with_ends_for_housekeeping(&mut self.store.read().await?, since).await?;
+        for tenant in tenants {
+            index(&self.store, tenant, &mut || {}).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn prune(&self, now: Timestamp) -> Result<(), sqlx::Error> {
+        loop {
+            let started = Instant::now();
+            let mut tx = self.store.begin().await?;
+            let deleted = idempotency::prune_for_housekeeping(&mut tx, now).await?
+                + commands::prune_for_housekeeping(&mut tx).await?;
+            tx.commit().await?;
+            if deleted == 0 {
+                break;
+            }
+            pause(started).await;
+        }
+        let before = now - self.deliveries_kept;
+        let mut after = Uuid::nil();
+        loop {
+            let started = Instant::now();
+            let mut tx = self.store.begin().await?;
+            let Some(last) = deliveries::prune_for_housekeeping(&mut tx, after, before).await? else { return Ok(()) };
+            tx.commit().await?;
+            after = last;
+            pause(started).await;
+        }
+    }
+
+    async fn erase(&self, round: u32, since: Timestamp, now: Timestamp) -> Result<(), sqlx::Error> {
+        self.recordings.erase_expired(now).await?;
+        if round.is_multiple_of(DISK) {
+            self.recordings.sweep(self.calls_kept.map(|kept| now - kept)).await
+        } else {
+            self.recordings.remove_erased(since).await
+        }
+    }
+
+    /// Deletes calls that ended too long ago.
+    pub(crate) async fn delete_calls(&self, now: Timestamp) -> Result<(), sqlx::Error> {
+        let Some(kept) = self.calls_kept else { return Ok(()) };
+        let before = now - kept;
+        loop {
+            let calls = retention::ended_before_for_housekeeping(&mut self.store.read().await?, before).await?;
+            let Some((tenant, _)) = calls.first().copied() else { break };
+            let of_tenant: Vec<_> = calls.iter().filter(|(of, _)| *of == tenant).map(|(_, call)| *call).collect();
+            self.delete_batches(tenant, None, &of_tenant).await?;
+        }
+        while let Some(expired) = search::expired_segment_for_housekeeping(&mut self.store.read().await?, before).await? {
+            self.delete_batches(expired.tenant, Some(expired.segment), &expired.calls).await?;
+            let mut tx = self.store.begin().await?;
+            search::delete_segment_for_housekeeping(&mut tx, &expired).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    async fn delete_batches(&self, tenant: TenantId, segment: Option<i64>, calls: &[Uuid]) -> Result<(), sqlx::Error> {
+        for batch in calls.chunks(CALLS) {
+            let started = Instant::now();
+            let mut tx = self.store.begin().await?;
+            retention::delete_calls_for_housekeeping(&mut tx, tenant, segment, batch).await?;
+            tx.commit().await?;
+            self.recordings.remove(tenant, batch).await;
+            pause(started).await;
+        }
+        Ok(())
+    }
+
+    /// Gives the space of deleted rows back to the file system, where the database does not do that by itself.
+    pub(crate) async fn give_back(&self) -> Result<(), sqlx::Error> {
+        loop {
+            let started = Instant::now();
+            let mut tx = self.store.begin().await?;
+            let more = tx.give_space_back().await?;
+            tx.commit().await?;
+            if !more {
+                return Ok(());
+            }
+            pause(started).await;
+        }
+    }
+}
+
+/// Makes segments of the search index of a tenant's pending calls as long as there are enough; `made` is called for each.
+async fn index(store: &Store, tenant: TenantId, made: &mut impl FnMut()) -> Result<(), sqlx::Error> {
+    while search::pending_for_housekeeping(&mut store.read().await?, tenant).await? >= search::SEGMENT {
+        let mut tx = store.begin().await?;
+        if !search::seal_for_housekeeping(&mut tx, tenant).await? {
+            return Ok(());
+        }
+        tx.commit().await?;
+        made();
+    }
+    Ok(())
+}
+
+/// Indexes the calls of a database that has many that are not indexed, as after an update from a version without an index.
+/// `progress` gets how many calls are done, and how many there are.
+///
+/// # Errors
+/// When the database fails. What was indexed until then stays so.
+pub async fn index_all(store: &Store, mut progress: impl FnMut(usize, usize)) -> Result<(), sqlx::Error> {
+    let tenants = search::tenants_to_index_for_housekeeping(&mut store.read().await?).await?;
+    let total = tenants.iter().map(|(_, calls)| calls).sum();
+    let mut done = 0;
+    for (tenant, _) in tenants {
+        index(store, tenant, &mut || {
+            done += search::SEGMENT;
+            progress(done.min(total), total);
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+async fn pause(started: Instant) {
+    tokio::time::sleep(started.elapsed() * PAUSE).await;
+}
+
+fn warn(what: &str, result: Result<(), sqlx::Error>) {
+    if let Err(error) = result {
+        tracing::warn!(%error, "{what}; trying again");
+    }
+}

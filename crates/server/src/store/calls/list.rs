@@ -1,0 +1,245 @@
+//! Lists of a tenant's calls.
+//!
+//! A list without filters is a page of the index over all calls. With filters, calls are in three places: live ones and those
+//! that ended lately are few, and filtered row by row; all others are in the segments of the [search index](super::search).
+
+use sqlx::{Database, Encode, QueryBuilder, Type};
+use switchhook_core::Timestamp;
+use switchhook_core::id::{CallId, TenantId};
+use uuid::Uuid;
+
+use super::{CallRow, search};
+use crate::store::{Conn, Dialect, on};
+
+/// Which calls a list shows; every part that is set must hold.
+#[derive(Clone, Default)]
+pub struct Filter {
+    /// Any of these; so are all lists here.
+    pub status: Vec<String>,
+    /// `inbound` or `outbound`.
+    pub direction: Vec<String>,
+    /// Who talked.
+    pub agent: Vec<Uuid>,
+    /// Over which number.
+    pub number: Vec<Uuid>,
+    /// Who was called.
+    pub to: Vec<String>,
+    /// Who called.
+    pub from: Vec<String>,
+    /// Why calls failed.
+    pub error_code: Vec<String>,
+    /// Why calls ended.
+    pub end_reason: Vec<String>,
+    /// Created at or after this.
+    pub created_after: Option<Timestamp>,
+    /// Created before this.
+    pub created_before: Option<Timestamp>,
+    /// Metadata that must be there, as text.
+    pub metadata: Vec<(String, String)>,
+}
+
+impl Filter {
+    /// The columns that must hold one of some words.
+    fn words(&self) -> [(&'static str, &Vec<String>); 6] {
+        [
+            ("to_number", &self.to),
+            ("from_number", &self.from),
+            ("error_code", &self.error_code),
+            ("end_reason", &self.end_reason),
+            ("status", &self.status),
+            ("direction", &self.direction),
+        ]
+    }
+
+    /// The columns that must hold one of some ids.
+    fn ids(&self) -> [(&'static str, &Vec<Uuid>); 2] {
+        [("number_id", &self.number), ("agent_id", &self.agent)]
+    }
+
+    /// What the search index is asked for: each part must hold, by any of its terms. Those that few calls have come first.
+    pub(super) fn terms(&self) -> Vec<Vec<i64>> {
+        let metadata = self.metadata.iter().map(|(key, value)| vec![search::metadata_term(key, value)]);
+        let ids = self.ids().map(|(column, ids)| ids.iter().map(|id| search::term(column, id.as_bytes())).collect());
+        let words =
+            self.words().map(|(column, words)| words.iter().map(|word| search::term(column, word.as_bytes())).collect());
+        metadata.chain(ids).chain(words).filter(|terms: &Vec<i64>| !terms.is_empty()).collect()
+    }
+
+    /// Whether a call of the search index is one of those asked for: terms are hashes, and ids are as exact as a millisecond.
+    pub(super) fn matches(&self, row: &CallRow) -> bool {
+        let word = |column: &str| match column {
+            "to_number" => Some(&row.to_number),
+            "from_number" => Some(&row.from_number),
+            "error_code" => row.error_code.as_ref(),
+            "end_reason" => row.end_reason.as_ref(),
+            "status" => Some(&row.status),
+            _ => Some(&row.direction),
+        };
+        let any = |words: &Vec<String>, word: Option<&String>| {
+            words.is_empty() || word.is_some_and(|word| words.contains(word))
+        };
+        let created = Timestamp::from_micros(row.created_at);
+        self.words().into_iter().all(|(column, words)| any(words, word(column)))
+            && (self.agent.is_empty() || self.agent.contains(&row.agent_id))
+            && (self.number.is_empty() || row.number_id.is_some_and(|id| self.number.contains(&id)))
+            && self.created_after.is_none_or(|at| created >= at)
+            && self.created_before.is_none_or(|at| created < at)
+            && self.metadata.iter().all(|(key, value)| {
+                row.request.metadata.get(key).and_then(search::metadata_text).is_some_and(|text| text == *value)
+            })
+    }
+
+    /// The ids that calls of a page may have, first and last: an id begins with the time of its creation.
+    pub(super) fn range(&self, cursor: Option<Uuid>) -> (Uuid, Uuid) {
+        let lowest = self.created_after.map_or(Uuid::nil(), |at| CallId::new(at, [0; 10]).uuid());
+        let highest = self.created_before.map_or(Uuid::max(), |at| CallId::new(at, [u8::MAX; 10]).uuid());
+        let before = cursor.map_or(Uuid::max(), |id| Uuid::from_u128(id.as_u128().saturating_sub(1)));
+        (lowest, highest.min(before))
+    }
+}
+
+/// A tenant's calls, newest first, one more than `limit` if there are more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(
+    conn: &mut Conn,
+    tenant: TenantId,
+    filter: &Filter,
+    cursor: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<CallRow>, sqlx::Error> {
+    let wanted = limit + 1;
+    let terms = filter.terms();
+    if terms.is_empty() {
+        return page(conn, tenant, filter, cursor, wanted).await;
+    }
+    // What ends meanwhile goes from the live ones to the recent ones to the segments: in this order nothing is overlooked.
+    let mut rows = live_ones(conn, tenant, filter, cursor, wanted).await?;
+    rows.extend(recent_ones(conn, tenant, filter, cursor, wanted).await?);
+    rows.extend(search::find(conn, tenant, filter, &terms, cursor, wanted).await?);
+    // Of a call that moved meanwhile, the latest state.
+    rows.reverse();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.id));
+    rows.dedup_by_key(|row| row.id);
+    rows.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
+    Ok(rows)
+}
+
+async fn page(
+    conn: &mut Conn,
+    tenant: TenantId,
+    filter: &Filter,
+    cursor: Option<Uuid>,
+    wanted: i64,
+) -> Result<Vec<CallRow>, sqlx::Error> {
+    let (first, last) = filter.range(cursor);
+    on!(conn, |c| {
+        let mut query = QueryBuilder::new("SELECT * FROM calls WHERE tenant_id = ");
+        query.push_bind(tenant.uuid());
+        query.push(" AND id >= ").push_bind(first).push(" AND id <= ").push_bind(last);
+        push_creation(&mut query, filter);
+        query.push(" ORDER BY id DESC LIMIT ").push_bind(wanted);
+        query.build_query_as().fetch_all(c).await
+    })
+}
+
+async fn live_ones(
+    conn: &mut Conn,
+    tenant: TenantId,
+    filter: &Filter,
+    cursor: Option<Uuid>,
+    wanted: i64,
+) -> Result<Vec<CallRow>, sqlx::Error> {
+    let (first, last) = filter.range(cursor);
+    let dialect = conn.dialect();
+    on!(conn, |c| {
+        let mut query = QueryBuilder::new(concat!("SELECT * FROM calls WHERE ", live!(), " AND tenant_id = "));
+        query.push_bind(tenant.uuid());
+        query.push(" AND id >= ").push_bind(first).push(" AND id <= ").push_bind(last);
+        push_conditions(&mut query, dialect, filter);
+        query.push(" ORDER BY id DESC LIMIT ").push_bind(wanted);
+        query.build_query_as().fetch_all(c).await
+    })
+}
+
+/// Calls that have ended and are in no segment yet.
+async fn recent_ones(
+    conn: &mut Conn,
+    tenant: TenantId,
+    filter: &Filter,
+    cursor: Option<Uuid>,
+    wanted: i64,
+) -> Result<Vec<CallRow>, sqlx::Error> {
+    let (first, last) = filter.range(cursor);
+    let dialect = conn.dialect();
+    on!(conn, |c| {
+        // SQLite joins in this order and in no other.
+        let mut query = QueryBuilder::new(
+            "SELECT calls.* FROM call_search_pending AS pending CROSS JOIN calls \
+             WHERE calls.id = pending.call_id AND pending.tenant_id = ",
+        );
+        query.push_bind(tenant.uuid());
+        query.push(" AND pending.call_id >= ").push_bind(first).push(" AND pending.call_id <= ").push_bind(last);
+        push_conditions(&mut query, dialect, filter);
+        query.push(" ORDER BY pending.call_id DESC LIMIT ").push_bind(wanted);
+        query.build_query_as().fetch_all(c).await
+    })
+}
+
+fn push_creation<DB>(query: &mut QueryBuilder<DB>, filter: &Filter)
+where
+    DB: Database,
+    i64: for<'q> Encode<'q, DB> + Type<DB>,
+{
+    if let Some(at) = filter.created_after {
+        query.push(" AND created_at >= ").push_bind(at.as_micros());
+    }
+    if let Some(at) = filter.created_before {
+        query.push(" AND created_at < ").push_bind(at.as_micros());
+    }
+}
+
+fn push_conditions<DB>(query: &mut QueryBuilder<DB>, dialect: Dialect, filter: &Filter)
+where
+    DB: Database,
+    i64: for<'q> Encode<'q, DB> + Type<DB>,
+    String: for<'q> Encode<'q, DB> + Type<DB>,
+    Uuid: for<'q> Encode<'q, DB> + Type<DB>,
+{
+    // Numbers, true and false are compared as they are written.
+    let (metadata, equals) = match dialect {
+        Dialect::Sqlite => (
+            "(SELECT CASE type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(atom AS TEXT) END \
+              FROM json_each(request, '$.metadata') WHERE key = ",
+            ") = ",
+        ),
+        Dialect::Postgres => ("request -> 'metadata' ->> (", ") = "),
+    };
+    push_creation(query, filter);
+    for (column, words) in filter.words() {
+        push_any(query, column, words);
+    }
+    for (column, ids) in filter.ids() {
+        push_any(query, column, ids);
+    }
+    for (key, value) in &filter.metadata {
+        query.push(" AND ").push(metadata).push_bind(key.clone()).push(equals).push_bind(value.clone());
+    }
+}
+
+fn push_any<DB, T>(query: &mut QueryBuilder<DB>, column: &str, values: &[T])
+where
+    DB: Database,
+    T: Clone + for<'q> Encode<'q, DB> + Type<DB>,
+{
+    if values.is_empty() {
+        return;
+    }
+    query.push(format!(" AND {column} IN ("));
+    let mut list = query.separated(", ");
+    for value in values {
+        list.push_bind(value.clone());
+    }
+    query.push(")");
+}

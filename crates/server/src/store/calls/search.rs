@@ -1,0 +1,199 @@
+//! The search index: an inverted index over the calls that have ended, for lists with filters.
+//!
+//! A filter's field and value are a *term*. When a tenant has enough ended calls that are not in the index yet, they become a
+//! *segment*, which lists their ids in ascending order; a *posting* says at which positions of a segment the calls are that have
+//! a term. Several filters are an intersection of small bitmaps, however many calls each of them alone would find, so a list
+//! costs about the same when it finds nothing. Segments never change; they are deleted when all their calls are.
+
+mod positions;
+mod segments;
+
+use std::collections::{BinaryHeap, HashMap};
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use sqlx::{FromRow, QueryBuilder};
+use switchhook_core::id::TenantId;
+use uuid::Uuid;
+
+pub(in crate::store) use self::segments::add;
+pub(in crate::store) use self::segments::delete_postings;
+pub use self::segments::{
+    Expired, SEGMENT, delete_segment_for_housekeeping, expired_segment_for_housekeeping, forget_for_housekeeping,
+    pending_for_housekeeping, seal_for_housekeeping, tenants_to_index_for_housekeeping,
+    tenants_with_ends_for_housekeeping,
+};
+
+use self::positions::Positions;
+use super::{CallRow, Filter};
+use crate::store::{Conn, on};
+
+/// Segments whose postings are asked for one by one rather than all.
+const FEW: usize = 64;
+
+/// A field's value, hashed: what calls are found by. Whoever finds a call compares the value itself.
+pub(super) fn term(field: &str, value: &[u8]) -> i64 {
+    hash(&[field.as_bytes(), value])
+}
+
+/// As [`term`], of metadata.
+pub(super) fn metadata_term(key: &str, value: &str) -> i64 {
+    hash(&[b"metadata", key.as_bytes(), value.as_bytes()])
+}
+
+/// What metadata is compared by: words as they are, numbers, true and false as they are written.
+pub(super) fn metadata_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn hash(parts: &[&[u8]]) -> i64 {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.finalize()[..8]);
+    i64::from_le_bytes(first)
+}
+
+/// A segment in which there may be calls of a page.
+#[derive(FromRow)]
+struct Segment {
+    segment: i64,
+    last_id: Uuid,
+}
+
+/// The newest calls of the segments that `filter` shows, newest first; `terms` are its own.
+///
+/// # Errors
+/// When the database fails.
+pub(super) async fn find(
+    conn: &mut Conn,
+    tenant: TenantId,
+    filter: &Filter,
+    terms: &[Vec<i64>],
+    cursor: Option<Uuid>,
+    wanted: i64,
+) -> Result<Vec<CallRow>, sqlx::Error> {
+    let (first, last) = filter.range(cursor);
+    let Some(matched) = matched(conn, tenant, terms).await? else { return Ok(Vec::new()) };
+    let mut segments = segments_between(conn, tenant, first, last).await?.into_iter().peekable();
+    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    let mut candidates: BinaryHeap<Uuid> = BinaryHeap::new();
+    let mut rows: Vec<CallRow> = Vec::new();
+    loop {
+        while let Some(segment) = segments.next_if(|segment| {
+            // Segments overlap a little: calls do not end in the order in which they began.
+            let enough = candidates.len() >= wanted - rows.len();
+            !enough || candidates.peek().is_some_and(|newest| *newest < segment.last_id)
+        }) {
+            if let Some(positions) = matched.get(&segment.segment) {
+                let ids = segments::ids(conn, tenant, segment.segment).await?;
+                candidates.extend(positions.of(&ids).filter(|id| (first..=last).contains(id)));
+            }
+        }
+        let next = segments.peek().map(|segment| segment.last_id);
+        let mut batch = Vec::new();
+        while batch.len() < wanted - rows.len()
+            && candidates.peek().is_some_and(|newest| next.is_none_or(|next| *newest > next))
+        {
+            batch.extend(candidates.pop());
+        }
+        if batch.is_empty() && next.is_none() {
+            return Ok(rows);
+        }
+        let found = by_ids(conn, tenant, &batch).await?;
+        rows.extend(found.into_iter().filter(|row| filter.matches(row)));
+        if rows.len() >= wanted {
+            return Ok(rows);
+        }
+    }
+}
+
+/// Where the calls are that have a term of each of `terms`, by segment; nothing when there is none.
+async fn matched(
+    conn: &mut Conn,
+    tenant: TenantId,
+    terms: &[Vec<i64>],
+) -> Result<Option<HashMap<i64, Positions>>, sqlx::Error> {
+    let mut matched: Option<HashMap<i64, Positions>> = None;
+    for any_of in terms {
+        let among: Vec<i64> = match &matched {
+            Some(before) if before.len() <= FEW => before.keys().copied().collect(),
+            _ => Vec::new(),
+        };
+        let mut here: HashMap<i64, Positions> = HashMap::new();
+        for (segment, positions) in postings(conn, tenant, any_of, &among).await? {
+            here.entry(segment).or_default().add(&positions);
+        }
+        if let Some(before) = &matched {
+            here.retain(|segment, positions| before.get(segment).is_some_and(|before| positions.keep(before)));
+        }
+        if here.is_empty() {
+            return Ok(None);
+        }
+        matched = Some(here);
+    }
+    Ok(matched)
+}
+
+/// The postings of some terms, in all segments or `among` some.
+async fn postings(
+    conn: &mut Conn,
+    tenant: TenantId,
+    terms: &[i64],
+    among: &[i64],
+) -> Result<Vec<(i64, Positions)>, sqlx::Error> {
+    let rows: Vec<(i64, Vec<u8>)> = on!(conn, |c| {
+        let mut query = QueryBuilder::new("SELECT segment, positions FROM call_search_postings WHERE tenant_id = ");
+        query.push_bind(tenant.uuid());
+        for (column, values) in [("term", terms), ("segment", among)] {
+            if !values.is_empty() {
+                query.push(format!(" AND {column} IN ("));
+                let mut list = query.separated(", ");
+                for value in values {
+                    list.push_bind(*value);
+                }
+                query.push(")");
+            }
+        }
+        query.build_query_as().fetch_all(c).await
+    })?;
+    Ok(rows.into_iter().map(|(segment, positions)| (segment, Positions::read(&positions))).collect())
+}
+
+/// The segments with calls between two ids, those with the newest calls first.
+async fn segments_between(
+    conn: &mut Conn,
+    tenant: TenantId,
+    first: Uuid,
+    last: Uuid,
+) -> Result<Vec<Segment>, sqlx::Error> {
+    const SQL: &str = "SELECT segment, last_id FROM call_search_segments \
+        WHERE tenant_id = $1 AND last_id >= $2 AND first_id <= $3 ORDER BY last_id DESC";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(first).bind(last).fetch_all(c).await)
+}
+
+/// The calls with these ids, newest first.
+async fn by_ids(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<CallRow>, sqlx::Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut rows: Vec<CallRow> = on!(conn, |c| {
+        let mut query = QueryBuilder::new("SELECT * FROM calls WHERE id IN (");
+        let mut list = query.separated(", ");
+        for id in ids {
+            list.push_bind(*id);
+        }
+        query.push(") AND tenant_id = ").push_bind(tenant.uuid());
+        query.build_query_as().fetch_all(c).await
+    })?;
+    rows.sort_by_key(|row| std::cmp::Reverse(row.id));
+    Ok(rows)
+}
+

@@ -1,0 +1,295 @@
+//! How ended calls come into the search index, and how they leave it.
+
+use std::collections::BTreeMap;
+
+use sqlx::types::Json;
+use sqlx::{FromRow, QueryBuilder};
+use switchhook_core::Timestamp;
+use switchhook_core::id::TenantId;
+use uuid::Uuid;
+
+use super::positions::Positions;
+use super::{metadata_term, metadata_text, term};
+use crate::store::calls::{CallRequest, CallRow};
+use crate::store::{Conn, Dialect, Tx, chunks, is_duplicate, on};
+
+/// The calls of a segment. More would make a list of few calls dearer and a segment's transaction longer; fewer, a list that
+/// reads every segment.
+pub const SEGMENT: usize = 1024;
+
+/// Notes that a call has ended.
+///
+/// # Errors
+/// When the database fails.
+pub(in crate::store) async fn add(tx: &mut Tx, row: &CallRow, ended_at: i64) -> Result<(), sqlx::Error> {
+    const SQL: &str = "INSERT INTO call_search_pending (tenant_id, call_id, ended_at) VALUES ($1, $2, $3)";
+    on!(tx, |c| sqlx::query(SQL).bind(row.tenant_id).bind(row.id).bind(ended_at).execute(c).await.map(drop))
+}
+
+/// The ids of a segment, ascending; none when it was deleted meanwhile.
+pub(super) async fn ids(conn: &mut Conn, tenant: TenantId, segment: i64) -> Result<Vec<Uuid>, sqlx::Error> {
+    const SQL: &str = "SELECT ids FROM call_search_segments WHERE tenant_id = $1 AND segment = $2";
+    let ids: Option<Vec<u8>> =
+        on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(segment).fetch_optional(c).await)?;
+    Ok(read_ids(&ids.unwrap_or_default()))
+}
+
+fn read_ids(stored: &[u8]) -> Vec<Uuid> {
+    stored.as_chunks::<16>().0.iter().map(|id| Uuid::from_bytes(*id)).collect()
+}
+
+/// Tenants with calls that ended after `since`, for whom it is worth looking at what is pending.
+///
+/// The order has both engines read the index by time.
+///
+/// # Errors
+/// When the database fails.
+pub async fn tenants_with_ends_for_housekeeping(
+    conn: &mut Conn,
+    since: Timestamp,
+) -> Result<Vec<TenantId>, sqlx::Error> {
+    const SQL: &str = "SELECT tenant_id FROM call_search_pending WHERE ended_at > $1 ORDER BY ended_at";
+    let mut tenants: Vec<Uuid> = on!(conn, |c| sqlx::query_scalar(SQL).bind(since.as_micros()).fetch_all(c).await)?;
+    tenants.sort_unstable();
+    tenants.dedup();
+    Ok(tenants.into_iter().map(TenantId::from_uuid).collect())
+}
+
+/// Tenants with enough pending calls for a segment, and how many they have.
+///
+/// # Errors
+/// When the database fails.
+pub async fn tenants_to_index_for_housekeeping(conn: &mut Conn) -> Result<Vec<(TenantId, usize)>, sqlx::Error> {
+    const SQL: &str =
+        "SELECT tenant_id, COUNT(*) FROM call_search_pending GROUP BY tenant_id HAVING COUNT(*) >= $1 ORDER BY tenant_id";
+    let least = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
+    let tenants: Vec<(Uuid, i64)> = on!(conn, |c| sqlx::query_as(SQL).bind(least).fetch_all(c).await)?;
+    Ok(tenants.into_iter().map(|(id, calls)| (TenantId::from_uuid(id), usize::try_from(calls).unwrap_or(0))).collect())
+}
+
+/// How many ended calls of a tenant are in no segment, counted up to one segment.
+///
+/// # Errors
+/// When the database fails.
+pub async fn pending_for_housekeeping(conn: &mut Conn, tenant: TenantId) -> Result<usize, sqlx::Error> {
+    const SQL: &str =
+        "SELECT COUNT(*) FROM (SELECT 1 FROM call_search_pending WHERE tenant_id = $1 LIMIT $2) AS pending";
+    let limit = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
+    let pending: i64 = on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(limit).fetch_one(c).await)?;
+    Ok(usize::try_from(pending).unwrap_or(0))
+}
+
+/// What a call is found by.
+#[derive(FromRow)]
+struct Indexed {
+    id: Uuid,
+    ended_at: Option<i64>,
+    status: String,
+    direction: String,
+    agent_id: Uuid,
+    number_id: Option<Uuid>,
+    from_number: String,
+    to_number: String,
+    error_code: Option<String>,
+    end_reason: Option<String>,
+    request: Json<CallRequest>,
+}
+
+impl Indexed {
+    fn terms(&self) -> Vec<i64> {
+        let words = [
+            ("status", Some(&self.status)),
+            ("direction", Some(&self.direction)),
+            ("from_number", Some(&self.from_number)),
+            ("to_number", Some(&self.to_number)),
+            ("error_code", self.error_code.as_ref()),
+            ("end_reason", self.end_reason.as_ref()),
+        ];
+        let words = words.into_iter().filter_map(|(column, word)| Some(term(column, word?.as_bytes())));
+        let ids = [("agent_id", Some(self.agent_id)), ("number_id", self.number_id)];
+        let ids = ids.into_iter().filter_map(|(column, id)| Some(term(column, id?.as_bytes())));
+        let metadata = self.request.metadata.iter();
+        let metadata = metadata.filter_map(|(key, value)| Some(metadata_term(key, &metadata_text(value)?)));
+        words.chain(ids).chain(metadata).collect()
+    }
+}
+
+/// Makes a segment of a tenant's oldest pending calls, if there are enough; whether it did.
+///
+/// # Errors
+/// When the database fails.
+pub async fn seal_for_housekeeping(tx: &mut Tx, tenant: TenantId) -> Result<bool, sqlx::Error> {
+    let calls = oldest_pending(tx, tenant).await?;
+    let (Some(first), Some(last)) = (calls.first(), calls.last()) else { return Ok(false) };
+    if calls.len() < SEGMENT {
+        return Ok(false);
+    }
+    let ids: Vec<u8> = calls.iter().flat_map(|call| *call.id.as_bytes()).collect();
+    let last_ended_at = calls.iter().filter_map(|call| call.ended_at).max().unwrap_or_default();
+    let segment = match insert_segment(tx, tenant, (first.id, last.id), last_ended_at, &ids).await {
+        // Another node is making one of this tenant.
+        Err(error) if is_duplicate(&error) => return Ok(false),
+        inserted => inserted?,
+    };
+    let mut postings: BTreeMap<i64, Positions> = BTreeMap::new();
+    for (position, call) in calls.iter().enumerate() {
+        for term in call.terms() {
+            postings.entry(term).or_default().insert(position);
+        }
+    }
+    let postings: Vec<(i64, Vec<u8>)> = postings.iter().map(|(term, positions)| (*term, positions.stored())).collect();
+    for chunk in chunks(&postings) {
+        insert_postings(tx, tenant, segment, chunk).await?;
+    }
+    let ids: Vec<Uuid> = calls.iter().map(|call| call.id).collect();
+    forget_for_housekeeping(tx, tenant, &ids).await?;
+    Ok(true)
+}
+
+async fn oldest_pending(tx: &mut Tx, tenant: TenantId) -> Result<Vec<Indexed>, sqlx::Error> {
+    const SQL: &str = "SELECT calls.id, calls.ended_at, status, direction, agent_id, number_id, from_number, to_number, \
+            error_code, end_reason, request \
+        FROM call_search_pending AS pending CROSS JOIN calls \
+        WHERE calls.id = pending.call_id AND pending.tenant_id = $1 ORDER BY pending.call_id LIMIT $2";
+    let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE OF pending SKIP LOCKED" } else { "" };
+    on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(format!("{SQL}{lock}")))
+        .bind(tenant.uuid())
+        .bind(i64::try_from(SEGMENT).unwrap_or(i64::MAX))
+        .fetch_all(c)
+        .await)
+}
+
+async fn insert_segment(
+    tx: &mut Tx,
+    tenant: TenantId,
+    (first, last): (Uuid, Uuid),
+    last_ended_at: i64,
+    ids: &[u8],
+) -> Result<i64, sqlx::Error> {
+    const SQL: &str = "INSERT INTO call_search_segments (tenant_id, segment, first_id, last_id, last_ended_at, ids) \
+        SELECT $1, COALESCE(MAX(segment), 0) + 1, $2, $3, $4, $5 FROM call_search_segments WHERE tenant_id = $1 \
+        RETURNING segment";
+    on!(tx, |c| sqlx::query_scalar(SQL)
+        .bind(tenant.uuid())
+        .bind(first)
+        .bind(last)
+        .bind(last_ended_at)
+        .bind(ids)
+        .fetch_one(c)
+        .await)
+}
+
+async fn insert_postings(
+    tx: &mut Tx,
+    tenant: TenantId,
+    segment: i64,
+    postings: &[(i64, Vec<u8>)],
+) -> Result<(), sqlx::Error> {
+    on!(tx, |c| {
+        let mut query =
+            QueryBuilder::new("INSERT INTO call_search_postings (tenant_id, term, segment, positions) ");
+        query.push_values(postings, |mut values, (term, positions)| {
+            values.push_bind(tenant.uuid()).push_bind(*term).push_bind(segment).push_bind(positions);
+        });
+        query.build().execute(c).await.map(drop)
+    })
+}
+
+/// Takes calls out of those that are pending.
+///
+/// # Errors
+/// When the database fails.
+pub async fn forget_for_housekeeping(tx: &mut Tx, tenant: TenantId, calls: &[Uuid]) -> Result<(), sqlx::Error> {
+    for chunk in chunks(calls) {
+        on!(tx, |c| {
+            let mut query = QueryBuilder::new("DELETE FROM call_search_pending WHERE tenant_id = ");
+            query.push_bind(tenant.uuid()).push(" AND call_id IN (");
+            let mut list = query.separated(", ");
+            for call in chunk {
+                list.push_bind(*call);
+            }
+            query.push(")");
+            query.build().execute(c).await.map(drop)
+        })?;
+    }
+    Ok(())
+}
+
+/// A segment whose calls may all be deleted.
+pub struct Expired {
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// Its number.
+    pub segment: i64,
+    /// Its calls, those that were deleted already too.
+    pub calls: Vec<Uuid>,
+}
+
+/// The segment whose calls have been over for the longest, if all of them ended before `before`.
+///
+/// # Errors
+/// When the database fails.
+pub async fn expired_segment_for_housekeeping(
+    conn: &mut Conn,
+    before: Timestamp,
+) -> Result<Option<Expired>, sqlx::Error> {
+    const SQL: &str = "SELECT tenant_id, segment, ids FROM call_search_segments \
+        WHERE last_ended_at < $1 ORDER BY last_ended_at LIMIT 1";
+    let expired: Option<(Uuid, i64, Vec<u8>)> =
+        on!(conn, |c| sqlx::query_as(SQL).bind(before.as_micros()).fetch_optional(c).await)?;
+    Ok(expired.map(|(tenant, segment, ids)| Expired {
+        tenant: TenantId::from_uuid(tenant),
+        segment,
+        calls: read_ids(&ids),
+    }))
+}
+
+/// Deletes the postings by which some calls of a segment are found; calls of the segment that are still there may then no longer
+/// be found by what they have in common with these.
+///
+/// # Errors
+/// When the database fails.
+pub(in crate::store) async fn delete_postings(
+    tx: &mut Tx,
+    tenant: TenantId,
+    segment: i64,
+    calls: &[Uuid],
+) -> Result<(), sqlx::Error> {
+    let calls: Vec<Indexed> = on!(tx, |c| {
+        let mut query = QueryBuilder::new(
+            "SELECT id, ended_at, status, direction, agent_id, number_id, from_number, to_number, error_code, end_reason, \
+             request FROM calls WHERE id IN (",
+        );
+        let mut list = query.separated(", ");
+        for call in calls {
+            list.push_bind(*call);
+        }
+        query.push(")");
+        query.build_query_as().fetch_all(c).await
+    })?;
+    let mut terms: Vec<i64> = calls.iter().flat_map(Indexed::terms).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    for chunk in chunks(&terms) {
+        on!(tx, |c| {
+            let mut query = QueryBuilder::new("DELETE FROM call_search_postings WHERE tenant_id = ");
+            query.push_bind(tenant.uuid()).push(" AND segment = ").push_bind(segment).push(" AND term IN (");
+            let mut list = query.separated(", ");
+            for term in chunk {
+                list.push_bind(*term);
+            }
+            query.push(")");
+            query.build().execute(c).await.map(drop)
+        })?;
+    }
+    Ok(())
+}
+
+/// Deletes a segment whose calls have been deleted.
+///
+/// # Errors
+/// When the database fails.
+pub async fn delete_segment_for_housekeeping(tx: &mut Tx, expired: &Expired) -> Result<(), sqlx::Error> {
+    const SQL: &str = "DELETE FROM call_search_segments WHERE tenant_id = $1 AND segment = $2";
+    on!(tx, |c| sqlx::query(SQL).bind(expired.tenant.uuid()).bind(expired.segment).execute(c).await.map(drop))
+}

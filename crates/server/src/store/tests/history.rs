@@ -1,0 +1,444 @@
+//! No statement reads a past that it does not show.
+//!
+//! Every function of the store that touches a table that grows is called on a database with a past, every statement that it runs is
+//! given to the engine's planner, and a plan that reads more than an index of live rows, or than a few rows of another index, fails.
+//! A statement in the store's source that is not run here fails too: call its function in [`walk`].
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
+use switchhook_core::event::EventKind;
+use switchhook_core::id::{CallId, ConnectionId, DeliveryId, NodeId};
+use switchhook_core::idempotency::IdempotencyKey;
+use tracing::field::{Field, Visit};
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
+use uuid::Uuid;
+
+use super::past::{Past, numbered, past};
+use crate::gather::Job as _;
+use crate::housekeeping;
+use crate::store::calls::commands::{self, Command};
+use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, search};
+use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
+use crate::store::deliveries::{self, queue};
+use crate::store::rate::{Admit, Request};
+use crate::store::testing::{TestStore, now, stores};
+use crate::store::{Engine, events, idempotency, on, retention, webhooks};
+
+/// Tables with rows of the past.
+const GROWING: [&str; 10] = [
+    "calls",
+    "events",
+    "transcript_entries",
+    "deliveries",
+    "delivery_attempts",
+    "idempotency_keys",
+    "admitted_requests",
+    "call_search_pending",
+    "call_search_segments",
+    "call_search_postings",
+];
+
+/// Indexes that hold only what is live, due or waiting: reading all of one is what they are for.
+const LIVE: [&str; 13] = [
+    "calls_live",
+    "calls_live_by_tenant",
+    "calls_live_by_connection",
+    "calls_to_hang_up",
+    "calls_to_erase",
+    "call_search_pending_by_end",
+    "deliveries_due",
+    "deliveries_first",
+    "deliveries_again",
+    "deliveries_sending",
+    "deliveries_open",
+    "deliveries_to_erase",
+    "idempotency_keys_by_age",
+];
+
+/// Columns that say only whose a row is: a condition on nothing else reads all that somebody ever had.
+const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
+
+/// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
+const PAGES: [&str; 8] = [
+    "SELECT * FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
+    "SELECT * FROM (SELECT id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at FROM deliveries WHERE 1 = 1",
+    "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE tenant_id = $ AND webhook_id = $ LIMIT",
+    // After all but the last of its deliveries are deleted.
+    "DELETE FROM webhooks",
+    // The last minute of a tenant's requests; older ones are deleted as new ones come.
+    "SELECT latest.number, latest.admitted_at, (SELECT number FROM admitted_requests",
+    // Of what is pending: at most a segment and what ended in the last half minute. Of segments: one row for a thousand calls.
+    "SELECT tenant_id, COUNT(*) FROM call_search_pending GROUP BY",
+    "SELECT COUNT(*) FROM (SELECT 1 FROM call_search_pending WHERE tenant_id = $ LIMIT",
+    "SELECT calls.id, calls.ended_at, status, direction, agent_id, number_id, from_number, to_number, error_code, end_reason, \
+     request FROM call_search_pending AS pending CROSS JOIN calls WHERE calls.id = pending.call_id AND pending.tenant_id = $ \
+     ORDER BY pending.call_id LIMIT",
+];
+
+/// Collects the statements that sqlx says it ran.
+#[derive(Clone, Default)]
+struct Statements(Arc<Mutex<BTreeSet<String>>>);
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Statements {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        struct Texts(Vec<String>);
+        impl Visit for Texts {
+            fn record_str(&mut self, field: &Field, value: &str) {
+                if ["db.statement", "summary"].contains(&field.name()) && !value.is_empty() {
+                    self.0.push(value.to_owned());
+                }
+            }
+            fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+        }
+        if event.metadata().target() == "sqlx::query" {
+            let mut texts = Texts(Vec::new());
+            event.record(&mut texts);
+            if let Some(sql) = texts.0.into_iter().max_by_key(String::len) {
+                self.0.lock().expect("nobody panicked").insert(one_line(&sql));
+            }
+        }
+    }
+}
+
+fn one_line(sql: &str) -> String {
+    sql.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl Statements {
+    fn take(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.0.lock().expect("nobody panicked"))
+    }
+}
+
+/// Calls every function that touches a table that grows.
+async fn walk(test: &TestStore, past: &Past) {
+    walk_reads(test, past).await;
+    walk_calls(test, past).await;
+    walk_deliveries(test, past).await;
+    walk_housekeeping(test, past).await;
+}
+
+async fn walk_reads(test: &TestStore, past: &Past) {
+    let (tenant, call) = (past.tenant, past.calls[7]);
+    let (connection, node) = (numbered(ConnectionId::new, 9), numbered(NodeId::new, 1));
+    let mut conn = test.store.read().await.expect("a connection");
+    let c = &mut conn;
+    calls::get(c, tenant, call).await.expect("read");
+    calls::get_for_carrier(c, call).await.expect("read");
+    calls::by_carrier_call_id(c, connection, "7").await.expect("read");
+    calls::has_twin_without_id(c, call, now()).await.expect("read");
+    calls::count_for_quota(c, tenant, now(), 10).await.expect("read");
+    calls::transcript(c, tenant, call).await.expect("read");
+    calls::hangup_requests_for_node(c, node).await.expect("read");
+    commands::waiting_for_nodes(c).await.expect("read");
+    events::list(c, tenant, call, 0, 10).await.expect("read");
+    for filter in filters() {
+        calls::list(c, tenant, &filter, None, 10).await.expect("read");
+    }
+    let delivery = numbered(DeliveryId::new, 1);
+    let by_state = deliveries::Filter { state: vec!["failed".to_owned(), "pending".to_owned()], ..Default::default() };
+    let of_call = deliveries::Filter { call: Some(call.uuid()), ..Default::default() };
+    for filter in [deliveries::Filter::default(), by_state, of_call] {
+        deliveries::list(c, tenant, past.webhook, &filter, None, 10).await.expect("read");
+    }
+    deliveries::get(c, tenant, past.webhook, delivery).await.expect("read");
+    assert!(deliveries::body(c, tenant, delivery).await.is_err(), "there is none");
+    deliveries::attempts(c, tenant, delivery).await.expect("read");
+    queue::next_due_for_worker(c).await.expect("read");
+    outcome::abandoned_for_recovery(c, now()).await.expect("read");
+    let key = IdempotencyKey::from_header_values([&b"key"[..]]).expect("a key").expect("one");
+    idempotency::get_all(c, tenant, &[&key]).await.expect("read");
+    search::pending_for_housekeeping(c, tenant).await.expect("read");
+    search::tenants_to_index_for_housekeeping(c).await.expect("read");
+    search::tenants_with_ends_for_housekeeping(c, now()).await.expect("read");
+    search::expired_segment_for_housekeeping(c, now()).await.expect("read");
+    retention::ended_before_for_housekeeping(c, now()).await.expect("read");
+    retention::erased_since_for_housekeeping(c, now()).await.expect("read");
+    retention::known_for_housekeeping(c, &[call.uuid()]).await.expect("read");
+}
+
+fn filters() -> Vec<Filter> {
+    let text = |text: &str| vec![text.to_owned()];
+    let id = vec![Uuid::max()];
+    vec![
+        Filter::default(),
+        Filter { created_after: Some(now()), created_before: Some(now()), ..Filter::default() },
+        Filter { status: text("queued"), direction: text("inbound"), ..Filter::default() },
+        Filter { to: text("+1"), from: text("+1"), created_after: Some(now()), ..Filter::default() },
+        Filter { agent: id.clone(), number: id, ..Filter::default() },
+        Filter { error_code: text("busy"), end_reason: text("voicemail"), ..Filter::default() },
+        Filter { metadata: vec![("order".to_owned(), "o-7".to_owned())], status: text("completed"), ..Filter::default() },
+    ]
+}
+
+async fn walk_calls(test: &TestStore, past: &Past) {
+    let (tenant, node) = (past.tenant, numbered(NodeId::new, 1));
+    let claim = Claim { node, now: now(), until: now(), limit: 10, running: &[past.calls[1]] };
+    let mut tx = test.store.begin().await.expect("a transaction");
+    let mut live = calls::claim_due_for_dialer(&mut tx, &claim).await.expect("claimed");
+    calls::claim_abandoned_for_recovery(&mut tx, &claim).await.expect("claimed");
+    calls::renew_leases_for_node(&mut tx, node, &past.calls[..2], now()).await.expect("renewed");
+    calls::hand_back_for_node(&mut tx, node).await.expect("handed back");
+    let mut row: CallRow = live.pop().expect("a live call");
+    let id: CallId = row.call_id();
+    calls::lock(&mut tx, tenant, id).await.expect("locked");
+    calls::request_hangup(&mut tx, tenant, id, now()).await.expect("noted");
+    calls::own_for_arrival(&mut tx, id, node, now()).await.expect("owned");
+    calls::move_for_media(&mut tx, id, node, now()).await.expect("moved or not");
+    row.lease_token = calls::take_over(&mut tx, tenant, id).await.expect("taken over");
+    let command = Command::Dtmf { digits: "1".to_owned() };
+    commands::give(&mut tx, tenant, id, &command, now()).await.expect("given");
+    commands::take_for_runner(&mut tx, &row).await.expect("taken");
+    let entry = TranscriptEntry {
+        role: "agent".to_owned(),
+        text: "Hello.".to_owned(),
+        start_ms: 0,
+        end_ms: 1,
+        interrupted: false,
+        latency_ms: None,
+    };
+    assert!(calls::add_transcript_for_runner(&mut tx, id, row.lease_token, &entry).await.expect("added"));
+    let mut call = Call::restore(row.snapshot().expect("a known status"), Timing::default());
+    for effect in call.handle(now(), CallInput::HangUpRequested) {
+        if let CallEffect::Commit(change) = effect {
+            calls::apply_for_runner(&mut tx, &row, &change, None, now()).await.expect("applied").expect("our lease");
+            calls::applied_for_runner(&mut tx, &row, &change).await.expect("read");
+        }
+    }
+    calls::create(&mut tx, tenant, &[], EventKind::CallQueued).await.expect("written");
+    tx.commit().await.expect("committed");
+    Admit(test.store.clone()).run(&tenant, &[Request { limit: 3, at: now() }]).await.expect("decided");
+    Admit(test.store.clone()).run(&tenant, &[Request { limit: 3, at: now() }]).await.expect("decided");
+}
+
+async fn walk_deliveries(test: &TestStore, past: &Past) {
+    const FAILING: &str = "UPDATE webhooks SET failing_since = 1";
+    let claimed = queue::claim_due_for_worker(&test.store, now(), now(), 0).await.expect("claimed");
+    let lease = claimed[0].attempts[0].lease;
+    let mut tx = test.store.begin().await.expect("a transaction");
+    on!(tx, |c| sqlx::query(FAILING).execute(c).await.map(drop)).expect("written");
+    tx.commit().await.expect("committed");
+    let outcome = Outcome { then: Then::RetryAt(now()), ..Outcome::default() };
+    Record(test.store.clone()).run(&(), &[Finished { lease, outcome, at: now() }]).await.expect("recorded");
+    let mut tx = test.store.begin().await.expect("a transaction");
+    on!(tx, |c| sqlx::query("UPDATE deliveries SET state = 'pending' WHERE id = $1").bind(lease.id).execute(c).await.map(drop))
+        .expect("written");
+    deliveries::bring_forward(&mut tx, past.tenant, DeliveryId::from_uuid(lease.id), now()).await.expect("written");
+    tx.commit().await.expect("committed");
+    outcome::cancel_disabled_for_recovery(&test.store).await.expect("canceled");
+    let mut tx = test.store.begin().await.expect("a transaction");
+    deliveries::cancel_waiting(&mut tx, past.tenant, past.webhook).await.expect("canceled");
+    deliveries::delete_some(&mut tx, past.tenant, past.webhook).await.expect("deleted");
+    webhooks::delete(&mut tx, past.tenant, past.webhook).await.expect("deleted");
+    // Not committed: the past stays.
+}
+
+async fn walk_housekeeping(test: &TestStore, past: &Past) {
+    const EXPIRES: &str = "UPDATE calls SET retention_days = 1 WHERE id = $1";
+    let (tenant, call, later) = (past.tenant, past.calls[3].uuid(), now() + std::time::Duration::from_secs(90_000));
+    let mut tx = test.store.begin().await.expect("a transaction");
+    on!(tx, |c| sqlx::query(EXPIRES).bind(call).execute(c).await.map(drop)).expect("written");
+    assert_eq!(retention::erase_calls_for_housekeeping(&mut tx, later).await.expect("erased").len(), 1);
+    retention::erase_deliveries_for_housekeeping(&mut tx).await.expect("erased");
+    idempotency::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
+    commands::prune_for_housekeeping(&mut tx).await.expect("pruned");
+    deliveries::prune_for_housekeeping(&mut tx, Uuid::nil(), now()).await.expect("pruned");
+    search::seal_for_housekeeping(&mut tx, tenant).await.expect("made or not");
+    retention::delete_calls_for_housekeeping(&mut tx, tenant, Some(1), &[call]).await.expect("deleted");
+    retention::delete_calls_for_housekeeping(&mut tx, tenant, None, &[call]).await.expect("deleted");
+    let expired = search::Expired { tenant, segment: 1, calls: Vec::new() };
+    search::delete_segment_for_housekeeping(&mut tx, &expired).await.expect("deleted");
+}
+
+/// The lines of the plans of a statement that read a past.
+async fn scans(test: &TestStore, sql: &str) -> Vec<String> {
+    let plain: String = one_line(&plain(sql));
+    if PAGES.iter().any(|page| plain.starts_with(page)) {
+        return Vec::new();
+    }
+    let mut tx = test.store.begin().await.expect("a transaction");
+    match tx.engine() {
+        Engine::Sqlite(c) => {
+            let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+            let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(explain).fetch_all(c).await.expect("a plan");
+            plan.into_iter().map(|(.., line)| line).filter(|line| sqlite_scans(sql, line)).collect()
+        }
+        Engine::Postgres(c) => {
+            let prepare = sqlx::AssertSqlSafe(format!("PREPARE walk{} AS {sql}", parameter_types(sql)));
+            sqlx::raw_sql(prepare).execute(&mut *c).await.expect("prepared");
+            // The tables of this test are small: an index is to be used wherever one can be.
+            const SETTINGS: &str = "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off";
+            sqlx::raw_sql(SETTINGS).execute(&mut *c).await.expect("set");
+            const COUNT: &str = "SELECT COALESCE(cardinality(parameter_types), 0) FROM pg_prepared_statements WHERE name = 'walk'";
+            let parameters: i32 = sqlx::query_scalar(COUNT).fetch_one(&mut *c).await.expect("a count");
+            let nulls = vec!["NULL"; usize::try_from(parameters).expect("a count")].join(", ");
+            let nulls = if nulls.is_empty() { String::new() } else { format!("({nulls})") };
+            let explain = sqlx::AssertSqlSafe(format!("EXPLAIN (FORMAT JSON) EXECUTE walk{nulls}"));
+            let plan: serde_json::Value = sqlx::query_scalar(explain).fetch_one(&mut *c).await.expect("a plan");
+            sqlx::raw_sql("DEALLOCATE walk").execute(c).await.expect("deallocated");
+            let mut found = Vec::new();
+            postgres_scans(&plan, "", &mut found);
+            found
+        }
+    }
+}
+
+/// Of rows of VALUES and of a CASE, PostgreSQL must be told; otherwise it finds the types of parameters out.
+fn parameter_types(sql: &str) -> String {
+    let row: &[&str] = match sql {
+        sql if sql.starts_with("WITH busy") => &["BIGINT"],
+        sql if sql.starts_with("UPDATE deliveries SET state = new.column3") => &["UUID", "BIGINT", "TEXT", "BIGINT"],
+        sql if sql.starts_with("UPDATE delivery_attempts SET duration_ms = new.column3") => {
+            &["UUID", "BIGINT", "BIGINT", "BIGINT", "TEXT", "TEXT"]
+        }
+        _ => return String::new(),
+    };
+    let parameters = sql.matches('$').count();
+    format!("({})", row.iter().copied().cycle().take(parameters).collect::<Vec<_>>().join(", "))
+}
+
+/// A statement with the numbers of its parameters left out.
+fn plain(sql: &str) -> String {
+    let mut digits = false;
+    sql.chars()
+        .filter(|c| {
+            let skip = digits && c.is_ascii_digit();
+            digits = *c == '$' || *c == '?' || skip;
+            !skip
+        })
+        .map(|c| if c == '?' { '$' } else { c })
+        .collect()
+}
+
+/// `SCAN table …` and `SEARCH table USING … INDEX index (columns)`, of https://sqlite.org/eqp.html.
+fn sqlite_scans(sql: &str, line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (Some(verb @ (&"SCAN" | &"SEARCH")), Some(name)) = (words.first(), words.get(1)) else { return false };
+    if !GROWING.contains(&table(sql, name)) {
+        return false;
+    }
+    let index = words.iter().position(|word| *word == "INDEX").and_then(|at| words.get(at + 1));
+    if index.is_some_and(|index| LIVE.contains(index)) {
+        return false;
+    }
+    let conditions = line.rsplit_once('(').map_or("", |(_, conditions)| conditions);
+    *verb == "SCAN" || !narrow(conditions)
+}
+
+/// The table that a name in a plan is of: plans say the alias.
+fn table<'s>(sql: &'s str, name: &'s str) -> &'s str {
+    let words: Vec<&str> = sql.split([' ', '(', ')', ',']).filter(|word| !word.is_empty() && *word != "AS").collect();
+    let before = words.windows(2).find(|pair| pair[1] == name && GROWING.contains(&pair[0]));
+    before.map_or(name, |pair| pair[0])
+}
+
+/// Whether conditions are on more than whose a row is.
+fn narrow(conditions: &str) -> bool {
+    let names = conditions.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    names.into_iter().any(|name| COLUMNS.contains(&name) && !OWNERS.contains(&name))
+}
+
+/// Columns by which indexes are searched.
+const COLUMNS: [&str; 14] = [
+    "id",
+    "call_id",
+    "delivery_id",
+    "carrier_call_id",
+    "dialing_at",
+    "number",
+    "key",
+    "created_at",
+    "erased_at",
+    "last_ended_at",
+    "last_id",
+    "segment",
+    "term",
+    "rowid",
+];
+
+/// Adds those nodes of a plan that read a past. Scans that make a bitmap do not say their table, which is that of `parent`.
+fn postgres_scans(plan: &serde_json::Value, parent: &str, found: &mut Vec<String>) {
+    match plan {
+        serde_json::Value::Array(all) => all.iter().for_each(|plan| postgres_scans(plan, parent, found)),
+        serde_json::Value::Object(fields) => {
+            let text = |name: &str| fields.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+            let (kind, table, index) = (text("Node Type"), text("Relation Name"), text("Index Name"));
+            let table = if table.is_empty() { parent } else { table };
+            let scan = match kind {
+                "Seq Scan" => true,
+                "Index Scan" | "Index Only Scan" | "Bitmap Index Scan" => {
+                    !LIVE.contains(&index) && !narrow(text("Index Cond"))
+                }
+                _ => false,
+            };
+            if scan && GROWING.contains(&table) {
+                found.push(format!("{kind} of {table} {index} {}", text("Index Cond")));
+            }
+            fields.values().for_each(|plan| postgres_scans(plan, table, found));
+        }
+        _ => {}
+    }
+}
+
+/// The statements in the store's source that read or change tables that grow, up to their first part that is put in later.
+fn in_source() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
+    let mut files = vec![folder];
+    let mut found = Vec::new();
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            if !path.ends_with("tests") {
+                files.extend(std::fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path()));
+            }
+        } else if !path.ends_with("tests.rs") && !path.ends_with("testing.rs") {
+            let text = std::fs::read_to_string(path).expect("text");
+            let text = text.split("#[cfg(test)]").next().expect("there is a first part").replace("\\\n", " ");
+            let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+            found.extend(code.split('"').skip(1).step_by(2).map(|literal| one_line(literal.split('{').next().unwrap_or(""))));
+        }
+    }
+    found.retain(|sql| {
+        let verb = sql.split(' ').next().unwrap_or_default();
+        ["SELECT", "UPDATE", "DELETE", "WITH"].contains(&verb)
+            && sql.split([' ', '(', ')']).any(|word| GROWING.contains(&word))
+    });
+    found
+}
+
+#[tokio::test]
+async fn no_statement_reads_a_past_that_it_does_not_show() {
+    let statements = Statements::default();
+    let subscriber = tracing_subscriber::registry().with(statements.clone());
+    tracing::subscriber::set_global_default(subscriber).expect("each test has a process of its own");
+    let mut ran = BTreeSet::new();
+    let mut failures = Vec::new();
+    for test in stores().await {
+        let past = past(&test, 3 * search::SEGMENT + 100).await;
+        housekeeping::index_all(&test.store, |_, _| {}).await.expect("indexed");
+        statements.take();
+        walk(&test, &past).await;
+        let seen = statements.take();
+        for statistics in [false, true] {
+            if statistics {
+                let mut tx = test.store.begin().await.expect("a transaction");
+                on!(tx, |c| sqlx::query("ANALYZE").execute(c).await.map(drop)).expect("analyzed");
+                tx.commit().await.expect("committed");
+            }
+            for sql in seen.iter().filter(|sql| ["SELECT", "UPDATE", "DELETE", "WITH", "INSERT"].iter().any(|verb| sql.starts_with(verb))) {
+                let scans = scans(&test, sql).await;
+                if !scans.is_empty() {
+                    failures.push(format!("{}, statistics {statistics}: {sql}\n{scans:#?}", test.engine));
+                }
+            }
+        }
+        ran.extend(seen.iter().map(|sql| plain(sql)));
+    }
+    assert!(failures.is_empty(), "these read a past:\n{}", failures.join("\n"));
+    if std::env::var("SWITCHHOOK_TEST_POSTGRES").is_ok() {
+        let missing: Vec<_> =
+            in_source().into_iter().filter(|sql| !ran.iter().any(|ran| ran.contains(plain(sql).trim()))).collect();
+        assert!(missing.is_empty(), "statements of the store that the walk does not run: {missing:#?}");
+    }
+}

@@ -1,0 +1,75 @@
+//! A database of an earlier version is brought up to date in place.
+
+use switchhook_core::Timestamp;
+use switchhook_core::id::{ConnectionId, TenantId};
+use switchhook_core::quota;
+
+use super::past::{count, numbered};
+use crate::housekeeping;
+use crate::store::calls::{self, Filter, search};
+use crate::store::testing::{TestStore, empty_stores, now};
+use crate::store::{Dialect, on};
+
+/// The last schema without an index of calls.
+const BEFORE: i64 = 5;
+
+/// Ended calls, one a minute before `now`, and one that is queued.
+async fn fill(test: &TestStore, tenant: TenantId, calls: usize) {
+    const TENANT: &str = "INSERT INTO tenants (id, name, active, created_at, updated_at) VALUES ($1, 'Acme', TRUE, 0, 0)";
+    const CALL: &str = "INSERT INTO calls (id, tenant_id, status, direction, agent_id, agent_version, connection_id, provider, \
+        from_number, to_number, request, created_at, due_at, ended_at, hangup_reported, duration_seconds, turns, event_count, \
+        lease_token, end_reason) VALUES ($1, $2, $3, $4, $5, 1, $5, 'simulator', '+12025550199', '+12025550100', ";
+    let json = if test.store.dialect() == Dialect::Postgres { "'{}'::jsonb" } else { "'{}'" };
+    let sql = format!("{CALL}{json}, $6, $6, $7, FALSE, 0, 0, 1, 0, $8)");
+    let mut tx = test.store.begin().await.expect("a transaction");
+    on!(tx, |c| sqlx::query(TENANT).bind(tenant.uuid()).execute(c).await.map(drop)).expect("written");
+    for number in 0..=calls {
+        let at = now() - std::time::Duration::from_secs(60 * (calls - number) as u64);
+        let live = number == calls;
+        let id = switchhook_core::id::CallId::new(at, [1; 10]);
+        let direction = if number % 4 == 0 { "inbound" } else { "outbound" };
+        on!(tx, |c| sqlx::query(sqlx::AssertSqlSafe(sql.clone()))
+            .bind(id.uuid())
+            .bind(tenant.uuid())
+            .bind(if live { "queued" } else { "completed" })
+            .bind(direction)
+            .bind(numbered(ConnectionId::new, 1).uuid())
+            .bind(at.as_micros())
+            .bind((!live).then_some(at.as_micros()))
+            .bind((!live).then_some("agent_hangup"))
+            .execute(c)
+            .await
+            .map(drop))
+        .expect("written");
+    }
+    tx.commit().await.expect("committed");
+}
+
+#[tokio::test]
+async fn a_database_of_an_earlier_version_is_counted_and_indexed() {
+    for test in empty_stores().await {
+        test.store.migrate_to(BEFORE).await.expect("the earlier schema");
+        let tenant = numbered(TenantId::new, 1);
+        fill(&test, tenant, search::SEGMENT + 10).await;
+
+        test.store.migrate().await.expect("up to date");
+        let mut progress = Vec::new();
+        housekeeping::index_all(&test.store, |done, total| progress.push((done, total))).await.expect("indexed");
+        assert_eq!(progress, [(search::SEGMENT, search::SEGMENT + 10)], "{}", test.engine);
+        assert_eq!(count(&test, "call_search_pending").await, 10, "{}", test.engine);
+
+        let mut conn = test.store.read().await.expect("a connection");
+        let filter = Filter { direction: vec!["inbound".to_owned()], ..Filter::default() };
+        let inbound = calls::list(&mut conn, tenant, &filter, None, 10_000).await.expect("a list");
+        assert_eq!(inbound.len(), (search::SEGMENT + 10).div_ceil(4), "{}", test.engine);
+        let all = calls::list(&mut conn, tenant, &Filter::default(), None, 10_000).await.expect("a list");
+        let month = quota::month_start(now());
+        let placed = |row: &&calls::CallRow| {
+            row.direction == "outbound" && Timestamp::from_micros(row.created_at) >= month
+        };
+        let placed = u32::try_from(all.iter().filter(placed).count()).expect("few");
+        let usage = calls::count_for_quota(&mut conn, tenant, month, 10).await.expect("counted");
+        assert_eq!((usage.concurrent_calls, usage.monthly_calls), (1, placed), "{}", test.engine);
+        assert!(placed > 100, "the past is in this month too");
+    }
+}

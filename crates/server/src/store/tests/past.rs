@@ -1,0 +1,146 @@
+//! A database with a past: calls of one tenant that have ended, with their events and deliveries, and a few that live.
+
+use serde_json::json;
+use switchhook_core::Timestamp;
+use switchhook_core::call::{Call, Direction, Timing};
+use switchhook_core::event::EventKind;
+use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId, WebhookId};
+use switchhook_core::webhook::SigningSecret;
+
+use crate::clock;
+use crate::config::Config;
+use crate::store::calls::{self, CallRequest, CallRow, NewCall, search};
+use crate::store::tenants::OwnLimits;
+use crate::store::testing::{TestStore, now, tenant};
+use crate::store::webhooks::{self, WebhookRow};
+use crate::store::{Tx, on};
+use crate::vault::Vault;
+
+/// Every so many calls, one lives on.
+const LIVE: usize = 500;
+
+pub(in crate::store) struct Past {
+    pub(in crate::store) tenant: TenantId,
+    pub(in crate::store) webhook: WebhookId,
+    /// Oldest first.
+    pub(in crate::store) calls: Vec<CallId>,
+}
+
+/// An id that only its number decides.
+pub(in crate::store) fn numbered<T>(make: fn(Timestamp, [u8; 10]) -> T, number: u8) -> T {
+    make(now(), [number; 10])
+}
+
+/// Writes so many calls, a second apart, the last one now. What they are follows from their number, as [`ended`] says of their ends.
+pub(in crate::store) async fn past(test: &TestStore, number_of_calls: usize) -> Past {
+    let tenant = tenant(&test.store, OwnLimits::default()).await;
+    let webhook = endpoint(test, tenant).await;
+    let mut calls = Vec::new();
+    for batch in (0..number_of_calls).collect::<Vec<_>>().chunks(256) {
+        let rows: Vec<CallRow> = batch.iter().map(|number| queued(tenant, *number, number_of_calls)).collect();
+        let mut tx = test.store.begin().await.expect("a transaction");
+        calls::create(&mut tx, tenant, &rows, EventKind::CallQueued).await.expect("written");
+        for (number, row) in batch.iter().zip(&rows).filter(|(number, _)| *number % LIVE != 0) {
+            end(&mut tx, *number, row).await;
+        }
+        tx.commit().await.expect("committed");
+        calls.extend(rows.iter().map(CallRow::call_id));
+    }
+    deliver(test).await;
+    Past { tenant, webhook, calls }
+}
+
+fn queued(tenant: TenantId, number: usize, of: usize) -> CallRow {
+    let created_at = now() - std::time::Duration::from_secs((of - number) as u64);
+    let outbound = number % 3 != 0;
+    let (ours, theirs) = (format!("+1202555010{}", number % 2), format!("+4930{:07}", number / 2));
+    let (from, to) = if outbound { (ours, theirs) } else { (theirs, ours) };
+    let metadata = json!({ "order": format!("o-{number}"), "tier": number % 4, "vip": number % 8 == 0, "none": null });
+    let metadata = metadata.as_object().cloned().unwrap_or_default();
+    let new = NewCall {
+        id: CallId::new(created_at, clock::random()),
+        tenant,
+        direction: if outbound { Direction::Outbound } else { Direction::Inbound },
+        agent: numbered(AgentId::new, u8::try_from(number % 5).unwrap_or(0)),
+        agent_version: 1,
+        number: (number % 7 != 0).then(|| numbered(NumberId::new, u8::try_from(number % 2).unwrap_or(0))),
+        connection: numbered(ConnectionId::new, 9),
+        provider: "simulator".to_owned(),
+        from,
+        to,
+        request: CallRequest { metadata, ..CallRequest::default() },
+        created_at,
+        due_at: created_at,
+        retention_days: None,
+    };
+    new.row(Call::outbound(created_at, created_at, Timing::default()))
+}
+
+/// Status, reason and error code of an ended call.
+fn ended(number: usize) -> (&'static str, Option<&'static str>, Option<&'static str>) {
+    match number % 10 {
+        0 => ("failed", None, Some("busy")),
+        1 => ("failed", None, Some("no_answer")),
+        2 | 3 => ("completed", Some("agent_hangup"), None),
+        _ => ("completed", Some("caller_hangup"), None),
+    }
+}
+
+async fn end(tx: &mut Tx, number: usize, row: &CallRow) {
+    const SQL: &str = "UPDATE calls SET status = $2, end_reason = $3, error_code = $4, ended_at = $5, deadline = NULL, \
+        carrier_call_id = $6, dialing_at = $5 WHERE id = $1";
+    // Longer calls end later than shorter ones that began after them.
+    let ended_at = row.created_at + i64::try_from(number % 13).unwrap_or(0) * 1_000_000;
+    let (status, reason, code) = ended(number);
+    let carrier = (number % 10 != 1).then(|| format!("carrier-{}", row.id));
+    let done = on!(tx, |c| sqlx::query(SQL)
+        .bind(row.id)
+        .bind(status)
+        .bind(reason)
+        .bind(code)
+        .bind(ended_at)
+        .bind(carrier)
+        .execute(c)
+        .await
+        .map(drop));
+    done.expect("ended");
+    search::add(tx, row, ended_at).await.expect("noted");
+}
+
+async fn endpoint(test: &TestStore, tenant: TenantId) -> WebhookId {
+    let vault = Vault::from_config(&Config::for_tests(test.folder.path())).expect("a key file");
+    let id = WebhookId::new(now(), clock::random());
+    let secret = SigningSecret::generate([1; 32]);
+    let row = WebhookRow::new(id, tenant, "https://example.com/".to_owned(), &vault, &secret, now());
+    let mut tx = test.store.begin().await.expect("a transaction");
+    webhooks::insert(&mut tx, &row).await.expect("written");
+    tx.commit().await.expect("committed");
+    id
+}
+
+/// Ends all deliveries but those of live calls, and has something said in every call.
+async fn deliver(test: &TestStore) {
+    const DELIVER: &str = "UPDATE deliveries SET state = 'succeeded', next_attempt_at = NULL, attempts = 1 WHERE call_id IN \
+        (SELECT id FROM calls WHERE ended_at IS NOT NULL)";
+    const LINES: &str = "INSERT INTO transcript_entries \
+        (tenant_id, call_id, position, role, text, start_ms, end_ms, interrupted) \
+        SELECT tenant_id, id, 0, 'agent', 'Hello.', 0, 1, FALSE FROM calls WHERE TRUE ON CONFLICT DO NOTHING";
+    const KEYS: &str = "INSERT INTO idempotency_keys (tenant_id, key, fingerprint, status, location, body, created_at) \
+        SELECT tenant_id, carrier_call_id, $1, 201, '', $1, created_at FROM calls WHERE carrier_call_id IS NOT NULL \
+        ON CONFLICT DO NOTHING";
+    const ATTEMPTS: &str = "INSERT INTO delivery_attempts (delivery_id, number, started_at) \
+        SELECT id, 1, created_at FROM deliveries WHERE state = 'succeeded' ON CONFLICT DO NOTHING";
+    let mut tx = test.store.begin().await.expect("a transaction");
+    on!(tx, |c| sqlx::query(KEYS).bind(b"bytes".as_slice()).execute(c).await.map(drop)).expect("written");
+    for sql in [DELIVER, LINES, ATTEMPTS] {
+        on!(tx, |c| sqlx::query(sql).execute(c).await.map(drop)).expect("written");
+    }
+    tx.commit().await.expect("committed");
+}
+
+/// The rows of a table.
+pub(in crate::store) async fn count(test: &TestStore, table: &str) -> i64 {
+    let sql = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
+    let mut conn = test.store.read().await.expect("a connection");
+    on!(conn, |c| sqlx::query_scalar(sql).fetch_one(c).await).expect("counted")
+}
