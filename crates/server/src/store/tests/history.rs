@@ -231,17 +231,25 @@ async fn walk_deliveries(test: &TestStore, past: &Past) {
     let mut tx = test.store.begin().await.expect("a transaction");
     deliveries::cancel_waiting(&mut tx, past.tenant, past.webhook).await.expect("canceled");
     deliveries::delete_some(&mut tx, past.tenant, past.webhook).await.expect("deleted");
+    let endpoint = webhooks::get(&mut tx, past.tenant, past.webhook).await.expect("read").expect("an endpoint");
+    webhooks::update(&mut tx, &endpoint).await.expect("written");
     webhooks::delete(&mut tx, past.tenant, past.webhook).await.expect("deleted");
     // Not committed: the past stays.
 }
 
 async fn walk_housekeeping(test: &TestStore, past: &Past) {
-    const EXPIRES: &str = "UPDATE calls SET retention_days = 1 WHERE id = $1";
+    const EXPIRES: [&str; 3] = [
+        "UPDATE calls SET retention_days = 1 WHERE id = $1",
+        "UPDATE events SET event = 'call.completed' WHERE call_id = $1",
+        "UPDATE deliveries SET event = 'call.completed' WHERE call_id = $1",
+    ];
     let (tenant, call, later) = (past.tenant, past.calls[3].uuid(), now() + std::time::Duration::from_secs(90_000));
     let mut tx = test.store.begin().await.expect("a transaction");
-    on!(tx, |c| sqlx::query(EXPIRES).bind(call).execute(c).await.map(drop)).expect("written");
+    for sql in EXPIRES {
+        on!(tx, |c| sqlx::query(sql).bind(call).execute(c).await.map(drop)).expect("written");
+    }
     assert_eq!(retention::erase_calls_for_housekeeping(&mut tx, later).await.expect("erased").len(), 1);
-    retention::erase_deliveries_for_housekeeping(&mut tx).await.expect("erased");
+    assert_eq!(retention::erase_deliveries_for_housekeeping(&mut tx).await.expect("erased"), 1);
     idempotency::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
     commands::prune_for_housekeeping(&mut tx).await.expect("pruned");
     deliveries::prune_for_housekeeping(&mut tx, Uuid::nil(), now()).await.expect("pruned");
