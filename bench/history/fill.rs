@@ -45,8 +45,7 @@ const SHIMS: &str = "CREATE FUNCTION printf(format text, n bigint) RETURNS text 
     CREATE FUNCTION unhex(digits text, ignored text) RETURNS uuid LANGUAGE sql IMMUTABLE AS \
     $$ SELECT CAST(digits AS uuid) $$; \
     SET session_replication_role = replica; SET synchronous_commit = off";
-/// A database that has been in use has been vacuumed and analysed.
-const SETTLE: &str = "DROP FUNCTION printf; DROP FUNCTION unhex";
+const WITHOUT_SHIMS: &str = "DROP FUNCTION printf; DROP FUNCTION unhex";
 
 /// The tenant's key, the same one in every filled database.
 pub(crate) fn key() -> ApiKey {
@@ -107,7 +106,7 @@ async fn settle(database: &mut Database, url: &str) -> anyhow::Result<()> {
     if let Some(file) = url.strip_prefix("sqlite://") {
         return Ok(std::fs::File::open(file)?.sync_all()?);
     }
-    database.run(SETTLE.to_owned()).await?;
+    database.run(WITHOUT_SHIMS.to_owned()).await?;
     database.run("VACUUM (ANALYZE)".to_owned()).await?;
     database.run("CHECKPOINT".to_owned()).await
 }

@@ -90,9 +90,9 @@ async fn main() -> anyhow::Result<()> {
     let pruned = if args.prune { Some(prune::measure(&mut many, &args).await?) } else { None };
     let report = table::Report { args: &args, place: &many, filled_in, unmigrated, before, after, size, pruned };
     if args.json {
-        println!("{:#}", report.json())
+        println!("{:#}", report.json());
     } else {
-        report.print()
+        report.print();
     }
     Ok(())
 }

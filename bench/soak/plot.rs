@@ -11,17 +11,17 @@ const MARGIN: f64 = 30.0;
 
 /// Writes an SVG with memory, processor time per call and the database's share of it.
 pub(crate) fn draw(minutes: &[Minute], file: &Path) -> anyhow::Result<()> {
-    let figures: [(&str, fn(&Minute) -> f64); 3] = [
-        ("resident memory, MB", |minute| minute.resident_mb),
-        ("CPU per call, ms", |minute| minute.cpu_per_call * 1_000.0),
-        ("the database's share of it, %", |minute| minute.database_percent),
+    let values = |of: fn(&Minute) -> f64| minutes.iter().map(of).collect::<Vec<_>>();
+    let figures = [
+        ("resident memory, MB", values(|minute| minute.resident_mb)),
+        ("CPU per call, ms", values(|minute| minute.cpu_per_call * 1_000.0)),
+        ("the database's share of it, %", values(|minute| minute.database_percent)),
     ];
     let (width, height) = (WIDTH + 2.0 * MARGIN, (HEIGHT + 2.0 * MARGIN) * figures.len() as f64);
     let mut svg = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">"#
     );
-    for (row, (title, of)) in figures.into_iter().enumerate() {
-        let values: Vec<f64> = minutes.iter().map(of).collect();
+    for (row, (title, values)) in figures.into_iter().enumerate() {
         write!(svg, "{}", line(title, &values, MARGIN + (HEIGHT + 2.0 * MARGIN) * row as f64))?;
     }
     svg.push_str("</svg>\n");
