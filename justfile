@@ -43,6 +43,14 @@ doc:
 bench calls="100":
     cargo run --release -p switchhook --example bench-calls -- --calls {{ calls }}
 
+# What a node costs that has so many calls behind it. On PostgreSQL: ci/with-postgres.sh --durable just history
+history calls="1000000" *args:
+    cargo build --release -p switchhook && cargo run --release -p switchhook --example bench-history -- --calls {{ calls }} {{ args }}
+
+# What so many minutes of calls do to a node's memory and processor time.
+soak minutes="480" *args:
+    cargo build --release -p switchhook && cargo run --release -p switchhook --example bench-soak -- --minutes {{ minutes }} {{ args }}
+
 # Writes the API's description anew, after a change of the API.
 openapi:
     cargo run --quiet -- openapi > docs/openapi.json

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use serde_json::json;
-use support::{Connection, Place, percentile, request};
+use support::{Place, percentile};
 
 #[derive(Parser)]
 struct Args {
@@ -59,10 +59,7 @@ async fn main() -> anyhow::Result<()> {
 async fn start(place: &Place) -> anyhow::Result<(Duration, f64)> {
     let begun = Instant::now();
     let node = place.serve("api,calls,webhooks")?;
-    let mut connection = Connection::open(&node.address).await?;
-    while connection.send(&request("GET", "/readyz", "none", "", "")).await? != 200 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    node.ready().await?;
     let took = begun.elapsed();
     tokio::time::sleep(Duration::from_secs(2)).await;
     Ok((took, node.resident_mb()))

@@ -12,16 +12,13 @@
 
 mod support;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use indicatif::ProgressBar;
 use serde_json::json;
+use support::receiver::Receiver;
 use support::{Connection, Place, request};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
 
 #[derive(Parser)]
 struct Args {
@@ -41,17 +38,14 @@ async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let place = Place::new()?;
     let disk = support::durable_writes_per_second(place.path())?;
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}/hook", listener.local_addr()?);
-    let received = Arc::new(AtomicU64::new(0));
-    tokio::spawn(receive(listener, received.clone()));
+    let receiver = Receiver::start().await?;
 
     let api = place.serve("api")?;
     let key = place.tenant("bench")?;
     let mut connection = Connection::open(&api.address).await?;
     let agent = connection.scripted_agent(&key).await?;
     for _ in 0..args.endpoints {
-        connection.json("POST", "/v1/webhooks", &key, &json!({ "url": url })).await?;
+        connection.json("POST", "/v1/webhooks", &key, &json!({ "url": receiver.url })).await?;
     }
     accept(&api.address, &key, &agent, args.calls).await?;
     drop(api);
@@ -62,16 +56,16 @@ async fn main() -> anyhow::Result<()> {
     let deadline = Instant::now() + Duration::from_secs(300);
     // The first tenth warms up: connections, prepared statements.
     let (mut start, mut cpu, mut warm) = (Instant::now(), 0.0, 0);
-    while received.load(Ordering::Relaxed) < wanted && Instant::now() < deadline {
+    while receiver.received() < wanted && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(10)).await;
-        let now = received.load(Ordering::Relaxed);
+        let now = receiver.received();
         if warm == 0 && now > wanted / 10 {
             (start, cpu, warm) = (Instant::now(), node.cpu_seconds(), now);
         }
         bar.set_position(now);
     }
     bar.finish_and_clear();
-    let delivered = received.load(Ordering::Relaxed);
+    let delivered = receiver.received();
     anyhow::ensure!(delivered >= wanted, "only {delivered} of {wanted} were delivered");
     let measured = (delivered - warm) as f64;
     let per_second = measured / start.elapsed().as_secs_f64();
@@ -108,26 +102,4 @@ async fn accept(address: &str, key: &str, agent: &str, calls: usize) -> anyhow::
         }
     });
     futures_util::future::try_join_all(some).await.map(drop)
-}
-
-/// Counts requests and answers 200 as soon as each has come.
-async fn receive(listener: TcpListener, received: Arc<AtomicU64>) {
-    while let Ok((mut stream, _)) = listener.accept().await {
-        let received = received.clone();
-        tokio::spawn(async move {
-            let mut buffer = Vec::with_capacity(8_192);
-            loop {
-                buffer.clear();
-                while !support::is_complete(&buffer) {
-                    if stream.read_buf(&mut buffer).await.unwrap_or(0) == 0 {
-                        return;
-                    }
-                }
-                received.fetch_add(1, Ordering::Relaxed);
-                if stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.is_err() {
-                    return;
-                }
-            }
-        });
-    }
 }

@@ -1,6 +1,9 @@
 //! What the benches of the service share: a node in a process of its own, and requests that cost the generator little.
 #![allow(dead_code, reason = "not every bench uses all of it")]
 
+pub(crate) mod database;
+pub(crate) mod receiver;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +17,10 @@ use tokio::net::TcpStream;
 /// Where the nodes of one bench keep what they have.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
+    /// Of PostgreSQL; SQLite's is a file in the folder.
     database: Option<String>,
+    /// For the nodes' environment.
+    settings: Vec<(&'static str, String)>,
 }
 
 /// A `switchhook serve`; ended when dropped.
@@ -29,7 +35,28 @@ impl Place {
     pub(crate) fn new() -> anyhow::Result<Self> {
         // Beside the build, not in /tmp, which may be memory: what is measured waits for a disk.
         let folder = tempfile::Builder::new().prefix("bench").tempdir_in(target()?)?;
-        Ok(Self { folder, database: std::env::var("SWITCHHOOK_TEST_POSTGRES").ok() })
+        Ok(Self { folder, database: std::env::var("SWITCHHOOK_TEST_POSTGRES").ok(), settings: Vec::new() })
+    }
+
+    /// A new folder, and on PostgreSQL a new database of this name on the server.
+    pub(crate) async fn with_database(name: &str) -> anyhow::Result<Self> {
+        let mut place = Self::new()?;
+        if let Some(server) = &place.database {
+            place.database = Some(database::create_postgres(server, name).await?);
+        }
+        Ok(place)
+    }
+
+    /// Gives nodes that are started from now on this environment variable.
+    pub(crate) fn set(&mut self, name: &'static str, value: impl Into<String>) {
+        self.settings.retain(|(known, _)| *known != name);
+        self.settings.push((name, value.into()));
+    }
+
+    /// Where the database is, as the service is told.
+    pub(crate) fn database_url(&self) -> String {
+        let file = || format!("sqlite://{}", self.path().join("switchhook.db").display());
+        self.database.clone().unwrap_or_else(file)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -53,6 +80,7 @@ impl Place {
         if let Some(database) = &self.database {
             command.env("SWITCHHOOK_DATABASE_URL", database);
         }
+        command.envs(self.settings.iter().map(|(name, value)| (name, value)));
         Ok(command)
     }
 
@@ -87,7 +115,7 @@ impl Place {
 }
 
 /// The folder of the release binaries: examples are one below.
-fn target() -> anyhow::Result<PathBuf> {
+pub(crate) fn target() -> anyhow::Result<PathBuf> {
     let here = std::env::current_exe()?;
     Ok(here.ancestors().nth(2).context("an example lies in target/release/examples")?.to_owned())
 }
@@ -102,17 +130,46 @@ pub(crate) fn pin(process: u32, core: u32) -> bool {
     pinned.is_ok_and(|status| status.success())
 }
 
+/// Seconds of processor time used so far by a process or thread, from its `stat` (fields 14 and 15, in hundredths).
+pub(crate) fn cpu_seconds(stat: &str) -> f64 {
+    let stat = std::fs::read_to_string(stat).unwrap_or_default();
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
+    after_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
+
 impl Node {
     /// Keeps it on one core; whether that worked.
     pub(crate) fn pin(&self, core: u32) -> bool {
         pin(self.child.id(), core)
     }
 
-    /// Seconds of processor time used so far, from `/proc/PID/stat` (fields 14 and 15, in hundredths).
+    /// Of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Seconds of processor time used so far.
     pub(crate) fn cpu_seconds(&self) -> f64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
-        let after_name = stat.rsplit(") ").next().unwrap_or_default();
-        after_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+        cpu_seconds(&format!("/proc/{}/stat", self.child.id()))
+    }
+
+    /// Those of them that SQLite's own threads used; one thread is behind each connection.
+    pub(crate) fn sqlite_cpu_seconds(&self) -> f64 {
+        let folder = format!("/proc/{}/task", self.child.id());
+        let threads = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|thread| thread.path());
+        let is_sqlite = |thread: &PathBuf| {
+            std::fs::read_to_string(thread.join("comm")).is_ok_and(|name| name.starts_with("sqlx-sqlite"))
+        };
+        threads.filter(is_sqlite).map(|thread| cpu_seconds(&thread.join("stat").to_string_lossy())).sum()
+    }
+
+    /// Waits until it says that it is ready.
+    pub(crate) async fn ready(&self) -> anyhow::Result<()> {
+        let mut connection = Connection::open(&self.address).await?;
+        while connection.send(&request("GET", "/readyz", "none", "", "")).await? != 200 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
     }
 
     /// Megabytes of resident memory.
