@@ -39,6 +39,7 @@ use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Executor as _, PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool};
+use uuid::Uuid;
 
 /// Runs one expression with `$c` bound to the connection of whichever engine is in use.
 macro_rules! on {
@@ -308,6 +309,13 @@ pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
         rows = rest;
         Some(chunk)
     })
+}
+
+/// Ids for a list in a statement, filled up with an id of nothing to a power of two, so that a few statements serve every number
+/// of ids and stay prepared.
+pub(crate) fn filled(ids: impl ExactSizeIterator<Item = Uuid>) -> impl Iterator<Item = Uuid> {
+    let missing = ids.len().next_power_of_two() - ids.len();
+    ids.chain(std::iter::repeat_n(Uuid::nil(), missing))
 }
 
 /// Asks the database whether it is there.

@@ -13,7 +13,7 @@ use switchhook_core::id::TenantId;
 use uuid::Uuid;
 
 use super::calls::{CallRequest, Overrides, search};
-use super::{Conn, Dialect, Tx, on};
+use super::{Conn, Dialect, Tx, filled, on};
 
 /// Calls or deliveries erased in one transaction.
 const BATCH: i64 = 50;
@@ -169,8 +169,8 @@ pub async fn delete_calls_for_housekeeping(
         on!(tx, |c| {
             let mut query = QueryBuilder::new(beginning);
             let mut list = query.separated(", ");
-            for call in calls {
-                list.push_bind(*call);
+            for call in filled(calls.iter().copied()) {
+                list.push_bind(call);
             }
             query.push(")").build().execute(c).await.map(drop)
         })?;
@@ -221,8 +221,8 @@ pub async fn known_for_housekeeping(conn: &mut Conn, calls: &[Uuid]) -> Result<V
     on!(conn, |c| {
         let mut query = QueryBuilder::new("SELECT id, erased_at IS NOT NULL AS erased FROM calls WHERE id IN (");
         let mut list = query.separated(", ");
-        for call in calls {
-            list.push_bind(*call);
+        for call in filled(calls.iter().copied()) {
+            list.push_bind(call);
         }
         query.push(")").build_query_as().fetch_all(c).await
     })

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 use sqlx::types::Json;
 use switchhook_core::Timestamp;
-use switchhook_core::id::{CallId, CommandId, NodeId, TenantId};
+use switchhook_core::id::{CallId, CommandId, TenantId};
 use uuid::Uuid;
 
 use super::CallRow;
@@ -119,7 +119,7 @@ pub async fn prune_for_housekeeping(tx: &mut Tx) -> Result<u64, sqlx::Error> {
 mod tests {
     use switchhook_core::call::{Call, Direction, Timing};
     use switchhook_core::event::EventKind;
-    use switchhook_core::id::{AgentId, ConnectionId};
+    use switchhook_core::id::{AgentId, ConnectionId, NodeId};
 
     use super::*;
     use crate::store::calls::{self, CallRequest, NewCall};

@@ -9,7 +9,7 @@ use switchhook_core::id::{CallId, NodeId, TenantId};
 use uuid::Uuid;
 
 use super::CallRow;
-use crate::store::{Conn, Dialect, Tx, on};
+use crate::store::{Conn, Dialect, Tx, filled, on};
 
 /// By whom and until when calls are claimed.
 #[derive(Clone, Copy, Debug)]
@@ -91,8 +91,8 @@ async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<
         if !claim.running.is_empty() {
             query.push(" AND id NOT IN (");
             let mut running = query.separated(", ");
-            for id in claim.running {
-                running.push_bind(id.uuid());
+            for id in filled(claim.running.iter().map(|id| id.uuid())) {
+                running.push_bind(id);
             }
             query.push(")");
         }
@@ -127,8 +127,8 @@ pub async fn renew_leases_for_node(
         query.push_bind(until.as_micros()).push(" WHERE lease_owner = ").push_bind(node.uuid());
         query.push(concat!(" AND ", live!(), " AND id IN ("));
         let mut ids = query.separated(", ");
-        for id in running {
-            ids.push_bind(id.uuid());
+        for id in filled(running.iter().map(|id| id.uuid())) {
+            ids.push_bind(id);
         }
         query.push(") RETURNING id");
         query.build_query_scalar().fetch_all(c).await

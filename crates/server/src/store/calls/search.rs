@@ -26,7 +26,7 @@ pub use self::segments::{
 
 use self::positions::Positions;
 use super::{CallRow, Filter};
-use crate::store::{Conn, on};
+use crate::store::{Conn, filled, on};
 
 /// Segments whose postings are asked for one by one rather than all.
 const FEW: usize = 64;
@@ -187,8 +187,8 @@ async fn by_ids(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<C
     let mut rows: Vec<CallRow> = on!(conn, |c| {
         let mut query = QueryBuilder::new("SELECT * FROM calls WHERE id IN (");
         let mut list = query.separated(", ");
-        for id in ids {
-            list.push_bind(*id);
+        for id in filled(ids.iter().copied()) {
+            list.push_bind(id);
         }
         query.push(") AND tenant_id = ").push_bind(tenant.uuid());
         query.build_query_as().fetch_all(c).await

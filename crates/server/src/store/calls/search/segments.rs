@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::positions::Positions;
 use super::{metadata_term, metadata_text, term};
 use crate::store::calls::{CallRequest, CallRow};
-use crate::store::{Conn, Dialect, Tx, chunks, is_duplicate, on};
+use crate::store::{Conn, Dialect, Tx, chunks, filled, is_duplicate, on};
 
 /// The calls of a segment. More would make a list of few calls dearer and a segment's transaction longer; fewer, a list that
 /// reads every segment.
@@ -261,8 +261,8 @@ pub(in crate::store) async fn delete_postings(
              request FROM calls WHERE id IN (",
         );
         let mut list = query.separated(", ");
-        for call in calls {
-            list.push_bind(*call);
+        for call in filled(calls.iter().copied()) {
+            list.push_bind(call);
         }
         query.push(")");
         query.build_query_as().fetch_all(c).await
