@@ -132,7 +132,9 @@ impl Housekeeping {
             let of_tenant: Vec<_> = calls.iter().filter(|(of, _)| *of == tenant).map(|(_, call)| *call).collect();
             self.delete_batches(tenant, None, &of_tenant).await?;
         }
-        while let Some(expired) = search::expired_segment_for_housekeeping(&mut self.store.read().await?, before).await? {
+        while let Some(expired) =
+            search::expired_segment_for_housekeeping(&mut self.store.read().await?, before).await?
+        {
             self.delete_batches(expired.tenant, Some(expired.segment), &expired.calls).await?;
             let mut tx = self.store.begin().await?;
             search::delete_segment_for_housekeeping(&mut tx, &expired).await?;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sqlx::types::Json;
 use sqlx::FromRow;
+use sqlx::types::Json;
 use std::collections::BTreeMap;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, Limits};
@@ -220,11 +220,11 @@ mod list;
 pub mod search;
 
 pub use create::{NewCall, create};
-pub use list::{Filter, list};
 pub use leases::{
     Claim, claim_abandoned_for_recovery, claim_due_for_dialer, hand_back_for_node, hangup_requests_for_node,
     move_for_media, own_for_arrival, renew_leases_for_node, take_over,
 };
+pub use list::{Filter, list};
 
 /// One call of a tenant.
 ///

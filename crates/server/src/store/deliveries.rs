@@ -1,6 +1,5 @@
 //! Deliveries: what customers see of them. What the worker does with them under a lease is in [`queue`] and [`outcome`].
 
-
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use switchhook_core::event::{EventKind, WEBHOOK_TEST};
@@ -157,11 +156,11 @@ impl Filter {
         if events.is_empty() || states.is_empty() {
             return vec!["1 = 0".to_owned()]; // Nothing is called that.
         }
+        if self.call.is_some() {
+            return vec![format!("call_id IS NOT NULL AND event IN {} AND state IN {}", words(&events), words(&states))];
+        }
         if self.event.is_empty() && self.state.is_empty() {
             return vec!["1 = 1".to_owned()];
-        }
-        if self.call.is_some() {
-            return vec![format!("event IN {} AND state IN {}", words(&events), words(&states))];
         }
         let (under_way, over): (Vec<&str>, Vec<&str>) = states.iter().partition(|state| UNDER_WAY.contains(state));
         let mut pages = Vec::new();
@@ -261,18 +260,13 @@ pub async fn cancel_waiting(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -
 ///
 /// # Errors
 /// When the database fails.
-pub async fn prune_for_housekeeping(
-    tx: &mut Tx,
-    after: Uuid,
-    before: Timestamp,
-) -> Result<Option<Uuid>, sqlx::Error> {
+pub async fn prune_for_housekeeping(tx: &mut Tx, after: Uuid, before: Timestamp) -> Result<Option<Uuid>, sqlx::Error> {
     const SQL: &str = concat!(
         "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id > $1 AND id < $2 AND ",
         ended!(),
         " ORDER BY id LIMIT 200) RETURNING id"
     );
     let before = DeliveryId::new(before, [0; 10]).uuid();
-    let deleted: Vec<Uuid> =
-        on!(tx, |c| sqlx::query_scalar(SQL).bind(after).bind(before).fetch_all(c).await)?;
+    let deleted: Vec<Uuid> = on!(tx, |c| sqlx::query_scalar(SQL).bind(after).bind(before).fetch_all(c).await)?;
     Ok(deleted.into_iter().max())
 }

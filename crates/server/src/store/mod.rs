@@ -157,7 +157,9 @@ impl Store {
         let schema = inspect::schema(&mut self.read().await?).await?;
         if (1..schema.newest).contains(&schema.version) {
             let inspect::Schema { version, newest } = schema;
-            tracing::info!("updating the database from version {version} to {newest}; a million calls take half a minute");
+            tracing::info!(
+                "updating the database from version {version} to {newest}; a million calls take half a minute"
+            );
         }
         self.migrate_to(schema.newest).await
     }

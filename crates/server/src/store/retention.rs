@@ -186,7 +186,8 @@ pub async fn ended_before_for_housekeeping(
     conn: &mut Conn,
     before: Timestamp,
 ) -> Result<Vec<(TenantId, Uuid)>, sqlx::Error> {
-    const SQL: &str = "SELECT tenant_id, call_id FROM call_search_pending WHERE ended_at < $1 ORDER BY ended_at LIMIT $2";
+    const SQL: &str =
+        "SELECT tenant_id, call_id FROM call_search_pending WHERE ended_at < $1 ORDER BY ended_at LIMIT $2";
     let calls: Vec<(Uuid, Uuid)> =
         on!(conn, |c| sqlx::query_as(SQL).bind(before.as_micros()).bind(BATCH).fetch_all(c).await)?;
     Ok(calls.into_iter().map(|(tenant, call)| (TenantId::from_uuid(tenant), call)).collect())

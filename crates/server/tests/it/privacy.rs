@@ -132,7 +132,8 @@ async fn a_recording_left_on_a_disk_is_found_and_that_of_a_call_that_is_kept_is_
     let unknown = folder.join(format!("{}.wav", uuid::Uuid::max()));
     std::fs::copy(recording(&short), &unknown).expect("written");
     recordings(&service).sweep(None).await.expect("swept");
-    let left = || [recording(&short), recording(&long), recording(&for_ever), unknown.clone()].map(|file| file.exists());
+    let left =
+        || [recording(&short), recording(&long), recording(&for_ever), unknown.clone()].map(|file| file.exists());
     assert_eq!(left(), [false, true, true, true], "what no call is known of stays: the database may be another one");
     recordings(&service).sweep(Some(Clock::system().now() + HOUR)).await.expect("swept");
     assert_eq!(left(), [false, true, true, false], "unless calls as old are deleted");

@@ -60,8 +60,9 @@ impl Filter {
     pub(super) fn terms(&self) -> Vec<Vec<i64>> {
         let metadata = self.metadata.iter().map(|(key, value)| vec![search::metadata_term(key, value)]);
         let ids = self.ids().map(|(column, ids)| ids.iter().map(|id| search::term(column, id.as_bytes())).collect());
-        let words =
-            self.words().map(|(column, words)| words.iter().map(|word| search::term(column, word.as_bytes())).collect());
+        let words = self
+            .words()
+            .map(|(column, words)| words.iter().map(|word| search::term(column, word.as_bytes())).collect());
         metadata.chain(ids).chain(words).filter(|terms: &Vec<i64>| !terms.is_empty()).collect()
     }
 

@@ -196,4 +196,3 @@ async fn by_ids(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<C
     rows.sort_by_key(|row| std::cmp::Reverse(row.id));
     Ok(rows)
 }
-

@@ -169,7 +169,11 @@ fn filters() -> Vec<Filter> {
         Filter { to: text("+1"), from: text("+1"), created_after: Some(now()), ..Filter::default() },
         Filter { agent: id.clone(), number: id, ..Filter::default() },
         Filter { error_code: text("busy"), end_reason: text("voicemail"), ..Filter::default() },
-        Filter { metadata: vec![("order".to_owned(), "o-7".to_owned())], status: text("completed"), ..Filter::default() },
+        Filter {
+            metadata: vec![("order".to_owned(), "o-7".to_owned())],
+            status: text("completed"),
+            ..Filter::default()
+        },
     ]
 }
 
@@ -223,8 +227,12 @@ async fn walk_deliveries(test: &TestStore, past: &Past) {
     let outcome = Outcome { then: Then::RetryAt(now()), ..Outcome::default() };
     Record(test.store.clone()).run(&(), &[Finished { lease, outcome, at: now() }]).await.expect("recorded");
     let mut tx = test.store.begin().await.expect("a transaction");
-    on!(tx, |c| sqlx::query("UPDATE deliveries SET state = 'pending' WHERE id = $1").bind(lease.id).execute(c).await.map(drop))
-        .expect("written");
+    on!(tx, |c| sqlx::query("UPDATE deliveries SET state = 'pending' WHERE id = $1")
+        .bind(lease.id)
+        .execute(c)
+        .await
+        .map(drop))
+    .expect("written");
     deliveries::bring_forward(&mut tx, past.tenant, DeliveryId::from_uuid(lease.id), now()).await.expect("written");
     tx.commit().await.expect("committed");
     outcome::cancel_disabled_for_recovery(&test.store).await.expect("canceled");
@@ -279,7 +287,8 @@ async fn scans(test: &TestStore, sql: &str) -> Vec<String> {
             // The tables of this test are small: an index is to be used wherever one can be.
             const SETTINGS: &str = "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off";
             sqlx::raw_sql(SETTINGS).execute(&mut *c).await.expect("set");
-            const COUNT: &str = "SELECT COALESCE(cardinality(parameter_types), 0) FROM pg_prepared_statements WHERE name = 'walk'";
+            const COUNT: &str =
+                "SELECT COALESCE(cardinality(parameter_types), 0) FROM pg_prepared_statements WHERE name = 'walk'";
             let parameters: i32 = sqlx::query_scalar(COUNT).fetch_one(&mut *c).await.expect("a count");
             let nulls = vec!["NULL"; usize::try_from(parameters).expect("a count")].join(", ");
             let nulls = if nulls.is_empty() { String::new() } else { format!("({nulls})") };
@@ -403,8 +412,11 @@ fn in_source() -> Vec<String> {
         } else if !path.ends_with("tests.rs") && !path.ends_with("testing.rs") {
             let text = std::fs::read_to_string(path).expect("text");
             let text = text.split("#[cfg(test)]").next().expect("there is a first part").replace("\\\n", " ");
-            let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-            found.extend(code.split('"').skip(1).step_by(2).map(|literal| one_line(literal.split('{').next().unwrap_or(""))));
+            let code: String =
+                text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+            found.extend(
+                code.split('"').skip(1).step_by(2).map(|literal| one_line(literal.split('{').next().unwrap_or(""))),
+            );
         }
     }
     found.retain(|sql| {
@@ -434,7 +446,10 @@ async fn no_statement_reads_a_past_that_it_does_not_show() {
                 on!(tx, |c| sqlx::query("ANALYZE").execute(c).await.map(drop)).expect("analyzed");
                 tx.commit().await.expect("committed");
             }
-            for sql in seen.iter().filter(|sql| ["SELECT", "UPDATE", "DELETE", "WITH", "INSERT"].iter().any(|verb| sql.starts_with(verb))) {
+            for sql in seen
+                .iter()
+                .filter(|sql| ["SELECT", "UPDATE", "DELETE", "WITH", "INSERT"].iter().any(|verb| sql.starts_with(verb)))
+            {
                 let scans = scans(&test, sql).await;
                 if !scans.is_empty() {
                     failures.push(format!("{}, statistics {statistics}: {sql}\n{scans:#?}", test.engine));

@@ -15,7 +15,8 @@ const BEFORE: i64 = 5;
 
 /// Ended calls, one a minute before `now`, and one that is queued.
 async fn fill(test: &TestStore, tenant: TenantId, calls: usize) {
-    const TENANT: &str = "INSERT INTO tenants (id, name, active, created_at, updated_at) VALUES ($1, 'Acme', TRUE, 0, 0)";
+    const TENANT: &str =
+        "INSERT INTO tenants (id, name, active, created_at, updated_at) VALUES ($1, 'Acme', TRUE, 0, 0)";
     const CALL: &str = "INSERT INTO calls (id, tenant_id, status, direction, agent_id, agent_version, connection_id, provider, \
         from_number, to_number, request, created_at, due_at, ended_at, hangup_reported, duration_seconds, turns, event_count, \
         lease_token, end_reason) VALUES ($1, $2, $3, $4, $5, 1, $5, 'simulator', '+12025550199', '+12025550100', ";
@@ -64,9 +65,8 @@ async fn a_database_of_an_earlier_version_is_counted_and_indexed() {
         assert_eq!(inbound.len(), (search::SEGMENT + 10).div_ceil(4), "{}", test.engine);
         let all = calls::list(&mut conn, tenant, &Filter::default(), None, 10_000).await.expect("a list");
         let month = quota::month_start(now());
-        let placed = |row: &&calls::CallRow| {
-            row.direction == "outbound" && Timestamp::from_micros(row.created_at) >= month
-        };
+        let placed =
+            |row: &&calls::CallRow| row.direction == "outbound" && Timestamp::from_micros(row.created_at) >= month;
         let placed = u32::try_from(all.iter().filter(placed).count()).expect("few");
         let usage = calls::count_for_quota(&mut conn, tenant, month, 10).await.expect("counted");
         assert_eq!((usage.concurrent_calls, usage.monthly_calls), (1, placed), "{}", test.engine);

@@ -11,7 +11,8 @@ use crate::store::testing::{TestStore, now, stores};
 use crate::store::{Dialect, on};
 
 fn housekeeping(test: &TestStore) -> Housekeeping {
-    let config = Config { retention_days: Some(10), delivery_retention_days: 5, ..Config::for_tests(test.folder.path()) };
+    let config =
+        Config { retention_days: Some(10), delivery_retention_days: 5, ..Config::for_tests(test.folder.path()) };
     Housekeeping::new(test.store.clone(), Clock::system(), &config)
 }
 
@@ -60,7 +61,8 @@ async fn old_calls_and_deliveries_go_with_all_that_belongs_to_them() {
         let ended = Filter { status: vec!["completed".to_owned(), "queued".to_owned()], ..Filter::default() };
         let left = calls::list(&mut conn, past.tenant, &ended, None, 100).await.expect("a list");
         assert_eq!(left.len() as i64, live, "{engine}");
-        let usage = calls::count_for_quota(&mut conn, past.tenant, switchhook_core::quota::month_start(now()), 10).await;
+        let usage =
+            calls::count_for_quota(&mut conn, past.tenant, switchhook_core::quota::month_start(now()), 10).await;
         assert!(usage.expect("counted").monthly_calls > 100, "{engine}: deleted calls were placed all the same");
     }
 }

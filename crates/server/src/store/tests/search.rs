@@ -27,25 +27,33 @@ const CASES: [Case; 17] = [
     case("live", |f| f.status = ["queued", "dialing"].map(Into::into).into(), |c| c.status == "queued"),
     case("failed or queued", |f| f.status = ["failed", "queued"].map(Into::into).into(), |c| c.status != "completed"),
     case("inbound", |f| f.direction = vec!["inbound".into()], |c| c.direction == "inbound"),
-    case("an agent", |f| f.agent = vec![numbered(AgentId::new, 2).uuid()], |c| {
-        c.agent_id == numbered(AgentId::new, 2).uuid()
-    }),
-    case("a number", |f| f.number = vec![numbered(NumberId::new, 1).uuid()], |c| {
-        c.number_id == Some(numbered(NumberId::new, 1).uuid())
-    }),
+    case(
+        "an agent",
+        |f| f.agent = vec![numbered(AgentId::new, 2).uuid()],
+        |c| c.agent_id == numbered(AgentId::new, 2).uuid(),
+    ),
+    case(
+        "a number",
+        |f| f.number = vec![numbered(NumberId::new, 1).uuid()],
+        |c| c.number_id == Some(numbered(NumberId::new, 1).uuid()),
+    ),
     case("called once", |f| f.to = vec!["+49300000700".into()], |c| c.to_number == "+49300000700"),
     case("our number called", |f| f.to = vec!["+12025550101".into()], |c| c.to_number == "+12025550101"),
     case("calls from us", |f| f.from = vec!["+12025550100".into()], |c| c.from_number == "+12025550100"),
     case("busy", |f| f.error_code = vec!["busy".into()], |c| c.error_code.as_deref() == Some("busy")),
-    case("agent hung up", |f| f.end_reason = vec!["agent_hangup".into()], |c| {
-        c.end_reason.as_deref() == Some("agent_hangup")
-    }),
+    case(
+        "agent hung up",
+        |f| f.end_reason = vec!["agent_hangup".into()],
+        |c| c.end_reason.as_deref() == Some("agent_hangup"),
+    ),
     case("no such end", |f| f.end_reason = vec!["voicemail".into()], |_| false),
     case("after", |f| f.created_after = Some(midway()), |c| c.created_at >= midway().as_micros()),
     case("before", |f| f.created_before = Some(midway()), |c| c.created_at < midway().as_micros()),
-    case("one order", |f| f.metadata = vec![("order".into(), "o-1033".into())], |c| {
-        c.request.metadata["order"] == "o-1033"
-    }),
+    case(
+        "one order",
+        |f| f.metadata = vec![("order".into(), "o-1033".into())],
+        |c| c.request.metadata["order"] == "o-1033",
+    ),
     case("a tier", |f| f.metadata = vec![("tier".into(), "3".into())], |c| c.request.metadata["tier"] == 3),
     case("vip", |f| f.metadata = vec![("vip".into(), "true".into())], |c| c.request.metadata["vip"] == true),
     case("null is nothing", |f| f.metadata = vec![("none".into(), "null".into())], |_| false),

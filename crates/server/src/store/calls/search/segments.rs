@@ -60,8 +60,7 @@ pub async fn tenants_with_ends_for_housekeeping(
 /// # Errors
 /// When the database fails.
 pub async fn tenants_to_index_for_housekeeping(conn: &mut Conn) -> Result<Vec<(TenantId, usize)>, sqlx::Error> {
-    const SQL: &str =
-        "SELECT tenant_id, COUNT(*) FROM call_search_pending GROUP BY tenant_id HAVING COUNT(*) >= $1 ORDER BY tenant_id";
+    const SQL: &str = "SELECT tenant_id, COUNT(*) FROM call_search_pending GROUP BY tenant_id HAVING COUNT(*) >= $1 ORDER BY tenant_id";
     let least = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
     let tenants: Vec<(Uuid, i64)> = on!(conn, |c| sqlx::query_as(SQL).bind(least).fetch_all(c).await)?;
     Ok(tenants.into_iter().map(|(id, calls)| (TenantId::from_uuid(id), usize::try_from(calls).unwrap_or(0))).collect())
@@ -186,8 +185,7 @@ async fn insert_postings(
     postings: &[(i64, Vec<u8>)],
 ) -> Result<(), sqlx::Error> {
     on!(tx, |c| {
-        let mut query =
-            QueryBuilder::new("INSERT INTO call_search_postings (tenant_id, term, segment, positions) ");
+        let mut query = QueryBuilder::new("INSERT INTO call_search_postings (tenant_id, term, segment, positions) ");
         query.push_values(postings, |mut values, (term, positions)| {
             values.push_bind(tenant.uuid()).push_bind(*term).push_bind(segment).push_bind(positions);
         });
