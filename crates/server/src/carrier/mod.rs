@@ -12,6 +12,7 @@ pub mod address;
 pub mod callback;
 pub mod rest;
 pub mod simulator;
+pub mod sip;
 pub mod stream;
 pub mod telnyx;
 pub mod twilio;
