@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
+use switchhook_core::Timestamp;
 
 use crate::carriers::Stage;
 use crate::doubles::twilio::flavour::Flavour;
@@ -136,4 +137,22 @@ async fn a_line_that_turns_up_after_the_end_of_its_call_is_hung_up() {
     assert_eq!(taken.status, StatusCode::NO_CONTENT);
     stage.double.until(CALLEE, "it is hung up", |call| call.ended_by_us.is_some()).await;
     stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_carrier_without_room_is_asked_for_as_long_as_the_call_may_ring() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(CALLEE, Script::answering(Answer::TooMany(u32::MAX)));
+    let call = stage.place_with(CALLEE, json!({ "ring_timeout_seconds": 5 })).await;
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!(ended["error_code"], "carrier_error", "{ended}");
+    assert!(stage.double.asked(CALLEE) > 1, "it is asked again");
+    let tried = seconds_between(&ended, "dialing_at", "ended_at");
+    assert!(tried <= 5.5, "for {tried} s: {ended}");
+    stage.stop().await;
+}
+
+fn seconds_between(call: &Value, from: &str, to: &str) -> f64 {
+    let at = |name: &str| Timestamp::parse(call[name].as_str().expect("a time")).expect("a time");
+    at(to).since(at(from)).as_secs_f64()
 }
