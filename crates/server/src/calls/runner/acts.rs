@@ -175,6 +175,15 @@ impl Runner {
     }
 }
 
+/// The carrier gave the call an id that it had given to another one. The leg with that id is the other call's, so nothing is asked
+/// about it.
+pub(super) fn id_of_another_call() -> CallInput {
+    tracing::error!("the carrier gave a call the id of another one");
+    let error = "The carrier gave this call the id of another call of the connection, so what it reports of the two cannot be told \
+                 apart. The call was not dialled again.";
+    CallInput::DialRefused { code: ErrorCode::CarrierError, error: error.to_owned().into() }
+}
+
 fn machines(wanted: &AnsweringMachine) -> Machines {
     match (wanted.mode, wanted.on_machine) {
         (MachineDetection::Off, _) => Machines::Ignore,

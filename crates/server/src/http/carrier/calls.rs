@@ -8,6 +8,7 @@ use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
 
 use switchhook_core::call::EndReason;
+use switchhook_core::id::ConnectionId;
 
 use super::{Place, Received, of_provider};
 use crate::carrier::{Carrier, CarrierEvent, LegRef, Told};
@@ -21,7 +22,9 @@ pub(super) async fn told(Path(place): Path<Place>, received: Received, body: Byt
     let callback = carrier.read(&received.as_request(&place.topic, &body))?;
     let mut told = callback.told;
     if turns_up_late(&row, &told)? {
-        hang_up(carrier, &row, callback.carrier_call_id);
+        if !is_of_another_call(&received, &row, &callback.carrier_call_id).await? {
+            hang_up(carrier, &row, callback.carrier_call_id);
+        }
         return Ok(callback.reply.into_response());
     }
     match &row.carrier_call_id {
@@ -45,6 +48,13 @@ fn turns_up_late(row: &CallRow, told: &[Told]) -> Result<bool, ApiError> {
 fn hang_up(carrier: Arc<dyn Carrier>, row: &CallRow, carrier_call_id: String) {
     tracing::warn!(call = %row.call_id(), "a line lives on whose call has ended: hanging up");
     let leg =
+/// Whether the carrier gave the leg's id to another call, which may go on.
+async fn is_of_another_call(received: &Received, row: &CallRow, carrier_call_id: &str) -> Result<bool, ApiError> {
+    let connection = ConnectionId::from_uuid(row.connection_id);
+    let owner = calls::by_carrier_call_id(&mut received.store.read().await?, connection, carrier_call_id).await?;
+    Ok(owner.is_some_and(|owner| owner.id != row.id))
+}
+
         LegRef { call: row.call_id(), carrier_call_id: Some(carrier_call_id), from: None, to: None, dialing_at: None };
     tokio::spawn(async move {
         if let Err(error) = carrier.hang_up(&leg).await {

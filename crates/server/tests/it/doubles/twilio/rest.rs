@@ -109,8 +109,8 @@ async fn create(
         *state.asked.entry(placed.to.clone()).or_default() += 1;
         state.scripts.get(&placed.to).cloned().unwrap_or_default()
     });
-    if let Some(refused) = refused_by_script(&network, &placed.to, &script) {
-        return refused;
+    if let Some(answer) = answered_by_script(&network, &placed.to, &script) {
+        return answer;
     }
     let answer = script.answer;
     let record = network.dial(placed, script);
@@ -126,7 +126,8 @@ async fn create(
     }
 }
 
-fn refused_by_script(network: &Network, to: &str, script: &Script) -> Option<Response> {
+/// What is answered without anybody being rung.
+fn answered_by_script(network: &Network, to: &str, script: &Script) -> Option<Response> {
     match script.answer {
         Answer::Refuses(status, code) => {
             Some(records::refusal(network.flavour, status, code, "As the script of this number says"))
@@ -134,6 +135,10 @@ fn refused_by_script(network: &Network, to: &str, script: &Script) -> Option<Res
         Answer::Fails => Some(records::refusal(network.flavour, 500, 20500, "Internal server error")),
         Answer::TooMany(times) => {
             let before = network.with(|state| {
+        Answer::RepeatsAnId => {
+            let before = network.look(|state| state.calls.last().cloned()).expect("a call was placed before");
+            Some(records::answer(network.flavour.created(), &records::call(network.flavour, &before)))
+        }
                 let count = state.too_many.entry(to.to_owned()).or_default();
                 *count += 1;
                 *count - 1

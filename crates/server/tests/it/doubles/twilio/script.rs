@@ -58,6 +58,8 @@ pub(crate) enum Answer {
     Refuses(u16, u32),
     /// 429 so often, then it is accepted.
     TooMany(u32),
+    /// It is accepted, with the id of the call that was placed before; nobody is rung.
+    RepeatsAnId,
     /// 500; nobody is rung.
     Fails,
     /// 500, though the call is placed.
