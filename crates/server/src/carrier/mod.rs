@@ -268,6 +268,22 @@ pub struct LegRef {
 }
 
 /// A leg that a carrier knows.
+/// What some carriers give in place of a number that is withheld: a word as it is spelled on a telephone's keys.
+const WITHHELD: [&str; 5] = ["+7378742833", "+2562533", "+8656696", "+266696687", "+86282452253"];
+
+impl LegRef {
+    /// The caller ID of a transfer, where it is not the far end's own: our number, on calls that we placed, and for callers whose
+    /// number is withheld or not in E.164 form.
+    #[must_use]
+    pub fn caller_id_of_transfer(&self) -> Option<&PhoneNumber> {
+        match &self.from {
+            from if self.dialing_at.is_some() => from.as_ref(),
+            Some(from) if from.is_e164() && !WITHHELD.contains(&from.reveal()) => None,
+            _ => self.to.as_ref(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The carrier's own id of it.
