@@ -93,8 +93,8 @@ pub trait Carrier: Send + Sync {
         Err(Refused::NotFound)
     }
 
-    /// The answer to a request that announces a call, which we take. Where that does not yet answer the call, [`Carrier::answer`]
-    /// does. Given again for the same call when the carrier asks again.
+    /// The answer to a request that announces a call, which we take, or asks what to do with one that we placed. Where that does
+    /// not yet answer the call, [`Carrier::answer`] does. Given again for the same call when the carrier asks again.
     fn take(&self, _call: &CallAddress) -> Reply {
         Reply::Empty
     }
@@ -187,7 +187,8 @@ pub struct DialRequest {
     pub to: PhoneNumber,
     /// How long it may ring, in seconds.
     pub ring_timeout_seconds: u32,
-    /// The carrier ends a call that we failed to end, after so many seconds of conversation.
+    /// The carrier ends a call that we failed to end, after so many seconds of conversation. One that offers no such limit ends it
+    /// with its media stream.
     pub time_limit_seconds: u32,
     /// Whether the carrier is to tell people from answering machines, where it can.
     pub machines: Machines,
@@ -267,7 +268,6 @@ pub struct LegRef {
     pub dialing_at: Option<Timestamp>,
 }
 
-/// A leg that a carrier knows.
 /// What some carriers give in place of a number that is withheld: a word as it is spelled on a telephone's keys.
 const WITHHELD: [&str; 5] = ["+7378742833", "+2562533", "+8656696", "+266696687", "+86282452253"];
 
@@ -284,6 +284,7 @@ impl LegRef {
     }
 }
 
+/// A leg that a carrier knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The carrier's own id of it.

@@ -34,6 +34,9 @@ pub(super) async fn told(Path(place): Path<Place>, received: Received, body: Byt
         None => told.insert(0, Told::Id(callback.carrier_call_id)),
     }
     pass_on(&received, &row, told).await?;
+    if callback.wants_instructions && !row.status()?.is_terminal() {
+        return Ok(carrier.take(&received.setup.addresses().for_call(&place.provider, row.call_id())).into_response());
+    }
     Ok(callback.reply.into_response())
 }
 
@@ -45,9 +48,6 @@ fn turns_up_late(row: &CallRow, told: &[Told]) -> Result<bool, ApiError> {
     Ok(row.status()?.is_terminal() && !row.hangup_reported && !over && !passed_on)
 }
 
-fn hang_up(carrier: Arc<dyn Carrier>, row: &CallRow, carrier_call_id: String) {
-    tracing::warn!(call = %row.call_id(), "a line lives on whose call has ended: hanging up");
-    let leg =
 /// Whether the carrier gave the leg's id to another call, which may go on.
 async fn is_of_another_call(received: &Received, row: &CallRow, carrier_call_id: &str) -> Result<bool, ApiError> {
     let connection = ConnectionId::from_uuid(row.connection_id);
@@ -55,6 +55,9 @@ async fn is_of_another_call(received: &Received, row: &CallRow, carrier_call_id:
     Ok(owner.is_some_and(|owner| owner.id != row.id))
 }
 
+fn hang_up(carrier: Arc<dyn Carrier>, row: &CallRow, carrier_call_id: String) {
+    tracing::warn!(call = %row.call_id(), "a line lives on whose call has ended: hanging up");
+    let leg =
         LegRef { call: row.call_id(), carrier_call_id: Some(carrier_call_id), from: None, to: None, dialing_at: None };
     tokio::spawn(async move {
         if let Err(error) = carrier.hang_up(&leg).await {

@@ -90,6 +90,8 @@ pub(crate) enum Delivery {
     Faithful,
     /// Each report twice, neighbours in the wrong order, and all of them once more after the end.
     Chaotic,
+    /// As [`Delivery::Faithful`], and every request with JSON in place of a form.
+    Json,
     /// Not at all.
     Nothing,
 }
