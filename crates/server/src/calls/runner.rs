@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
+use self::commit::Committed;
 use self::talking::{Happened, Talk};
 use super::setup::{CallPlan, SetupError};
 use super::{Context, Entered, LEASE, Order};
@@ -302,15 +303,31 @@ impl Runner {
     }
 
     async fn handle(&mut self, input: CallInput) -> Result<(), Stopped> {
+        let mut next = Some(input);
+        while let Some(input) = next {
+            next = self.handle_one(input).await?;
+        }
+        Ok(())
+    }
+
+    /// Handles one input. Returns the input that takes its place when what it led to can never be written.
+    async fn handle_one(&mut self, input: CallInput) -> Result<Option<CallInput>, Stopped> {
         let now = self.context.clock.now();
         let decided = Instant::now();
+        let before = self.call.clone();
         let effects = self.call.handle(now, input);
         if !self.is_unanswered() {
             self.may_dial.token.cancel();
         }
         for effect in effects {
             match effect {
-                CallEffect::Commit(change) => self.commit(&change).await?,
+                CallEffect::Commit(change) => match self.commit(&change).await? {
+                    Committed::Written => {}
+                    Committed::IdTaken => {
+                        self.call = before;
+                        return Ok(Some(acts::id_of_another_call()));
+                    }
+                },
                 CallEffect::Dial => self.dial(decided),
                 CallEffect::Answer => self.answer_when_ready(),
                 CallEffect::LookUp => self.look_up(),
@@ -319,7 +336,7 @@ impl Runner {
                 CallEffect::StopTalk => self.stop_talk(),
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Starts work whose outcome will be an input.

@@ -6,9 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use switchhook_core::id::{CallId, ConnectionId};
+use switchhook_core::private::Private;
 use uuid::Uuid;
 
 use crate::vault::Vault;
@@ -25,6 +28,7 @@ pub struct Addresses(Arc<Inner>);
 struct Inner {
     public_url: String,
     key: [u8; 32],
+    vault: Vault,
 }
 
 /// What a token is for: one for calls is none for connections.
@@ -38,7 +42,7 @@ impl Addresses {
     /// Addresses below `public_url`, which ends without a slash.
     #[must_use]
     pub fn new(public_url: String, vault: &Vault) -> Self {
-        Self(Arc::new(Inner { public_url, key: vault.derive("carrier addresses") }))
+        Self(Arc::new(Inner { public_url, key: vault.derive("carrier addresses"), vault: vault.clone() }))
     }
 
     /// Where the service is reached from outside, without a slash at the end.
@@ -73,6 +77,19 @@ impl Addresses {
         self.id_of(Kind::Connection, token).map(ConnectionId::from_uuid)
     }
 
+    /// `text` as it may stand in an address of `call`: sealed, since addresses are written to logs on their way.
+    #[must_use]
+    pub fn seal(&self, call: CallId, text: &str) -> String {
+        URL_SAFE_NO_PAD.encode(self.0.vault.seal(&sealed_for(call), text.as_bytes()))
+    }
+
+    /// The text that was sealed for `call`.
+    #[must_use]
+    pub fn open(&self, call: CallId, sealed: &str) -> Option<Private<String>> {
+        let opened = self.0.vault.open(&sealed_for(call), &URL_SAFE_NO_PAD.decode(sealed).ok()?).ok()?;
+        String::from_utf8(opened.reveal().clone()).ok().map(Private::new)
+    }
+
     fn mac(&self, kind: Kind, id: Uuid) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0.key).expect("HMAC takes keys of any length");
         mac.update(match kind {
@@ -101,6 +118,10 @@ impl Addresses {
         self.mac(kind, id).verify_truncated_left(&code?).ok()?;
         Some(id)
     }
+}
+
+fn sealed_for(call: CallId) -> String {
+    format!("carrier address/{call}")
 }
 
 /// Where a carrier reports what happens on one call, and brings its sound. `Debug` does not tell the token.
@@ -170,6 +191,21 @@ mod tests {
         assert_eq!(addresses(2).call_of(address.token()), None, "another master key");
         assert_eq!(addresses(1).connection_of(address.token()), None, "a call is no connection");
         assert_eq!(format!("{address:?}"), format!("CallAddress({call})"));
+    }
+
+    #[test]
+    fn what_is_sealed_for_a_call_opens_for_that_call_only() {
+        let call = CallId::from_uuid(Uuid::from_u128(7));
+        let sealed = addresses(1).seal(call, "+12025550142");
+        assert!(!sealed.contains("2025550142") && !sealed.contains(['+', '/', '=', '&']), "{sealed}");
+        let opened =
+            |addresses: &Addresses, call, sealed: &str| addresses.open(call, sealed).map(|text| text.reveal().clone());
+        assert_eq!(opened(&addresses(1), call, &sealed).as_deref(), Some("+12025550142"));
+        assert_eq!(opened(&addresses(2), call, &sealed), None, "another master key");
+        assert_eq!(opened(&addresses(1), CallId::from_uuid(Uuid::from_u128(8)), &sealed), None, "another call");
+        for wrong in ["", "x", &sealed[1..], "ä"] {
+            assert_eq!(opened(&addresses(1), call, wrong), None, "{wrong}");
+        }
     }
 
     #[test]

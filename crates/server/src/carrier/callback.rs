@@ -1,6 +1,9 @@
 //! What carriers ask and tell us over HTTP, in the words that all of them share.
 
+use std::borrow::Cow;
+
 use axum::http::{HeaderMap, Method, header};
+use url::form_urlencoded;
 
 use super::Told;
 
@@ -31,16 +34,34 @@ impl CallbackRequest<'_> {
         if !self.headers.contains_key(header::AUTHORIZATION) {
             return Ok(());
         }
-        let path = self.url.split('?').next().unwrap_or_default();
-        let token = path.rsplit('/').nth(1);
         let brought = self.header(header::AUTHORIZATION.as_str()).map(|value| {
             let (scheme, rest) = value.split_once(' ').unwrap_or_default();
             if scheme.eq_ignore_ascii_case("bearer") { rest.trim() } else { value.trim() }
         });
-        if brought.is_some() && brought == token {
+        if brought.is_some() && brought == self.token() {
             return Ok(());
         }
         Err(Refused::Signature("The media stream brings the token of another call.".to_owned()))
+    }
+
+    /// The token in its path.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.url.split('?').next().unwrap_or_default().rsplit('/').nth(1)
+    }
+
+    /// The first value of a field of its query.
+    #[must_use]
+    pub fn query(&self, name: &str) -> Option<Cow<'_, str>> {
+        let (_, query) = self.url.split_once('?')?;
+        form_urlencoded::parse(query.as_bytes()).find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// Whether its body is of this media type, whatever the parameters.
+    #[must_use]
+    pub fn is_of_type(&self, media_type: &str) -> bool {
+        let kind = self.header(header::CONTENT_TYPE.as_str()).and_then(|kind| kind.split(';').next());
+        kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(media_type))
     }
 
     /// A header's value, when it is text.
@@ -59,7 +80,9 @@ pub struct Callback {
     pub told: Vec<Told>,
     /// Somebody calls one of our numbers and waits for an answer.
     pub incoming: Option<Incoming>,
-    /// What is answered, unless somebody calls.
+    /// Whether the carrier asks what to do with a call that we placed and somebody answered: as [`super::Carrier::take`] says.
+    pub wants_instructions: bool,
+    /// What is answered otherwise, unless somebody calls.
     pub reply: Reply,
 }
 

@@ -12,6 +12,7 @@ pub mod address;
 pub mod callback;
 pub mod rest;
 pub mod simulator;
+pub mod sip;
 pub mod stream;
 pub mod telnyx;
 pub mod twilio;
@@ -92,8 +93,8 @@ pub trait Carrier: Send + Sync {
         Err(Refused::NotFound)
     }
 
-    /// The answer to a request that announces a call, which we take. Where that does not yet answer the call, [`Carrier::answer`]
-    /// does. Given again for the same call when the carrier asks again.
+    /// The answer to a request that announces a call, which we take, or asks what to do with one that we placed. Where that does
+    /// not yet answer the call, [`Carrier::answer`] does. Given again for the same call when the carrier asks again.
     fn take(&self, _call: &CallAddress) -> Reply {
         Reply::Empty
     }
@@ -186,7 +187,8 @@ pub struct DialRequest {
     pub to: PhoneNumber,
     /// How long it may ring, in seconds.
     pub ring_timeout_seconds: u32,
-    /// The carrier ends a call that we failed to end, after so many seconds of conversation.
+    /// The carrier ends a call that we failed to end, after so many seconds of conversation. One that offers no such limit ends it
+    /// with its media stream.
     pub time_limit_seconds: u32,
     /// Whether the carrier is to tell people from answering machines, where it can.
     pub machines: Machines,
@@ -264,6 +266,22 @@ pub struct LegRef {
     pub to: Option<PhoneNumber>,
     /// When the dial was intended; absent when it was they who called.
     pub dialing_at: Option<Timestamp>,
+}
+
+/// What some carriers give in place of a number that is withheld: a word as it is spelled on a telephone's keys.
+const WITHHELD: [&str; 5] = ["+7378742833", "+2562533", "+8656696", "+266696687", "+86282452253"];
+
+impl LegRef {
+    /// The caller ID of a transfer, where it is not the far end's own: our number, on calls that we placed, and for callers whose
+    /// number is withheld or not in E.164 form.
+    #[must_use]
+    pub fn caller_id_of_transfer(&self) -> Option<&PhoneNumber> {
+        match &self.from {
+            from if self.dialing_at.is_some() => from.as_ref(),
+            Some(from) if from.is_e164() && !WITHHELD.contains(&from.reveal()) => None,
+            _ => self.to.as_ref(),
+        }
+    }
 }
 
 /// A leg that a carrier knows.

@@ -21,8 +21,6 @@ use crate::store::{Store, calls};
 
 /// How long the carrier may take to answer a request.
 pub(super) const CARRIER_ANSWER: Duration = Duration::from_secs(15);
-/// How much longer than a call may ring a carrier without room is asked again.
-const ROOM_WITHIN: Duration = Duration::from_secs(15);
 /// No carrier's queue is believed to be longer.
 const LONGEST_QUEUE: Duration = Duration::from_secs(600);
 /// Calls between the same numbers may be mistaken for each other when they were dialled so shortly one after the other.
@@ -177,6 +175,15 @@ impl Runner {
     }
 }
 
+/// The carrier gave the call an id that it had given to another one. The leg with that id is the other call's, so nothing is asked
+/// about it.
+pub(super) fn id_of_another_call() -> CallInput {
+    tracing::error!("the carrier gave a call the id of another one");
+    let error = "The carrier gave this call the id of another call of the connection, so what it reports of the two cannot be told \
+                 apart. The call was not dialled again.";
+    CallInput::DialRefused { code: ErrorCode::CarrierError, error: error.to_owned().into() }
+}
+
 fn machines(wanted: &AnsweringMachine) -> Machines {
     match (wanted.mode, wanted.on_machine) {
         (MachineDetection::Off, _) => Machines::Ignore,
@@ -294,8 +301,8 @@ struct Dial {
 }
 
 impl Dial {
-    /// Asks the carrier, and asks again where it has no room just now and says so: then nobody was rung. Not for ever, and not when the
-    /// call is to be dialled no more, or is another node's by now.
+    /// Asks the carrier, and asks again where it has no room just now and says so: then nobody was rung. For as long as the call may
+    /// ring, and not when it is to be dialled no more, or is another node's by now.
     async fn ask(&self, decided: Instant, outcomes: &mpsc::UnboundedSender<Outcome>) -> CallInput {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -316,7 +323,7 @@ impl Dial {
             };
             let wait = retry_after.map_or_else(|| clock::jittered(pause), |wait| wait.min(LONGEST_QUEUE));
             pause = (pause * 2).min(LONGEST_PAUSE);
-            let room_within = Duration::from_secs(self.request.ring_timeout_seconds.into()) + ROOM_WITHIN;
+            let room_within = Duration::from_secs(self.request.ring_timeout_seconds.into());
             if decided.elapsed() + wait > room_within || !self.wait(wait, outcomes).await {
                 return CallInput::DialRefused { code: ErrorCode::CarrierError, error: words.into() };
             }

@@ -16,10 +16,19 @@ const PATIENCE: Duration = Duration::from_secs(9);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// What came of a commit.
+#[must_use]
+pub(super) enum Committed {
+    /// It is written.
+    Written,
+    /// It is not, and never will be: another call of the connection has the carrier's id that it holds.
+    IdTaken,
+}
+
 impl Runner {
     /// Commits `change`, trying again while the database is away. A try whose answer was lost is recognised, so nothing is
     /// ever written twice.
-    pub(super) async fn commit(&mut self, change: &Change) -> Result<(), Stopped> {
+    pub(super) async fn commit(&mut self, change: &Change) -> Result<Committed, Stopped> {
         if change.status.is_terminal() {
             self.count_what_was_unused().await;
         }
@@ -32,11 +41,14 @@ impl Runner {
                         self.context.hints.webhooks.notify_one();
                     }
                     tracing::info!(status = change.status.as_str(), events = change.events.len(), "the call moved on");
-                    return Ok(());
+                    return Ok(Committed::Written);
                 }
                 Ok(None) => {
                     tracing::warn!("another node owns this call now: letting go of it");
                     return Err(Stopped);
+                }
+                Err(error) if change.carrier_call_id.is_some() && store::is_duplicate(&error) => {
+                    return Ok(Committed::IdTaken);
                 }
                 Err(error) if Instant::now() < give_up => {
                     tracing::warn!(%error, "a change of this call could not be written; trying again");

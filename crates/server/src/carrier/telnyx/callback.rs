@@ -49,7 +49,8 @@ pub(super) fn read(body: &[u8]) -> Result<Callback, Refused> {
     let incoming = event_type == "call.initiated" && payload.direction.as_deref() == Some("incoming");
     let incoming =
         incoming.then(|| Incoming { from: number(payload.from.as_deref()), to: number(payload.to.as_deref()) });
-    Ok(Callback { carrier_call_id, told: told(&event_type, &payload), incoming, reply: Reply::Empty })
+    let told = told(&event_type, &payload);
+    Ok(Callback { carrier_call_id, told, incoming, wants_instructions: false, reply: Reply::Empty })
 }
 
 /// E.164 with its `+`, which applications can be told to leave out.

@@ -5,6 +5,8 @@
 
 use switchhook_core::call::{CarrierCause, EndedBy, ErrorCode, Hangup};
 
+use crate::carrier::sip;
+
 /// What a refused request means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
@@ -103,29 +105,33 @@ fn of_refused_call(code: &str) -> (CarrierCause, Option<ErrorCode>) {
 fn of_cause(cause: &str, sip_code: Option<u16>) -> (CarrierCause, Option<ErrorCode>) {
     let cause = match (cause, sip_code) {
         ("normal_clearing" | "time_limit", _) => CarrierCause::Normal,
-        ("timeout" | "no_answer", _) => CarrierCause::NoAnswer,
         ("originator_cancel", _) => CarrierCause::Canceled,
-        ("user_busy", _) => CarrierCause::Busy,
-        ("call_rejected", Some(401 | 407 | 500..=599)) => CarrierCause::Failed,
-        ("call_rejected", _) => CarrierCause::Rejected,
-        ("not_found", _) => CarrierCause::InvalidNumber,
-        (_, Some(sip_code)) => of_sip(sip_code),
-        (_, None) => return (CarrierCause::Failed, Some(ErrorCode::UnknownError)),
+        // Telnyx's ring timer, which withdraws the call.
+        ("timeout", _) => CarrierCause::NoAnswer,
+        (word, sip_code) => match sip_code.and_then(sip::cause) {
+            Some(cause) => cause,
+            None => return by_word(word, sip_code),
+        },
     };
     (cause, None)
 }
 
-/// A final SIP response to a call that nobody answered, where there is no better word.
-fn of_sip(code: u16) -> CarrierCause {
-    match code {
-        404 | 410 | 484 | 485 | 604 => CarrierCause::InvalidNumber,
-        480 => CarrierCause::NoAnswer,
-        486 | 600 => CarrierCause::Busy,
+/// What the word means where the SIP status code does not say it by itself.
+fn by_word(word: &str, sip_code: Option<u16>) -> (CarrierCause, Option<ErrorCode>) {
+    let cause = match (word, sip_code) {
+        ("no_answer", _) => CarrierCause::NoAnswer,
+        ("user_busy", _) => CarrierCause::Busy,
+        ("call_rejected", Some(401 | 407 | 500..=599)) => CarrierCause::Failed,
+        ("call_rejected", _) => CarrierCause::Rejected,
+        ("not_found", _) => CarrierCause::InvalidNumber,
+        (_, Some(480)) => CarrierCause::NoAnswer,
         // Only Telnyx's ring timer withdraws a call that we did not.
-        487 => CarrierCause::Canceled,
-        403 | 603 | 607 | 608 => CarrierCause::Rejected,
-        _ => CarrierCause::Failed,
-    }
+        (_, Some(487)) => CarrierCause::Canceled,
+        (_, Some(403)) => CarrierCause::Rejected,
+        (_, Some(_)) => CarrierCause::Failed,
+        (_, None) => return (CarrierCause::Failed, Some(ErrorCode::UnknownError)),
+    };
+    (cause, None)
 }
 
 #[cfg(test)]
@@ -175,9 +181,13 @@ mod tests {
             ("timeout", &["487", "unspecified"], NoAnswer, None),
             ("no_answer", &["480", "408"], NoAnswer, None),
             ("originator_cancel", &["487", "unspecified"], Canceled, None),
+            ("no_answer", &["603"], Rejected, None),
             ("user_busy", &["486", "600", "unspecified"], Busy, None),
+            ("user_busy", &["603", "607", "608"], Rejected, None),
             ("user_busy", &["486 D5", "486 D56"], Failed, None),
             ("call_rejected", &["603", "607", "608", "403", "unspecified"], Rejected, None),
+            ("call_rejected", &["486"], Busy, None),
+            ("call_rejected", &["404"], InvalidNumber, None),
             ("call_rejected", &["403 D13", "403 D35", "403 D1", "403 TM1"], Failed, None),
             ("call_rejected", &["403 D25", "407 R14", "401 D29"], Failed, Some(ErrorCode::CarrierUnauthorized)),
             // The core makes carrier_unauthorized of these two.

@@ -1,7 +1,7 @@
 //! Telnyx: its Voice API ("Call Control"), version 2.
 //!
-//! A call is one leg with one `call_control_id`. We dial and answer with a media stream, which Telnyx opens by itself; it tells
-//! what happens by signed webhooks ([`callback`], [`signature`]) and brings the sound over a websocket ([`wire`]). What it
+//! A call is one leg with one `call_control_id`. We dial with a media stream, and start one on a call that we have answered; Telnyx
+//! opens it by itself. It tells what happens by signed webhooks ([`callback`], [`signature`]) and brings the sound over a websocket ([`wire`]). What it
 //! refuses, and why calls end, is read by one table ([`causes`]).
 
 mod callback;
@@ -9,6 +9,8 @@ mod causes;
 mod rest;
 mod signature;
 mod wire;
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -38,6 +40,17 @@ const EVENTS: &str = "events";
 const RING: std::ops::RangeInclusive<u32> = 5..=600;
 /// Seconds that a leg may live.
 const LIFE: std::ops::RangeInclusive<u32> = 60..=14_400;
+/// Networks end calls over which nothing comes.
+const SEND_SILENCE: &str = "send_silence_when_idle";
+/// Pauses before the stream of a call that was answered is asked for again, since Telnyx did not know of the answer yet.
+const STREAM_AGAIN: [Duration; 6] = [
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+    Duration::from_millis(800),
+    Duration::from_millis(1_600),
+];
 /// Calls on a page of the list of live ones, and pages that are looked at.
 const PAGE: &str = "100";
 const PAGES: usize = 20;
@@ -122,8 +135,6 @@ impl Telnyx {
             "stream_bidirectional_codec": codec,
             "stream_bidirectional_sampling_rate": self.codec.format().rate,
             "stream_auth_token": address.token(),
-            // Networks end calls over which nothing comes.
-            "send_silence_when_idle": true,
         });
         match fields {
             Value::Object(fields) => fields,
@@ -134,6 +145,7 @@ impl Telnyx {
     fn dial_body(&self, request: &DialRequest) -> Value {
         let mut body = self.stream(&request.address);
         body.insert("connection_id".to_owned(), json!(self.application));
+        body.insert(SEND_SILENCE.to_owned(), json!(true));
         body.insert("to".to_owned(), json!(request.to.reveal()));
         body.insert("from".to_owned(), json!(request.from.reveal()));
         body.insert("timeout_secs".to_owned(), json!(request.ring_timeout_seconds.clamp(*RING.start(), *RING.end())));
@@ -148,6 +160,21 @@ impl Telnyx {
         };
         body.insert("answering_machine_detection".to_owned(), json!(detection));
         Value::Object(body)
+    }
+
+    /// Has Telnyx open the media stream of a call that has just been answered.
+    async fn start_streaming(&self, id: &str, call: CallId) -> Result<(), CarrierError> {
+        let mut body = self.stream(&self.addresses.for_call(PROVIDER, call));
+        for (attempt, pause) in (1..).zip(STREAM_AGAIN.map(Some).into_iter().chain([None])) {
+            // A command whose id was seen before is ignored, though it was refused then.
+            body.insert("command_id".to_owned(), json!(format!("{call}-stream-{attempt}")));
+            match (self.api.command(id, "streaming_start", &Value::Object(body.clone())).await, pause) {
+                (Err(failure), Some(pause)) if failure.says_unanswered() => tokio::time::sleep(pause).await,
+                (Err(failure), _) if !failure.says_streaming() => return Err(failure.into()),
+                _ => return Ok(()),
+            }
+        }
+        Ok(())
     }
 
     /// The leg's id, looked for when it never came; nothing when there is no such leg.
@@ -214,11 +241,15 @@ impl Carrier for Telnyx {
         dialed.map(|shown| Dialed::now(shown.call_control_id)).map_err(Failure::of_dial)
     }
 
+    /// Two commands: `answer` by itself takes only some of the fields that describe a stream.
     async fn answer(&self, leg: &LegRef, _line: Line) -> Result<(), CarrierError> {
         let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
-        let mut body = self.stream(&self.addresses.for_call(PROVIDER, leg.call));
-        body.insert("command_id".to_owned(), json!(leg.call));
-        Ok(self.api.command(id, "answer", &Value::Object(body)).await?)
+        let body = json!({ "command_id": leg.call, SEND_SILENCE: true });
+        match self.api.command(id, "answer", &body).await {
+            // Whether it was answered shows when the stream is asked for.
+            Ok(()) | Err(Failure::Lost(_)) => self.start_streaming(id, leg.call).await,
+            Err(failure) => Err(failure.into()),
+        }
     }
 
     async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
@@ -239,8 +270,8 @@ impl Carrier for Telnyx {
         let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
         let mut body = json!({ "to": to.reveal() });
         // Without it the number that was called is shown, which is ours only when it was they who called.
-        if let (Some(_), Some(ours)) = (leg.dialing_at, &leg.from) {
-            body["from"] = json!(ours.reveal());
+        if let Some(caller_id) = leg.caller_id_of_transfer() {
+            body["from"] = json!(caller_id.reveal());
         }
         Ok(self.api.command(id, "transfer", &body).await?)
     }
@@ -309,7 +340,7 @@ impl Carrier for Telnyx {
     /// Telnyx signs no handshakes. It brings the token that it was given with the stream, and comes to an address that holds it.
     fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
         handshake.check_bearer()?;
-        Ok(Box::new(TelnyxWire(self.codec)))
+        Ok(Box::new(TelnyxWire::new(self.codec)))
     }
 
     async fn inbound(&self, number: &PhoneNumber) -> Result<Inbound, CarrierError> {

@@ -251,6 +251,16 @@ impl Failure {
         matches!(self, Self::Refused(refusal) if refusal.code == "90018") || self.says_missing()
     }
 
+    /// Whether the call that a command was for has not been answered, as far as Telnyx knows yet.
+    pub(super) fn says_unanswered(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == "90034")
+    }
+
+    /// Whether the call has its media stream already.
+    pub(super) fn says_streaming(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == "90045")
+    }
+
     /// Whether there is no such thing on the account.
     pub(super) fn says_missing(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.status == 404)

@@ -4,7 +4,6 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchhook_media::g711::Law;
 
 use crate::carrier::stream::codec::{Coding, Format};
 use crate::carrier::stream::{Heard, Started, Wire};
@@ -40,20 +39,22 @@ impl Codec {
             Self::L16 => Format::L16,
         }
     }
+}
 
-    /// 20 ms of silence: the shortest message that Telnyx takes.
-    fn silence(self) -> Vec<u8> {
-        let bytes = usize::try_from(self.format().rate / 50).unwrap_or(0);
-        match self {
-            Self::Pcmu => vec![Law::Mu.encode(0); bytes],
-            Self::Pcma => vec![Law::A.encode(0); bytes],
-            Self::L16 => vec![0; 2 * bytes],
-        }
+/// 20 ms of silence: the shortest message that Telnyx takes.
+fn silence(format: Format) -> Vec<u8> {
+    let samples = usize::try_from(format.rate / 50).unwrap_or(0);
+    match format.coding {
+        Coding::G711(law) => vec![law.encode(0); samples],
+        Coding::L16 => vec![0; 2 * samples],
     }
 }
 
-/// The websocket of a call on which we asked for this codec.
-pub(super) struct TelnyxWire(pub(super) Codec);
+/// The websocket of a call.
+pub(super) struct TelnyxWire {
+    /// How we asked that the agent's sound be taken; once the stream has started, how it is.
+    spoken: Format,
+}
 
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -135,7 +136,7 @@ impl Wire for TelnyxWire {
 
     fn play(&mut self, payload: &[u8]) -> String {
         // A resampler gives less at its beginning.
-        let mut silence = self.0.silence();
+        let mut silence = silence(self.spoken);
         silence.truncate(silence.len().saturating_sub(payload.len()));
         let payload = BASE64_STANDARD.encode([&silence, payload].concat());
         json!({ "event": "media", "media": { "payload": payload } }).to_string()
@@ -151,14 +152,25 @@ impl Wire for TelnyxWire {
 }
 
 impl TelnyxWire {
-    fn started(&self, start: Start) -> Heard {
+    /// On a stream for which we asked for this codec.
+    pub(super) fn new(codec: Codec) -> Self {
+        Self { spoken: codec.format() }
+    }
+
+    fn started(&mut self, start: Start) -> Heard {
         match heard(&start.media_format) {
-            Some(heard) => Heard::Started(Started {
-                carrier_call_id: start.call_control_id,
-                token: start.client_state.and_then(|state| token(&state)),
-                heard,
-                spoken: self.0.format(),
-            }),
+            Some(heard) => {
+                // Where Telnyx sends another codec it could not convert to ours, and converts ours to the call's.
+                if heard.coding == self.spoken.coding {
+                    self.spoken = heard;
+                }
+                Heard::Started(Started {
+                    carrier_call_id: start.call_control_id,
+                    token: start.client_state.and_then(|state| token(&state)),
+                    heard,
+                    spoken: self.spoken,
+                })
+            }
             None => Heard::Malformed(format!(
                 "the sound is coded as {}, which is not understood: set the codecs of Telnyx's application to G.711",
                 start.media_format.encoding
@@ -210,17 +222,21 @@ mod tests {
     use super::*;
 
     fn heard(text: &str) -> Heard {
-        TelnyxWire(Codec::Pcma).read(text)
+        TelnyxWire::new(Codec::Pcma).read(text)
     }
 
     fn started(encoding: &str, rate: u32) -> Option<Started> {
+        started_on(&mut TelnyxWire::new(Codec::Pcma), encoding, rate)
+    }
+
+    fn started_on(wire: &mut TelnyxWire, encoding: &str, rate: u32) -> Option<Started> {
         let format = json!({ "encoding": encoding, "sample_rate": rate, "channels": 1 });
         let start = json!({
             "user_id": "u", "call_control_id": "v3:x", "call_session_id": "s", "from": "+12025550199", "to": "+12025550100",
             "tags": [], "client_state": "YWJj", "custom_parameters": {}, "media_format": format,
         });
         let message = json!({ "event": "start", "sequence_number": "1", "start": start, "stream_id": "s" });
-        match heard(&message.to_string()) {
+        match wire.read(&message.to_string()) {
             Heard::Started(started) => Some(started),
             _ => None,
         }
@@ -236,6 +252,19 @@ mod tests {
         assert!(
             started("G722", 8_000).is_none() && started("OPUS", 16_000).is_none() && started("PCMU", 16_000).is_none()
         );
+    }
+
+    #[test]
+    fn the_rate_that_comes_back_counts_in_both_directions() {
+        for (rate, bytes) in [(8_000, 320), (16_000, 640), (24_000, 960)] {
+            let mut wire = TelnyxWire::new(Codec::L16);
+            let start = started_on(&mut wire, "L16", rate).expect("it starts");
+            let format = Format { rate, ..Format::L16 };
+            assert_eq!((start.heard, start.spoken), (format, format));
+            let played: Value = serde_json::from_str(&wire.play(&[7, 7])).expect("JSON");
+            let payload = BASE64_STANDARD.decode(played["media"]["payload"].as_str().expect("text")).expect("base64");
+            assert_eq!(payload.len(), bytes, "20 ms at {rate} Hz");
+        }
     }
 
     #[test]
@@ -269,7 +298,7 @@ mod tests {
 
     #[test]
     fn what_is_written_has_the_fields_that_telnyx_reads_and_no_others() {
-        let mut wire = TelnyxWire(Codec::Pcmu);
+        let mut wire = TelnyxWire::new(Codec::Pcmu);
         let played: Value = serde_json::from_str(&wire.play(&[7; 160])).expect("JSON");
         assert_eq!(played, json!({ "event": "media", "media": { "payload": BASE64_STANDARD.encode([7; 160]) } }));
         assert_eq!(wire.mark(17), r#"{"event":"mark","mark":{"name":"17"}}"#);
@@ -279,7 +308,7 @@ mod tests {
     #[test]
     fn no_message_is_shorter_than_20_ms() {
         for (codec, bytes, silent) in [(Codec::Pcmu, 160, 0xFF), (Codec::Pcma, 160, 0xD5), (Codec::L16, 640, 0)] {
-            let played: Value = serde_json::from_str(&TelnyxWire(codec).play(&[7, 7])).expect("JSON");
+            let played: Value = serde_json::from_str(&TelnyxWire::new(codec).play(&[7, 7])).expect("JSON");
             let payload = played["media"]["payload"].as_str().expect("a payload");
             let payload = BASE64_STANDARD.decode(payload).expect("base64");
             assert_eq!((payload.len(), payload[0], payload[bytes - 1]), (bytes, silent, 7), "{codec:?}");

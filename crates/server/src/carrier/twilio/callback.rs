@@ -4,36 +4,57 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use axum::http::Method;
+use serde_json::Value;
 use url::form_urlencoded;
 
 use super::causes::{self, End};
 use super::{Flavour, twiml};
 use crate::carrier::Told;
+use crate::carrier::address::Addresses;
 use crate::carrier::callback::{Callback, CallbackRequest, Incoming, Refused, Reply};
 
 /// The topics of our addresses.
 pub(super) const STATUS: &str = "status";
 pub(super) const AMD: &str = "amd";
 pub(super) const STREAM: &str = "stream";
+/// What to do with a call.
 pub(super) const VOICE: &str = "voice";
+/// The same, where the address itself holds the document: sealed, in the field of its query with this name.
+pub(super) const DOCUMENT: &str = "document";
 
 /// Reads a request whose signature was checked.
 ///
 /// # Errors
 /// When it is not one that the carrier sends.
-pub(super) fn read(flavour: Flavour, request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
-    let fields = Fields::of(request);
+pub(super) fn read(
+    flavour: Flavour,
+    addresses: &Addresses,
+    request: &CallbackRequest<'_>,
+) -> Result<Callback, Refused> {
+    let fields = Fields::of(request)?;
     let id = fields.required("CallSid")?;
-    let about = |told| Callback { carrier_call_id: id.to_owned(), told, incoming: None, reply: Reply::Empty };
+    let about = |told| Callback {
+        carrier_call_id: id.to_owned(),
+        told,
+        incoming: None,
+        wants_instructions: false,
+        reply: Reply::Empty,
+    };
     match request.topic {
         STATUS => Ok(about(status(flavour, &fields)?)),
         AMD => Ok(about(answered_by(fields.required("AnsweredBy")?))),
         STREAM => Ok(about(stream(flavour, &fields)?)),
-        VOICE => {
-            voice(&fields).map(|incoming| Callback { incoming, reply: Reply::Xml(twiml::hang_up()), ..about(vec![]) })
-        }
+        VOICE => voice(flavour, &fields, about),
+        DOCUMENT => Ok(Callback { reply: Reply::Xml(document(addresses, request)?), ..about(vec![]) }),
         _ => Err(Refused::NotFound),
     }
+}
+
+/// The document that the address itself holds.
+fn document(addresses: &Addresses, request: &CallbackRequest<'_>) -> Result<String, Refused> {
+    let call = request.token().and_then(|token| addresses.call_of(token)).ok_or(Refused::NotFound)?;
+    let opened = request.query(DOCUMENT).and_then(|sealed| addresses.open(call, &sealed));
+    opened.map(|document| document.reveal().clone()).ok_or(Refused::NotFound)
 }
 
 /// The first value of each field.
@@ -41,16 +62,32 @@ struct Fields<'a>(HashMap<Cow<'a, str>, Cow<'a, str>>);
 
 impl<'a> Fields<'a> {
     /// Of the body, or of the query where the carrier was told to use GET: what the signature covers.
-    fn of(request: &CallbackRequest<'a>) -> Self {
+    fn of(request: &CallbackRequest<'a>) -> Result<Self, Refused> {
         let text = match *request.method {
             Method::GET => request.url.split_once('?').map_or("", |(_, query)| query).as_bytes(),
+            _ if request.is_of_type("application/json") => return Self::of_json(request.body),
             _ => request.body,
         };
         let mut fields = HashMap::new();
         for (name, value) in form_urlencoded::parse(text) {
             fields.entry(name).or_insert(value);
         }
-        Self(fields)
+        Ok(Self(fields))
+    }
+
+    /// The same names as in a form, with text or numbers. What is nested is none of these fields.
+    fn of_json(body: &[u8]) -> Result<Self, Refused> {
+        let malformed = |_| Refused::Malformed("The body is no JSON object.".to_owned());
+        let object: serde_json::Map<String, Value> = serde_json::from_slice(body).map_err(malformed)?;
+        let fields = object.into_iter().filter_map(|(name, value)| {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Number(number) => number.to_string(),
+                _ => return None,
+            };
+            Some((Cow::Owned(name), Cow::Owned(value)))
+        });
+        Ok(Self(fields.collect()))
     }
 
     fn get(&self, name: &str) -> Option<&str> {
@@ -66,7 +103,11 @@ fn status(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<Told>, Refused> {
     let status = fields.required("CallStatus")?;
     let end = End {
         status,
-        sip_code: fields.get("SipResponseCode").and_then(|code| code.parse().ok()),
+        // As Twilio calls it, and as SignalWire does.
+        sip_code: fields
+            .get("SipResponseCode")
+            .or_else(|| fields.get("SipResultCode"))
+            .and_then(|code| code.parse().ok()),
         code: fields.get("ErrorCode"),
     };
     Ok(match status {
@@ -106,26 +147,45 @@ fn stream(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<Told>, Refused> {
     })
 }
 
-/// Who calls. Nothing for a call of ours whose TwiML is asked for here.
-fn voice(fields: &Fields<'_>) -> Result<Option<Incoming>, Refused> {
+/// Somebody calls, or a call that we placed was answered.
+fn voice(
+    flavour: Flavour,
+    fields: &Fields<'_>,
+    about: impl FnOnce(Vec<Told>) -> Callback,
+) -> Result<Callback, Refused> {
+    let reply = Reply::Xml(twiml::hang_up());
     if fields.get("Direction").is_some_and(|direction| direction != "inbound") {
-        return Ok(None);
+        let told = if fields.get("CallStatus").is_some() { status(flavour, fields)? } else { Vec::new() };
+        return Ok(Callback { wants_instructions: true, reply, ..about(told) });
     }
     let (from, to) = (fields.get("From").or_else(|| fields.get("Caller")), fields.required("To")?);
-    Ok(Some(Incoming { from: from.unwrap_or("anonymous").to_owned(), to: to.to_owned() }))
+    let incoming = Incoming { from: from.unwrap_or("anonymous").to_owned(), to: to.to_owned() };
+    Ok(Callback { incoming: Some(incoming), reply, ..about(Vec::new()) })
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderMap;
+    use axum::http::{HeaderMap, header};
     use switchhook_core::call::{CarrierCause, ErrorCode, Hangup};
+    use switchhook_core::id::CallId;
+    use uuid::Uuid;
 
     use super::*;
+    use crate::vault::Vault;
 
     fn read(topic: &str, form: &str) -> Result<Callback, Refused> {
-        let (method, headers, url) = (&Method::POST, &HeaderMap::new(), "https://voice.example.com/x");
-        let request = CallbackRequest { method, url, headers, body: form.as_bytes(), topic, now: 0 };
-        super::read(Flavour::Twilio, &request)
+        read_at("https://voice.example.com/x", topic, "application/x-www-form-urlencoded; charset=UTF-8", form)
+    }
+
+    fn read_at(url: &str, topic: &str, kind: &'static str, body: &str) -> Result<Callback, Refused> {
+        let method = &Method::POST;
+        let headers = &HeaderMap::from_iter([(header::CONTENT_TYPE, kind.parse().expect("text"))]);
+        let request = CallbackRequest { method, url, headers, body: body.as_bytes(), topic, now: 0 };
+        super::read(Flavour::SignalWire, &addresses(), &request)
+    }
+
+    fn addresses() -> Addresses {
+        Addresses::new("https://voice.example.com".to_owned(), &Vault::for_tests([1; 32]))
     }
 
     fn told(topic: &str, form: &str) -> Vec<Told> {
@@ -197,8 +257,45 @@ mod tests {
         assert_eq!(callback.incoming, incoming);
         let hidden = read(VOICE, "CallSid=CA1&From=anonymous&To=%2B12025550199&Direction=inbound").expect("readable");
         assert_eq!(hidden.incoming.map(|incoming| incoming.from).as_deref(), Some("anonymous"));
-        let ours = read(VOICE, "CallSid=CA1&To=%2B12025550199&Direction=outbound-api").expect("readable");
-        assert_eq!((ours.incoming, ours.reply), (None, Reply::Xml(twiml::hang_up())));
+        assert!(!hidden.wants_instructions);
+    }
+
+    #[test]
+    fn a_call_of_ours_that_was_answered_wants_instructions() {
+        let asked =
+            |fields: &str| read(VOICE, &format!("CallSid=CA1&Direction=outbound-api{fields}")).expect("readable");
+        let answered = asked("&CallStatus=in-progress");
+        assert_eq!((answered.incoming, answered.told, answered.wants_instructions), (None, vec![Told::Answered], true));
+        assert_eq!(asked("").reply, Reply::Xml(twiml::hang_up()), "of a call that has ended meanwhile");
+    }
+
+    #[test]
+    fn a_document_in_an_address_is_given_for_its_call_only() {
+        let call = CallId::from_uuid(Uuid::from_u128(7));
+        let at = |of: u128, sealed: &str| {
+            let address = addresses().for_call("signalwire", CallId::from_uuid(Uuid::from_u128(of)));
+            let url = format!("{}?a=1&{DOCUMENT}={sealed}", address.report(DOCUMENT));
+            read_at(&url, DOCUMENT, "application/x-www-form-urlencoded", "CallSid=CA1&CallStatus=in-progress")
+        };
+        let sealed = addresses().seal(call, "<Response/>");
+        let given = at(7, &sealed).expect("readable");
+        assert_eq!((given.told, given.reply), (vec![], Reply::Xml("<Response/>".to_owned())));
+        assert_eq!(at(8, &sealed), Err(Refused::NotFound));
+        assert_eq!(at(7, "x"), Err(Refused::NotFound));
+    }
+
+    #[test]
+    fn json_says_the_same_as_a_form() {
+        let json = |body: &str| read_at("https://voice.example.com/x", STATUS, "application/json; charset=utf-8", body);
+        let told = json(
+            r#"{"CallSid":"CA1","CallStatus":"busy","SipResultCode":486,"CallDuration":0,"x":{"y":[1]},"z":null}"#,
+        );
+        let busy =
+            Hangup { sip_code: Some(486), carrier_code: Some("busy".to_owned()), ..Hangup::new(CarrierCause::Busy) };
+        assert_eq!(told.expect("readable").told, [Told::Hangup(busy)]);
+        for body in ["", "[]", "CallSid=CA1&CallStatus=busy", r#"{"CallSid":["CA1"],"CallStatus":"busy"}"#] {
+            assert!(matches!(json(body), Err(Refused::Malformed(_))), "{body}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use switchhook_core::call::{CarrierCause, EndedBy, ErrorCode, Hangup};
 use super::Flavour;
 use super::rest::Problem;
 use crate::carrier::rest::Answer;
-use crate::carrier::{CarrierError, DialError, Told};
+use crate::carrier::{CarrierError, DialError, Told, sip};
 
 /// What a code means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,16 +190,12 @@ impl End<'_> {
         let meaning = meaning(flavour, self.code);
         let cause = match (self.status, meaning) {
             ("completed", _) | (_, Some(Meaning::LastedTooLong)) => CarrierCause::Normal,
-            ("busy", _) => CarrierCause::Busy,
             ("canceled", _) => CarrierCause::Canceled,
-            ("no-answer", _) => match sip_code {
-                Some(603 | 607 | 608 | 403) => CarrierCause::Rejected,
-                _ => CarrierCause::NoAnswer,
-            },
             (_, Some(Meaning::InvalidNumber)) => CarrierCause::InvalidNumber,
             (_, Some(Meaning::Rejected)) => CarrierCause::Rejected,
-            (_, Some(_)) => CarrierCause::Failed,
-            (_, None) => failed(sip_code),
+            // Other codes tell of the account or of webhooks, also where the call itself was busy.
+            ("failed", Some(_)) => CarrierCause::Failed,
+            _ => sip_code.and_then(sip::cause).unwrap_or_else(|| by_word(self.status, sip_code)),
         };
         let ended_by_carrier = matches!(meaning, Some(Meaning::LastedTooLong | Meaning::Stream));
         Hangup {
@@ -212,13 +208,13 @@ impl End<'_> {
     }
 }
 
-/// What the SIP status code of a call that failed means.
-fn failed(sip_code: Option<u16>) -> CarrierCause {
-    match sip_code {
-        Some(404 | 410 | 484 | 485 | 604) => CarrierCause::InvalidNumber,
-        Some(480 | 408 | 487) => CarrierCause::NoAnswer,
-        Some(486 | 600) => CarrierCause::Busy,
-        Some(603 | 607 | 608) => CarrierCause::Rejected,
+/// What the word means where neither a code of the carrier nor the SIP status code says it by itself.
+fn by_word(status: &str, sip_code: Option<u16>) -> CarrierCause {
+    match (status, sip_code) {
+        // Of calls that failed, it is the carrier that forbids them.
+        ("busy" | "no-answer", Some(403)) => CarrierCause::Rejected,
+        ("busy", _) => CarrierCause::Busy,
+        ("no-answer", _) | (_, Some(480 | 408 | 487)) => CarrierCause::NoAnswer,
         _ => CarrierCause::Failed,
     }
 }

@@ -1,7 +1,8 @@
 //! Twilio Programmable Voice, and SignalWire's Compatibility API, which is the same with another accent ([`Flavour`]).
 //!
-//! A call is created with TwiML that connects it to our media websocket at once, so nothing has to be fetched when somebody
-//! answers. What happens comes as signed forms.
+//! A call at Twilio is created with TwiML that connects it to our media websocket at once, so nothing has to be fetched when
+//! somebody answers. SignalWire's description offers no TwiML in a request, and no limit of time: it is given addresses of ours that
+//! answer with the document, and the call ends with its media stream. What happens comes as signed forms, or as signed JSON.
 
 mod callback;
 mod causes;
@@ -17,14 +18,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use switchhook_core::call::ErrorCode;
+use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
 
-use self::records::{Account, CallRecord};
+use self::records::{Account, CallRecord, Route};
 use self::rest::Api;
 use self::signature::Keys;
 use self::wire::MediaStreams;
-use super::address::{CallAddress, ConnectionAddress};
+use super::address::{Addresses, CallAddress, ConnectionAddress};
 use super::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
 use super::rest::{RestError, below};
 use super::stream::Wire;
@@ -35,6 +37,10 @@ use super::{
 /// A credential.
 type Secret = Private<String>;
 
+/// What our applications are called at the carrier.
+const APPLICATION: &str = "Switchhook";
+/// Methods of our addresses.
+const POST: &str = "POST";
 /// Seconds that a call may ring, and that it may last, at most.
 const MAX_TIMEOUT: u32 = 600;
 const MAX_TIME_LIMIT: u32 = 86_400;
@@ -105,6 +111,7 @@ fn twilio(connection: &Connection<'_>) -> Result<Adapter, String> {
         flavour: Flavour::Twilio,
         api: Api::new(Flavour::Twilio, connection.rest.clone(), account_url, user, password),
         keys: Keys::Twilio { tokens, shared: connection.credential("webhook_key_secret") },
+        addresses: connection.addresses.clone(),
     })
 }
 
@@ -117,6 +124,7 @@ fn signalwire(connection: &Connection<'_>) -> Result<Adapter, String> {
         flavour: Flavour::SignalWire,
         api: Api::new(Flavour::SignalWire, connection.rest.clone(), account_url, project, token),
         keys: Keys::SignalWire { signing },
+        addresses: connection.addresses.clone(),
     })
 }
 
@@ -140,6 +148,7 @@ struct Adapter {
     flavour: Flavour,
     api: Api,
     keys: Keys,
+    addresses: Addresses,
 }
 
 impl Adapter {
@@ -149,12 +158,17 @@ impl Adapter {
         let mut fields = vec![
             ("To", request.to.reveal().to_owned()),
             ("From", request.from.reveal().to_owned()),
-            ("Twiml", twiml::connect(self.flavour, address)),
             ("Timeout", request.ring_timeout_seconds.clamp(1, MAX_TIMEOUT).to_string()),
-            ("TimeLimit", request.time_limit_seconds.clamp(1, MAX_TIME_LIMIT).to_string()),
             ("StatusCallback", address.report(callback::STATUS)),
-            ("StatusCallbackMethod", "POST".to_owned()),
+            ("StatusCallbackMethod", POST.to_owned()),
         ];
+        fields.extend(match self.flavour {
+            Flavour::Twilio => [
+                ("Twiml", twiml::connect(self.flavour, address)),
+                ("TimeLimit", request.time_limit_seconds.clamp(1, MAX_TIME_LIMIT).to_string()),
+            ],
+            Flavour::SignalWire => [("Url", address.report(callback::VOICE)), ("Method", POST.to_owned())],
+        });
         // A field for each: joined or numbered ones are dropped.
         fields.extend(
             ["initiated", "ringing", "answered", "completed"].map(|event| ("StatusCallbackEvent", event.to_owned())),
@@ -169,14 +183,48 @@ impl Adapter {
             // Otherwise whoever answers hears nothing until the detection has ended.
             ("AsyncAmd", "true".to_owned()),
             ("AsyncAmdStatusCallback", address.report(callback::AMD)),
-            ("AsyncAmdStatusCallbackMethod", "POST".to_owned()),
+            ("AsyncAmdStatusCallbackMethod", POST.to_owned()),
         ]);
         fields
+    }
+
+    /// The fields of a request that has a call follow another document.
+    fn follow_fields(&self, call: CallId, document: &str) -> [(&'static str, String); 2] {
+        match self.flavour {
+            Flavour::Twilio => [("Twiml", document.to_owned()), ("TimeLimit", LONGEST_AFTER_TRANSFER.to_owned())],
+            Flavour::SignalWire => {
+                let at = self.addresses.for_call("signalwire", call).report(callback::DOCUMENT);
+                let sealed = self.addresses.seal(call, document);
+                [("Url", format!("{at}?{}={sealed}", callback::DOCUMENT)), ("Method", POST.to_owned())]
+            }
+        }
+    }
+
+    /// The id of an application that sends calls to us, made where there is none.
+    async fn application(&self, to: &ConnectionAddress) -> Result<String, CarrierError> {
+        let known = self.api.applications(APPLICATION).await?;
+        let url = to.report(callback::VOICE);
+        if let Some(ours) = known.into_iter().find(|application| application.voice_url.as_ref() == Some(&url)) {
+            return Ok(ours.sid);
+        }
+        let mut fields = inbound_fields(to);
+        fields.push(("FriendlyName", APPLICATION.to_owned()));
+        Ok(self.api.create_application(&fields).await?.sid)
     }
 
     fn error(&self, words: &str) -> CarrierError {
         CarrierError { code: ErrorCode::CarrierError, words: self.flavour.says(words) }
     }
+}
+
+/// What has calls sent to us, of a number or an application.
+fn inbound_fields(to: &ConnectionAddress) -> Vec<(&'static str, String)> {
+    vec![
+        ("VoiceUrl", to.report(callback::VOICE)),
+        ("VoiceMethod", POST.to_owned()),
+        ("StatusCallback", to.report(callback::STATUS)),
+        ("StatusCallbackMethod", POST.to_owned()),
+    ]
 }
 
 #[async_trait]
@@ -215,10 +263,8 @@ impl Carrier for Adapter {
 
     async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError> {
         let id = leg.carrier_call_id.as_ref().ok_or_else(|| self.error("the call has no id there yet"))?;
-        let answer = self
-            .api
-            .update_call(id, &[("Twiml", twiml::dial(to).as_str()), ("TimeLimit", LONGEST_AFTER_TRANSFER)])
-            .await?;
+        let document = twiml::dial(to, leg.caller_id_of_transfer());
+        let answer = self.api.update_call(id, &self.follow_fields(leg.call, &document)).await?;
         if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer)) }
     }
 
@@ -241,7 +287,7 @@ impl Carrier for Adapter {
 
     fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
         self.keys.check(request, request.url)?;
-        callback::read(self.flavour, request)
+        callback::read(self.flavour, &self.addresses, request)
     }
 
     fn take(&self, call: &CallAddress) -> Reply {
@@ -263,20 +309,25 @@ impl Carrier for Adapter {
     }
 
     async fn inbound(&self, number: &PhoneNumber) -> Result<Inbound, CarrierError> {
-        Ok(self.api.number(number).await?.map_or(Inbound::NotOnAccount, |found| found.goes_to()))
+        let Some(found) = self.api.number(number).await? else { return Ok(Inbound::NotOnAccount) };
+        Ok(match found.route() {
+            Route::Unset => Inbound::Unset,
+            Route::Url(to) | Route::Trunk(to) => Inbound::To(to.to_owned()),
+            Route::Application(id) => {
+                let url = self.api.application(id).await?.and_then(|application| application.voice_url);
+                Inbound::To(url.unwrap_or_else(|| id.to_owned()))
+            }
+        })
     }
 
     async fn set_inbound(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
         let found = self.api.number(number).await?;
         let found = found.ok_or_else(|| self.error("the number is not on the account"))?;
-        let mut fields = vec![
-            ("VoiceUrl", to.report(callback::VOICE)),
-            ("VoiceMethod", "POST".to_owned()),
-            ("StatusCallback", to.report(callback::STATUS)),
-            ("StatusCallbackMethod", "POST".to_owned()),
-        ];
-        // Either would win over the address.
-        fields.extend(found.overridden_by().into_iter().map(|name| (name, String::new())));
+        let mut fields = inbound_fields(to);
+        // Either wins over the number's own addresses, and no value of its field clears it. Another application takes its place.
+        if let Route::Application(_) | Route::Trunk(_) = found.route() {
+            fields.push(("VoiceApplicationSid", self.application(to).await?));
+        }
         self.api.update_number(&found, &fields).await
     }
 }

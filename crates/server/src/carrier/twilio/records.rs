@@ -11,7 +11,7 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 use super::Flavour;
 use super::causes::{self, End};
 use super::rest::text;
-use crate::carrier::{Found, Inbound};
+use crate::carrier::Found;
 
 /// A call may have been created this much earlier than we say, by the carrier's clock.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(5);
@@ -99,18 +99,43 @@ pub(super) struct NumberRecord {
     trunk_sid: Option<String>,
 }
 
+/// Where the calls of a number go.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Route<'a> {
+    /// Nowhere.
+    Unset,
+    /// To this address.
+    Url(&'a str),
+    /// To whom this application says, whatever the number's own address is.
+    Application(&'a str),
+    /// Into this trunk, whatever the rest is.
+    Trunk(&'a str),
+}
+
 impl NumberRecord {
     /// Where its calls go.
-    pub(super) fn goes_to(&self) -> Inbound {
-        let to = self.trunk_sid.as_ref().or(self.voice_application_sid.as_ref()).or(self.voice_url.as_ref());
-        to.map_or(Inbound::Unset, |to| Inbound::To(to.clone()))
+    pub(super) fn route(&self) -> Route<'_> {
+        match (&self.trunk_sid, &self.voice_application_sid, &self.voice_url) {
+            (Some(trunk), ..) => Route::Trunk(trunk),
+            (None, Some(application), _) => Route::Application(application),
+            (None, None, Some(url)) => Route::Url(url),
+            (None, None, None) => Route::Unset,
+        }
     }
+}
 
-    /// The fields that win over the address of its calls and are set.
-    pub(super) fn overridden_by(&self) -> Vec<&'static str> {
-        let fields = [("VoiceApplicationSid", &self.voice_application_sid), ("TrunkSid", &self.trunk_sid)];
-        fields.into_iter().filter_map(|(name, value)| value.as_ref().map(|_| name)).collect()
-    }
+/// A page of the account's applications.
+#[derive(Deserialize)]
+pub(super) struct Applications {
+    pub(super) applications: Vec<ApplicationRecord>,
+}
+
+/// An application: addresses that numbers share.
+#[derive(Deserialize)]
+pub(super) struct ApplicationRecord {
+    pub(super) sid: String,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) voice_url: Option<String>,
 }
 
 /// The account.
@@ -211,14 +236,14 @@ mod tests {
     fn a_number_says_where_its_calls_go() {
         let number = |record: Value| serde_json::from_value::<NumberRecord>(record).expect("readable");
         let unset = number(json!({ "sid": "PN1", "voice_url": "", "voice_application_sid": null }));
-        assert_eq!(unset.goes_to(), Inbound::Unset);
-        let here = number(json!({ "sid": "PN1", "voice_url": "https://voice.example.com/x" }));
-        assert_eq!(here.goes_to(), Inbound::To("https://voice.example.com/x".to_owned()));
-        assert!(here.overridden_by().is_empty());
-        let elsewhere =
+        assert_eq!(unset.route(), Route::Unset);
+        let url = number(json!({ "sid": "PN1", "voice_url": "https://voice.example.com/x" }));
+        assert_eq!(url.route(), Route::Url("https://voice.example.com/x"));
+        let application =
             number(json!({ "sid": "PN1", "voice_url": "https://x.example", "voice_application_sid": "AP1" }));
-        assert_eq!(elsewhere.goes_to(), Inbound::To("AP1".to_owned()));
-        assert_eq!(elsewhere.overridden_by(), ["VoiceApplicationSid"]);
+        assert_eq!(application.route(), Route::Application("AP1"));
+        let trunk = number(json!({ "sid": "PN1", "voice_url": "https://x.example", "trunk_sid": "TK1" }));
+        assert_eq!(trunk.route(), Route::Trunk("TK1"));
     }
 
     #[test]

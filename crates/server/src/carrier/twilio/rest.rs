@@ -11,7 +11,7 @@ use switchhook_core::call::ErrorCode;
 use switchhook_core::phone_number::PhoneNumber;
 use url::form_urlencoded::Serializer;
 
-use super::records::{CallRecord, Calls, NumberRecord, Numbers};
+use super::records::{ApplicationRecord, Applications, CallRecord, Calls, NumberRecord, Numbers};
 use super::{Flavour, Secret, causes};
 use crate::carrier::CarrierError;
 use crate::carrier::rest::{Answer, Rest, RestError, below};
@@ -42,7 +42,11 @@ impl Api {
     }
 
     /// Changes a call that lives.
-    pub(super) async fn update_call(&self, id: &str, fields: &[(&str, &str)]) -> Result<Answer, CarrierError> {
+    pub(super) async fn update_call<V: AsRef<str>>(
+        &self,
+        id: &str,
+        fields: &[(&str, V)],
+    ) -> Result<Answer, CarrierError> {
         self.post(&["Calls", &document(id)], fields).await.map_err(|error| self.error(error))
     }
 
@@ -88,6 +92,27 @@ impl Api {
         let answer = self.post(&["IncomingPhoneNumbers", &document(&number.sid)], fields).await;
         let answer = answer.map_err(|error| self.error(error))?;
         if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer)) }
+    }
+
+    /// One of the account's applications, if there is one with this id.
+    pub(super) async fn application(&self, id: &str) -> Result<Option<ApplicationRecord>, CarrierError> {
+        let answer = self.get(&below(&self.account_url, &["Applications", &document(id)])).await?;
+        if answer.status == 404 { Ok(None) } else { self.read(&answer).map(Some) }
+    }
+
+    /// The account's applications with this name.
+    pub(super) async fn applications(&self, name: &str) -> Result<Vec<ApplicationRecord>, CarrierError> {
+        let answer = self.get(&self.list("Applications.json", &[("FriendlyName", name)])).await?;
+        self.read::<Applications>(&answer).map(|found| found.applications)
+    }
+
+    /// Makes an application.
+    pub(super) async fn create_application(
+        &self,
+        fields: &[(&str, String)],
+    ) -> Result<ApplicationRecord, CarrierError> {
+        let answer = self.post(&["Applications.json"], fields).await.map_err(|error| self.error(error))?;
+        self.read(&answer)
     }
 
     fn list(&self, name: &str, query: &[(&str, &str)]) -> String {

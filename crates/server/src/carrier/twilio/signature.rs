@@ -1,12 +1,12 @@
 //! Whether a request comes from the carrier: `X-Twilio-Signature`, `X-SignalWire-Signature`, and bearer tokens of handshakes.
 //!
 //! Signed is the address as the carrier was told it, to which the fields of a form are appended, sorted. A body that is no form
-//! is covered by its hash in the address (Twilio), or signed itself (SignalWire).
+//! is covered by its hash in the address (both), or signed itself (SignalWire).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::http::{Method, header};
+use axum::http::Method;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -65,12 +65,12 @@ impl Keys {
             }
             Self::SignalWire { signing } => {
                 let signature = signature(request, &[SIGNALWIRE_SIGNATURE, TWILIO_SIGNATURE])?;
-                let of_form = |code: Vec<u8>| {
-                    let text = if has_no_body(request) { Some(String::new()) } else { form(request) };
-                    text.is_some_and(|text| Algorithm::Sha1.signed(signing, url, text.as_bytes(), &code))
+                let as_twilio = |code: Vec<u8>| {
+                    appended_by_twilio(request)
+                        .is_ok_and(|text| Algorithm::Sha1.signed(signing, url, text.as_bytes(), &code))
                 };
                 let of_body = |code: Vec<u8>| Algorithm::Sha1.signed(signing, url, request.body, &code);
-                let genuine = STANDARD.decode(signature).is_ok_and(of_form) || hex(signature).is_some_and(of_body);
+                let genuine = STANDARD.decode(signature).is_ok_and(as_twilio) || hex(signature).is_some_and(of_body);
                 if genuine { Ok(()) } else { wrong(NOT_GENUINE) }
             }
         }
@@ -150,9 +150,7 @@ fn appended_by_twilio(request: &CallbackRequest<'_>) -> Result<String, Refused> 
     if let Some(fields) = form(request) {
         return Ok(fields);
     }
-    let query = request.url.split_once('?').map_or("", |(_, query)| query);
-    let hash = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == BODY_HASH).map(|(_, value)| value);
-    match hash.and_then(|hash| hex(&hash)) {
+    match request.query(BODY_HASH).and_then(|hash| hex(&hash)) {
         // Anybody can hash a body; that it is this one is what the signature of the address says.
         Some(hash) if hash == Sha256::digest(request.body).as_slice() => Ok(String::new()),
         _ => wrong("The request's body is not covered by its signature."),
@@ -167,8 +165,7 @@ fn has_no_body(request: &CallbackRequest<'_>) -> bool {
 /// The fields of a form, each name followed by its value, sorted by names. A name that is repeated is followed by its distinct
 /// values, sorted.
 fn form(request: &CallbackRequest<'_>) -> Option<String> {
-    let kind = request.header(header::CONTENT_TYPE.as_str())?.split(';').next()?.trim();
-    if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+    if !request.is_of_type("application/x-www-form-urlencoded") {
         return None;
     }
     let mut fields: BTreeMap<Cow<'_, str>, BTreeSet<Cow<'_, str>>> = BTreeMap::new();

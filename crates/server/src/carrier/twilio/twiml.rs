@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use switchhook_core::phone_number::PhoneNumber;
 
-use super::{Flavour, callback};
+use super::{Flavour, LONGEST_AFTER_TRANSFER, callback};
 use crate::carrier::address::CallAddress;
 use crate::carrier::callback::Decline;
 
@@ -29,10 +29,16 @@ pub(super) fn connect(flavour: Flavour, call: &CallAddress) -> String {
     document(&stream)
 }
 
-/// Passes whoever is on the line on to somebody else.
-pub(super) fn dial(to: &PhoneNumber) -> String {
+/// Transfers whoever is on the line to somebody else, who sees `caller_id`, or else the number of whoever called.
+pub(super) fn dial(to: &PhoneNumber, caller_id: Option<&PhoneNumber>) -> String {
     let noun = if to.is_e164() { "Number" } else { "Sip" };
-    document(&format!("<Dial><{noun}>{}</{noun}></Dial>", escaped(to.reveal())))
+    let mut dial = String::from("<Dial");
+    attribute(&mut dial, "timeLimit", LONGEST_AFTER_TRANSFER);
+    if let Some(caller_id) = caller_id {
+        attribute(&mut dial, "callerId", caller_id.reveal());
+    }
+    write!(dial, "><{noun}>{}</{noun}></Dial>", escaped(to.reveal())).expect("writing to a string does not fail");
+    document(&dial)
 }
 
 /// Refuses a call without answering it.
@@ -104,10 +110,13 @@ mod tests {
     #[test]
     fn whoever_is_called_next_cannot_add_verbs() {
         let number = "+12025550100".parse().expect("valid");
-        assert!(dial(&number).ends_with("<Response><Dial><Number>+12025550100</Number></Dial></Response>"));
+        let ours = "+12025550199".parse().expect("valid");
+        let dialled = "<Response><Dial timeLimit=\"14400\"><Number>+12025550100</Number></Dial></Response>";
+        assert!(dial(&number, None).ends_with(dialled));
+        assert!(dial(&number, Some(&ours)).contains("<Dial timeLimit=\"14400\" callerId=\"+12025550199\"><Number>"));
         let sip = "sip:a@example.com;x=</Sip><Hangup/>&\"'".parse().expect("graphic");
         let inner = "sip:a@example.com;x=&lt;/Sip&gt;&lt;Hangup/&gt;&amp;&quot;&apos;";
-        assert!(dial(&sip).ends_with(&format!("<Dial><Sip>{inner}</Sip></Dial></Response>")));
+        assert!(dial(&sip, None).ends_with(&format!("><Sip>{inner}</Sip></Dial></Response>")));
         assert_eq!(escaped("a\u{0}b\u{ffff}c"), "abc");
     }
 

@@ -8,6 +8,7 @@ use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
 
 use switchhook_core::call::EndReason;
+use switchhook_core::id::ConnectionId;
 
 use super::{Place, Received, of_provider};
 use crate::carrier::{Carrier, CarrierEvent, LegRef, Told};
@@ -21,7 +22,9 @@ pub(super) async fn told(Path(place): Path<Place>, received: Received, body: Byt
     let callback = carrier.read(&received.as_request(&place.topic, &body))?;
     let mut told = callback.told;
     if turns_up_late(&row, &told)? {
-        hang_up(carrier, &row, callback.carrier_call_id);
+        if !is_of_another_call(&received, &row, &callback.carrier_call_id).await? {
+            hang_up(carrier, &row, callback.carrier_call_id);
+        }
         return Ok(callback.reply.into_response());
     }
     match &row.carrier_call_id {
@@ -31,6 +34,9 @@ pub(super) async fn told(Path(place): Path<Place>, received: Received, body: Byt
         None => told.insert(0, Told::Id(callback.carrier_call_id)),
     }
     pass_on(&received, &row, told).await?;
+    if callback.wants_instructions && !row.status()?.is_terminal() {
+        return Ok(carrier.take(&received.setup.addresses().for_call(&place.provider, row.call_id())).into_response());
+    }
     Ok(callback.reply.into_response())
 }
 
@@ -40,6 +46,13 @@ fn turns_up_late(row: &CallRow, told: &[Told]) -> Result<bool, ApiError> {
     let over = told.is_empty() || told.iter().any(|told| matches!(told, Told::Hangup(_)));
     let passed_on = row.end_reason.as_deref() == Some(EndReason::Transferred.as_str());
     Ok(row.status()?.is_terminal() && !row.hangup_reported && !over && !passed_on)
+}
+
+/// Whether the carrier gave the leg's id to another call, which may go on.
+async fn is_of_another_call(received: &Received, row: &CallRow, carrier_call_id: &str) -> Result<bool, ApiError> {
+    let connection = ConnectionId::from_uuid(row.connection_id);
+    let owner = calls::by_carrier_call_id(&mut received.store.read().await?, connection, carrier_call_id).await?;
+    Ok(owner.is_some_and(|owner| owner.id != row.id))
 }
 
 fn hang_up(carrier: Arc<dyn Carrier>, row: &CallRow, carrier_call_id: String) {

@@ -34,9 +34,8 @@ pub(super) async fn told(
     };
     let number = numbers::of_connection(&mut received.store.read().await?, id, &to).await?;
     let Some(number) = number else {
-        // Some carriers let a call wait until they are told.
-        carrier.decline(&carrier_call_id, Decline::NotServed).await;
-        return Err(ApiError::not_found("number"));
+        tracing::warn!("a carrier announces a call to a number that the connection does not have: it is declined");
+        return Ok(carrier.decline(&carrier_call_id, Decline::NotServed).await.into_response());
     };
     let arrived = Arrived { carrier_call_id: carrier_call_id.clone(), from, number, provider: place.provider.clone() };
     let taken = incoming::take_in_from_carrier(received.calls()?, arrived, state.draining.started()).await?;

@@ -1,17 +1,21 @@
 //! Calls over SignalWire, where it differs from Twilio.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
-use super::Stage;
+use super::{Stage, told};
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, Script};
-use crate::doubles::twilio::{OWN, signature};
+use crate::doubles::twilio::{OWN, Record, signature};
 use crate::harness::text;
 
 const CALLEE: &str = "+12025550100";
+/// The far end has heard enough.
+const SOON: Duration = Duration::from_millis(2_000);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_whole_conversation_is_held_in_both_directions() {
@@ -33,6 +37,8 @@ async fn a_whole_conversation_is_held_in_both_directions() {
             (&json!(seen.sid), &json!("signalwire"))
         );
         assert_eq!(ended["carrier"]["cause"], "normal", "{ended}");
+        let fetched = usize::from(ended["direction"] == "outbound");
+        assert_eq!(seen.fetched.len(), fetched, "a call that we place is told what to do when it is answered");
     }
     stage.stop().await;
 }
@@ -46,8 +52,14 @@ async fn its_refusals_and_lost_answers_are_understood() {
     stage.double.script("+12025550110", Script::answering(Answer::Refuses(422, 10_000)));
     stage.double.script("+12025550111", Script::answering(Answer::Refuses(400, 4_001)));
     stage.double.script("+12025550112", Script::ending("busy", None));
+    stage.double.script("+12025550114", Script::ending("busy", Some(603)));
     stage.double.script("+12025550113", lost);
-    let table = [("+12025550110", "invalid_number"), ("+12025550111", "carrier_error"), ("+12025550112", "busy")];
+    let table = [
+        ("+12025550110", "invalid_number"),
+        ("+12025550111", "carrier_error"),
+        ("+12025550112", "busy"),
+        ("+12025550114", "rejected"),
+    ];
     for (number, code) in table {
         let call = stage.place(number).await;
         let ended = client.wait_for_end(&call).await;
@@ -93,5 +105,71 @@ async fn only_what_it_has_signed_is_listened_to_and_only_its_streams_are_taken()
     }
     stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     stage.client().wait_for_end(&call).await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_is_transferred_by_a_document_whose_address_tells_no_number() {
+    let stage = Stage::new(Flavour::SignalWire).await;
+    for (callee, to) in [(CALLEE, "+12025550142"), ("+12025550109", "sip:desk&bell@example.com")] {
+        let call = stage.talking(callee).await;
+        let (status, answer) = stage.client().post(&format!("/v1/calls/{call}/transfer"), json!({ "to": to })).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        let ended = stage.client().wait_for_end(&call).await;
+        assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("transferred")), "{ended}");
+        let seen = stage.double.until(callee, "it is transferred", |call| call.dialled.is_some()).await;
+        assert_eq!((seen.dialled.as_deref(), seen.shown.as_deref()), (Some(to), Some(OWN)));
+        assert_eq!(seen.fetched.len(), 2, "one document when it was answered, and this one");
+        assert!(!seen.fetched[1].contains("2025550142") && !seen.fetched[1].contains("desk"), "{:?}", seen.fetched);
+        assert!(seen.ended_by_us.is_none() && !seen.is_over(), "the line lives on: {seen:?}");
+        stage.double.hang_up(callee);
+        stage.double.until(callee, "it is over", Record::is_over).await;
+    }
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_as_json_is_read_like_a_form() {
+    for flavour in [Flavour::SignalWire, Flavour::Twilio] {
+        let stage = Stage::new(flavour).await;
+        let voice = stage.answer_calls().await;
+        let (busy, caller) = ("+12025550101", "+12025550102");
+        let hangs_up = Script { delivery: Delivery::Json, ..Script::with(FarEnd::HangsUpAfter(SOON)) };
+        stage.double.script(CALLEE, hangs_up.clone());
+        stage.double.script(caller, hangs_up);
+        stage.double.script(busy, Script { delivery: Delivery::Json, ..Script::ending("busy", Some(603)) });
+        let machines = json!({ "answering_machine": { "mode": "detect" } });
+        let placed = stage.place_with(CALLEE, machines).await;
+        let refused = stage.place(busy).await;
+        let taken = stage.double.call_in(&voice, caller, OWN).await;
+        assert_eq!(taken.status, StatusCode::OK, "{taken:?}");
+        let (_, inbound) = stage.client().get("/v1/calls?direction=inbound").await;
+        for call in [&placed, &text(&inbound["data"][0]["id"])] {
+            let ended = stage.client().wait_for_end(call).await;
+            assert_eq!(ended["end_reason"], "caller_hangup", "{flavour:?}: {ended}");
+            let hangup = told(stage.client(), call, "carrier.hangup").await;
+            assert_eq!(
+                (&hangup["cause"], &hangup["sip_code"]),
+                (&json!("normal"), &json!(200)),
+                "{flavour:?}: {hangup}"
+            );
+        }
+        let shown = stage.shown(&placed).await;
+        assert!(!shown["ringing_at"].is_null() && shown["answered_by"] == "human", "{flavour:?}: {shown}");
+        let ended = stage.client().wait_for_end(&refused).await;
+        assert_eq!(ended["error_code"], "rejected", "{flavour:?}: {ended}");
+        stage.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_lasts_no_longer_than_it_may_though_the_carrier_sets_no_limit() {
+    let stage = Stage::new(Flavour::SignalWire).await;
+    let limits = json!({ "overrides": { "limits": { "max_duration_seconds": 10 } } });
+    let call = stage.place_with(CALLEE, limits).await;
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("max_duration")), "{ended}");
+    let seen = stage.double.until(CALLEE, "it is over", Record::is_over).await;
+    assert!(seen.asked_to_end > 0, "{seen:?}");
     stage.stop().await;
 }

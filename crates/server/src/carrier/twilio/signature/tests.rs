@@ -1,6 +1,6 @@
 //! The vectors are those that the vendors' own libraries compute.
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, header};
 
 use super::*;
 
@@ -169,6 +169,13 @@ fn signalwire_signs_forms_and_bodies() {
             assert!(!changed.is_genuine(&signalwire()), "{} {}", changed.url, changed.body);
         }
     }
+    let hashed =
+        "https://example.com/myapp?bodySHA256=5ccde7145dfb8f56479710896586cb9d5911809d83afbe34627818790db0aec9";
+    let json = r#"{"CallSid":"CA1234567890ABCDE","Caller":"+12349013030"}"#;
+    let as_twilio = Sent::json(hashed, json, "hPXmLwIy3Fgqv1i9KPmH/HhQ6zo=").by_signalwire();
+    let same_key = Keys::SignalWire { signing: Secret::new("12345".to_owned()) };
+    assert!(as_twilio.is_genuine(&same_key), "a body whose hash is in the address");
+    assert!(!Sent { body: json.replace('1', "3"), ..as_twilio }.is_genuine(&same_key));
     let upper = Sent { headers: vec![("X-SignalWire-Signature", body.headers[0].1.to_uppercase())], ..body };
     assert!(!upper.is_genuine(&signalwire()), "its digits are lower-case");
 }

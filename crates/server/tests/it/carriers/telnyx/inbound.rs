@@ -68,10 +68,28 @@ async fn a_caller_is_answered_once_and_books_a_table() {
     assert_eq!(ended["outcome"]["people"], 4, "{ended}");
     let events = rig.client().event_names(&call).await;
     assert_eq!(events, ["call.received", "call.in_progress", "carrier.hangup", "call.completed"]);
-    assert_eq!(rig.telnyx.commands("answer").len(), 1);
+    let answers = rig.telnyx.commands("answer");
+    assert_eq!(answers.len(), 1);
+    assert!(answers[0].as_object().is_some_and(|fields| fields.keys().all(|field| !field.starts_with("stream_"))));
+    assert_eq!(rig.telnyx.commands("streaming_start").len(), 1);
     rig.telnyx.ended(THEM).await;
     assert_eq!(arrived(&rig.service).await, call, "what was told again made no other call");
     rig.service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agent_is_heard_in_the_format_that_comes_back() {
+    for (asked, codec, rate) in [("L16", "L16", 8_000), ("L16", "L16", 24_000), ("PCMU", "PCMA", 8_000)] {
+        let rig = Rig::start_with(json!({ "codec": asked }), json!({}), |_| {}).await;
+        set_up(&rig).await;
+        rig.telnyx.stream_in(codec, rate);
+        rig.telnyx.call_in(THEM, OURS, FarEnd::HangsUp);
+        let call = arrived(&rig.service).await;
+        let ended = rig.client().wait_for_end(&call).await;
+        assert_eq!(ended["end_reason"], "caller_hangup", "{codec} {rate}: {ended}");
+        assert!(rig.telnyx.seen(THEM).voiced >= 10, "{codec} {rate}: {:?}", rig.telnyx.seen(THEM));
+        rig.service.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

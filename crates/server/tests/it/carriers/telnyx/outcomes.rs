@@ -25,6 +25,7 @@ async fn each_refusal_and_each_end_has_its_error_code() {
         (refused(422, "10016", Some("/to")), "invalid_number"),
         (refused(422, "10016", Some("/from")), "carrier_error"),
         (unanswered("user_busy", "486"), "busy"),
+        (unanswered("user_busy", "603"), "rejected"),
         (unanswered("user_busy", "486 D56"), "carrier_error"),
         (unanswered("timeout", "487"), "no_answer"),
         (unanswered("no_answer", "480"), "no_answer"),

@@ -75,9 +75,8 @@ async fn calls_that_nobody_may_take_are_refused_politely_and_leave_nothing_behin
     stage.client().patch(&format!("/v1/numbers/{}", stage.set.number), nobody).await;
     let unserved = stage.double.call_in(&voice, CALLER, OWN).await;
     assert_eq!(stage.double.rejects(&unserved.body), Some(false), "no agent: {unserved:?}");
-    let unknown = stage.double.call_in(&voice, CALLER, "+12025550198").await;
-    assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{unknown:?}");
-    assert!(unknown.body.contains("detail"), "{unknown:?}");
+    let unknown = stage.double.call_in(&voice, "+12025550102", "+12025550198").await;
+    assert_eq!(stage.double.rejects(&unknown.body), Some(false), "no such number: {unknown:?}");
     assert_eq!(calls(&stage).await.len(), 0);
 
     stage.answer_calls().await;
@@ -103,5 +102,40 @@ async fn a_number_is_pointed_at_us_where_that_is_wanted() {
     let other = json!({ "number": "+12025550198", "connection_id": stage.set.connection, "configure_carrier": true });
     let other = client.create("/v1/numbers", other).await;
     assert!(text(&other["warnings"][0]).contains("not on the account"), "{other}");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_of_an_application_or_a_trunk_is_taken_over() {
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        let stage = Stage::new(flavour).await;
+        for to_a_trunk in [false, true, false] {
+            stage.double.occupy(to_a_trunk);
+            let voice = stage.answer_calls().await;
+            let (_, number) = stage.client().get(&format!("/v1/numbers/{}", stage.set.number)).await;
+            assert_eq!(number["inbound_url"], json!(voice), "{flavour:?}, {to_a_trunk}: {number}");
+        }
+        assert_eq!(stage.double.applications(), 4, "three of somebody else, and one of ours");
+        stage.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_a_caller_is_transferred_to_sees_a_number_that_may_be_shown() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let voice = stage.answer_calls().await;
+    for (caller, shown) in
+        [(CALLER, CALLER), ("anonymous", OWN), ("+266696687", OWN), ("sip:bob@example.com", OWN), ("2025550100", OWN)]
+    {
+        stage.double.call_in(&voice, caller, OWN).await;
+        let call = text(&calls(&stage).await[0]["id"]);
+        stage.client().wait_for(&call, |call| call["status"] == "in_progress").await;
+        let to = json!({ "to": "+12025550142" });
+        let (status, answer) = stage.client().post(&format!("/v1/calls/{call}/transfer"), to).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        let seen = stage.double.until(caller, "it is transferred", |call| call.dialled.is_some()).await;
+        assert_eq!(seen.shown.as_deref(), Some(shown), "{caller}");
+        assert_eq!(stage.client().wait_for_end(&call).await["end_reason"], "transferred");
+    }
     stage.stop().await;
 }

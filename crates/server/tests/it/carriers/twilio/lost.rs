@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
+use switchhook_core::Timestamp;
 
 use crate::carriers::Stage;
 use crate::doubles::twilio::flavour::Flavour;
@@ -135,5 +136,50 @@ async fn a_line_that_turns_up_after_the_end_of_its_call_is_hung_up() {
     let taken = stage.double.report(&url, Some(&signature), &fields).await;
     assert_eq!(taken.status, StatusCode::NO_CONTENT);
     stage.double.until(CALLEE, "it is hung up", |call| call.ended_by_us.is_some()).await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_carrier_without_room_is_asked_for_as_long_as_the_call_may_ring() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(CALLEE, Script::answering(Answer::TooMany(u32::MAX)));
+    let call = stage.place_with(CALLEE, json!({ "ring_timeout_seconds": 5 })).await;
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!(ended["error_code"], "carrier_error", "{ended}");
+    assert!(stage.double.asked(CALLEE) > 1, "it is asked again");
+    let tried = seconds_between(&ended, "dialing_at", "ended_at");
+    assert!(tried <= 5.5, "for {tried} s: {ended}");
+    stage.stop().await;
+}
+
+fn seconds_between(call: &Value, from: &str, to: &str) -> f64 {
+    let at = |name: &str| Timestamp::parse(call[name].as_str().expect("a time")).expect("a time");
+    at(to).since(at(from)).as_secs_f64()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_gets_the_id_of_another_one_ends_at_once_and_leaves_the_other_alone() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let other = stage.talking("+12025550109").await;
+    stage.double.script(CALLEE, Script::answering(Answer::RepeatsAnId));
+    let call = stage.place(CALLEE).await;
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!(ended["error_code"], "carrier_error", "{ended}");
+    assert!(ended["error"].as_str().is_some_and(|words| words.contains("the id of another call")), "{ended}");
+    let lasted = seconds_between(&ended, "dialing_at", "ended_at");
+    assert!(lasted < 3.0, "{lasted} s: {ended}");
+    assert_eq!(stage.double.asked(CALLEE), 1);
+
+    // Nor when something is told of it under that id.
+    let (url, mut fields) = (stage.status_url(&call), stage.double.fields_of(&stage.double.call("+12025550109")));
+    fields.push(("CallStatus".to_owned(), "ringing".to_owned()));
+    let signature = signature::of(Flavour::Twilio.signing_key(), &url, &fields);
+    let taken = stage.double.report(&url, Some(&signature), &fields).await;
+    assert_eq!(taken.status, StatusCode::NO_CONTENT);
+    assert_eq!(stage.shown(&other).await["status"], "in_progress");
+    stage.client().post(&format!("/v1/calls/{other}/say"), json!({ "text": "Are you still there?" })).await;
+    let heard = format!("/v1/calls/{other}/transcript");
+    stage.client().look_until(&heard, |said| said.to_string().contains("still there")).await;
+    assert_eq!(stage.double.call("+12025550109").asked_to_end, 0, "nobody hung up");
     stage.stop().await;
 }

@@ -26,6 +26,7 @@ async fn each_end_of_an_unanswered_call_has_its_code() {
     let table = [
         (Script::ending("busy", Some(486)), "busy", "busy"),
         (Script::ending("busy", None), "busy", "busy"),
+        (Script::ending("busy", Some(603)), "rejected", "rejected"),
         (Script::ending("no-answer", Some(487)), "no_answer", "no_answer"),
         (Script::ending("no-answer", Some(603)), "rejected", "rejected"),
         (Script::ending("no-answer", None), "no_answer", "no_answer"),

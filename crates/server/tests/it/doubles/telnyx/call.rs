@@ -12,6 +12,9 @@ use super::{Double, FarEnd, Leg, Order};
 /// How long a call waits to be answered or rejected before something is wrong.
 const PATIENCE: Duration = Duration::from_secs(40);
 
+/// From the answer to a call until it is answered.
+const ANSWERED_AFTER: Duration = Duration::from_millis(80);
+
 /// What becomes of a dial that was accepted.
 pub(super) enum Fate {
     Unanswered {
@@ -93,7 +96,11 @@ pub(super) fn arrive(double: &Arc<Double>, from: &str, to: &str, person: FarEnd)
         double.tell(&leg, "call.initiated", json!({ "direction": "incoming", "state": "parked" })).await;
         let rejected = |cause| End { cause, source: "callee", sip: "unspecified" };
         let end = match tokio::time::timeout(PATIENCE, given.recv()).await {
-            Ok(Some(Order::Answer(stream))) => talk(&double, &leg, (stream, person, false), given).await,
+            Ok(Some(Order::Answer(stream))) => {
+                // It takes the network a moment, in which nothing else can be asked of the call.
+                tokio::time::sleep(ANSWERED_AFTER).await;
+                talk(&double, &leg, (stream, person, false), given).await
+            }
             Ok(Some(Order::Reject(cause))) => {
                 rejected(if cause == "USER_BUSY" { "user_busy" } else { "call_rejected" })
             }
@@ -135,28 +142,18 @@ async fn rings(leg: &Leg, mut given: UnboundedReceiver<Order>) -> End {
 async fn talk(
     double: &Double,
     leg: &Leg,
-    (stream, person, detects): (Stream, FarEnd, bool),
+    (stream, person, detects): (Option<Stream>, FarEnd, bool),
     mut given: UnboundedReceiver<Order>,
 ) -> End {
-    leg.with(|progress| progress.answered = true);
+    leg.with(|progress| (progress.answered, progress.streamed) = (true, stream.is_some()));
     double.tell(leg, "call.answered", json!({ "state": "answered" })).await;
     if detects {
         let result = if person == FarEnd::Machine { "machine" } else { "human" };
         double.tell(leg, "call.machine.detection.ended", json!({ "result": result })).await;
     }
-    let opened = match person {
-        FarEnd::WithoutStream => Err("connection_failed".to_owned()),
-        _ => Session::open(double, leg, stream, person).await,
-    };
-    let mut session = match opened {
-        Ok(session) => {
-            double.tell(leg, "streaming.started", json!({})).await;
-            Some(session)
-        }
-        Err(reason) => {
-            double.tell(leg, "streaming.failed", json!({ "failure_reason": reason, "stream_type": "websocket" })).await;
-            None
-        }
+    let mut session = match stream {
+        Some(stream) => open(double, leg, stream, person).await,
+        None => None,
     };
     if detects && person == FarEnd::Machine {
         double.tell(leg, "call.machine.greeting.ended", json!({ "result": "beep_detected" })).await;
@@ -165,6 +162,7 @@ async fn talk(
         tokio::select! {
             order = given.recv() => match order {
                 Some(Order::PassOn(to)) => pass_on(double, leg, &to).await,
+                Some(Order::Stream(stream)) => session = open(double, leg, stream, person).await,
                 Some(Order::FarEndHangsUp) => break by_far_end(leg),
                 _ => break by_order(leg),
             },
@@ -183,6 +181,24 @@ async fn talk(
         double.tell(leg, "streaming.stopped", json!({})).await;
     }
     end
+}
+
+/// Opens a stream, and tells whether that worked.
+async fn open(double: &Double, leg: &Leg, stream: Stream, person: FarEnd) -> Option<Session> {
+    let opened = match person {
+        FarEnd::WithoutStream => Err("connection_failed".to_owned()),
+        _ => Session::open(double, leg, stream, person).await,
+    };
+    match opened {
+        Ok(session) => {
+            double.tell(leg, "streaming.started", json!({})).await;
+            Some(session)
+        }
+        Err(reason) => {
+            double.tell(leg, "streaming.failed", json!({ "failure_reason": reason, "stream_type": "websocket" })).await;
+            None
+        }
+    }
 }
 
 async fn happens(session: &mut Option<Session>) -> Happened {

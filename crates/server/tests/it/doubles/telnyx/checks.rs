@@ -37,7 +37,7 @@ const DETECTIONS: &[&str] = &[
     "disabled",
 ];
 
-/// The fields by which a media stream is asked for.
+/// The fields by which a media stream is asked for with a dial, or on a call that was answered.
 fn stream() -> Vec<Field> {
     vec![
         ("stream_url", true, Is::Url(&["ws://", "wss://"])),
@@ -49,7 +49,6 @@ fn stream() -> Vec<Field> {
         ("stream_bidirectional_sampling_rate", false, Is::OneOfNumbers(&[8_000, 16_000, 22_050, 24_000, 48_000])),
         ("stream_bidirectional_target_legs", false, Is::OneOf(&["both", "self", "opposite"])),
         ("stream_auth_token", false, Is::Text(4_000)),
-        ("send_silence_when_idle", false, Is::Flag),
         ("client_state", false, Is::Base64),
         ("command_id", false, Is::Text(255)),
     ]
@@ -66,14 +65,27 @@ pub(super) fn dial() -> Vec<Field> {
         ("time_limit_secs", false, Is::Number(30, 14_400)),
         ("webhook_url", false, Is::Url(&["http://", "https://"])),
         ("answering_machine_detection", false, Is::OneOf(DETECTIONS)),
+        ("send_silence_when_idle", false, Is::Flag),
     ]);
+    fields
+}
+
+/// `answer`, which knows fewer fields of a stream.
+fn answer() -> Vec<Field> {
+    const NOT_HERE: [&str; 2] = ["stream_bidirectional_sampling_rate", "stream_auth_token"];
+    let mut fields = stream();
+    fields.retain(|(name, ..)| !NOT_HERE.contains(name));
+    // A call may be answered without any.
+    fields.iter_mut().for_each(|(_, required, _)| *required = false);
+    fields.push(("send_silence_when_idle", false, Is::Flag));
     fields
 }
 
 /// The body of a command; nothing for a command that there is not.
 pub(super) fn command(name: &str) -> Option<Vec<Field>> {
     Some(match name {
-        "answer" => stream(),
+        "answer" => answer(),
+        "streaming_start" => stream(),
         "hangup" => vec![],
         "reject" => vec![("cause", true, Is::OneOf(&["CALL_REJECTED", "USER_BUSY"]))],
         "transfer" => vec![("to", true, Is::Callee), ("from", false, Is::Callee)],
@@ -96,21 +108,24 @@ pub(super) fn number() -> Vec<Field> {
     vec![("connection_id", false, Is::Text(64))]
 }
 
-/// Complains about everything in `body` that is not as `fields` say.
-pub(super) fn check(what: &str, body: &Value, fields: &[Field], complaints: &Complaints) {
+/// Whether `body` is as `fields` say. Complains about everything that is not.
+pub(super) fn check(what: &str, body: &Value, fields: &[Field], complaints: &Complaints) -> bool {
     let Some(object) = body.as_object() else {
-        return complaints.add(format!("{what}: the body is no object"));
+        complaints.add(format!("{what}: the body is no object"));
+        return false;
     };
-    for name in object.keys().filter(|name| !fields.iter().any(|(known, ..)| known == name)) {
-        complaints.add(format!("{what}: there is no field {name}"));
-    }
+    let unknown = object.keys().filter(|name| !fields.iter().any(|(known, ..)| known == name));
+    let mut wrong: Vec<String> = unknown.map(|name| format!("{what}: there is no field {name}")).collect();
     for (name, required, is) in fields {
         match object.get(*name) {
-            Some(value) if !is.allows(value) => complaints.add(format!("{what}: {name} must not be {value}")),
-            None if *required => complaints.add(format!("{what}: {name} is missing")),
+            Some(value) if !is.allows(value) => wrong.push(format!("{what}: {name} must not be {value}")),
+            None if *required => wrong.push(format!("{what}: {name} is missing")),
             _ => {}
         }
     }
+    let fine = wrong.is_empty();
+    wrong.into_iter().for_each(|words| complaints.add(words));
+    fine
 }
 
 impl Is {
@@ -146,7 +161,7 @@ fn what_telnyx_would_refuse_is_complained_about() {
         "stream_bidirectional_mode": "rtp", "stream_bidirectional_codec": "PCMU", "client_state": "eA==",
     });
     let complaints = Complaints::default();
-    check("dial", &good, &dial(), &complaints);
+    assert!(check("dial", &good, &dial(), &complaints));
     assert_eq!(complaints.take(), Vec::<String>::new());
     for (field, bad) in [
         ("stream_bidirectional_mode", json!("mp3")),
@@ -162,7 +177,14 @@ fn what_telnyx_would_refuse_is_complained_about() {
     ] {
         let mut body = good.clone();
         body[field] = bad;
-        check("dial", &body, &dial(), &complaints);
+        assert!(!check("dial", &body, &dial(), &complaints));
         assert_eq!(complaints.take().len(), 1, "{field} {}", body[field]);
+    }
+    for (field, value) in [("stream_auth_token", json!("abc")), ("stream_bidirectional_sampling_rate", json!(8_000))] {
+        let mut body = json!({ "stream_url": "wss://example.com/x", "stream_bidirectional_mode": "rtp" });
+        body[field] = value;
+        assert!(check("streaming_start", &body, &stream(), &complaints));
+        assert!(!check("answer", &body, &answer(), &complaints), "answer knows no {field}");
+        assert_eq!(complaints.take().len(), 1, "{field}");
     }
 }

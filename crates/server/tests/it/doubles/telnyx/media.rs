@@ -36,15 +36,16 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn asked_for(body: &Value) -> Self {
+    /// Nothing when no stream is asked for.
+    pub(super) fn asked_for(body: &Value) -> Option<Self> {
         let text = |field: &str| body[field].as_str().map(ToOwned::to_owned);
-        Self {
-            url: text("stream_url").unwrap_or_default(),
+        Some(Self {
+            url: text("stream_url")?,
             token: text("stream_auth_token"),
             heard: text("stream_codec").unwrap_or_else(|| "PCMU".to_owned()),
             spoken: text("stream_bidirectional_codec").unwrap_or_else(|| "PCMU".to_owned()),
             rate: body["stream_bidirectional_sampling_rate"].as_u64().unwrap_or(8_000),
-        }
+        })
     }
 }
 
@@ -84,7 +85,12 @@ pub(super) struct Session {
 
 impl Session {
     /// Opens the stream of a leg; or says why it cannot.
-    pub(super) async fn open(double: &Double, leg: &Leg, stream: Stream, person: FarEnd) -> Result<Self, String> {
+    pub(super) async fn open(double: &Double, leg: &Leg, mut stream: Stream, person: FarEnd) -> Result<Self, String> {
+        match double.with(|account| account.format) {
+            Some((codec, rate)) if codec == stream.heard && codec == stream.spoken => stream.rate = rate,
+            Some((codec, _)) => codec.clone_into(&mut stream.heard),
+            None => {}
+        }
         let why = |error: &dyn std::fmt::Display| error.to_string();
         let url = Url::parse(&stream.url).map_err(|error| why(&error))?;
         let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80));
@@ -108,7 +114,7 @@ impl Session {
             held: None,
             stream,
         };
-        let rate = if session.stream.heard == "L16" { 16_000 } else { 8_000 };
+        let rate = if session.stream.heard == "L16" { session.stream.rate } else { 8_000 };
         let start = json!({
             "user_id": double.uuid(), "call_control_id": leg.id, "call_session_id": leg.session, "from": leg.from,
             "to": leg.to, "tags": [], "client_state": leg.client_state, "custom_parameters": {},
@@ -175,7 +181,7 @@ impl Session {
 
     async fn sound(&mut self, frame: &Frame) -> Result<(), ()> {
         self.chunk += 1;
-        let payload = BASE64_STANDARD.encode(encoded(&self.stream.heard, frame));
+        let payload = BASE64_STANDARD.encode(encoded(&self.stream.heard, self.stream.rate, frame));
         let media = json!({
             "track": "inbound", "chunk": self.chunk.to_string(), "timestamp": (self.chunk * 20).to_string(),
             "payload": payload,
@@ -219,7 +225,7 @@ impl Session {
         if !(20..=30_000).contains(&ms) {
             double.complain(format!("a message with {ms} ms of sound, from 20 ms to 30 s are allowed"));
         }
-        self.playout.sound(decoded(&self.stream.spoken, &payload));
+        self.playout.sound(decoded(&self.stream.spoken, self.stream.rate, &payload));
     }
 
     async fn give_back(&mut self, marks: Vec<String>) -> Result<(), ()> {
@@ -256,20 +262,22 @@ fn law(codec: &str) -> Option<Law> {
     }
 }
 
-/// 20 ms; L16 is at 16 kHz and little-endian.
-fn encoded(codec: &str, frame: &Frame) -> Vec<u8> {
+/// 20 ms; L16 is little-endian, at a multiple of 8 kHz.
+fn encoded(codec: &str, rate: u64, frame: &Frame) -> Vec<u8> {
     match law(codec) {
         Some(law) => law.encode_frame(frame).to_vec(),
-        None => {
-            frame.samples().iter().flat_map(|sample| [sample.to_le_bytes(), sample.to_le_bytes()].concat()).collect()
-        }
+        None => frame.samples().iter().flat_map(|sample| sample.to_le_bytes().repeat(times(rate))).collect(),
     }
 }
 
 /// At 8 kHz.
-fn decoded(codec: &str, payload: &[u8]) -> Vec<i16> {
+fn decoded(codec: &str, rate: u64, payload: &[u8]) -> Vec<i16> {
     match law(codec) {
         Some(law) => payload.iter().map(|byte| law.decode(*byte)).collect(),
-        None => payload.chunks_exact(4).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect(),
+        None => payload.chunks_exact(2 * times(rate)).map(|group| i16::from_le_bytes([group[0], group[1]])).collect(),
     }
+}
+
+fn times(rate: u64) -> usize {
+    usize::try_from(rate / 8_000).expect("a small number")
 }

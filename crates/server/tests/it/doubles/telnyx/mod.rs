@@ -9,7 +9,7 @@ mod playout;
 mod rest;
 mod teller;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,6 +89,10 @@ struct Account {
     rung: Vec<(String, String)>,
     /// Commands that were accepted, and their bodies.
     commands: Vec<(String, Value)>,
+    /// Ids of commands that were taken, with the leg's.
+    command_ids: HashSet<(String, String)>,
+    /// The codec and rate of streams, where they are not the ones that are asked for.
+    format: Option<(&'static str, u64)>,
     application: Value,
     numbers: Vec<Value>,
     /// Statuses of the answers to webhooks.
@@ -112,6 +116,8 @@ struct Leg {
 #[derive(Clone, Default)]
 struct Progress {
     answered: bool,
+    /// Whether its stream was asked for.
+    streamed: bool,
     ended: bool,
     passed_on: bool,
     /// Everything has been told.
@@ -134,7 +140,8 @@ pub(crate) struct Seen {
 
 /// What a leg is told to do.
 enum Order {
-    Answer(Stream),
+    Answer(Option<Stream>),
+    Stream(Stream),
     Reject(String),
     HangUp,
     PassOn(String),
@@ -186,6 +193,11 @@ impl Telnyx {
     /// How webhooks are delivered from now on.
     pub(crate) fn deliver(&self, delivery: Delivery) {
         self.double.with(|account| account.delivery = delivery);
+    }
+
+    /// Streams come in this format, whatever is asked for.
+    pub(crate) fn stream_in(&self, codec: &'static str, rate: u64) {
+        self.double.with(|account| account.format = Some((codec, rate)));
     }
 
     /// Gives the account a number, which belongs to `connection`.

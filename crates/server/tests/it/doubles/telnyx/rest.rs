@@ -94,8 +94,14 @@ fn not_found() -> Response {
     refusal(404, "10005", "Resource not found", None)
 }
 
+fn invalid() -> Response {
+    refusal(422, "10015", "Invalid parameters", None)
+}
+
 fn dial(double: &Arc<Double>, body: &Value) -> Response {
-    checks::check("dial", body, &checks::dial(), &double.complaints);
+    if !checks::check("dial", body, &checks::dial(), &double.complaints) {
+        return invalid();
+    }
     let to = body["to"].as_str().unwrap_or_default();
     let script = double.with(|account| {
         account.asked.push(to.to_owned());
@@ -141,7 +147,9 @@ fn command(double: &Arc<Double>, id: &str, name: &str, body: &Value) -> Response
         double.complain(format!("there is no command {name}"));
         return not_found();
     };
-    checks::check(name, body, &fields, &double.complaints);
+    if !checks::check(name, body, &fields, &double.complaints) {
+        return invalid();
+    }
     let Some(leg) = double.leg_of(id) else {
         return refusal(422, "90015", "Invalid call control id", None);
     };
@@ -154,7 +162,12 @@ fn command(double: &Arc<Double>, id: &str, name: &str, body: &Value) -> Response
     }
     let order = match name {
         "answer" if !leg.inbound => return refusal(422, "90102", "Only incoming calls can be answered", None),
-        "answer" => Order::Answer(Stream::asked_for(body)),
+        "answer" => {
+            if double.with(|account| !account.command_ids.insert((leg.id.clone(), body["command_id"].to_string()))) {
+                return done();
+            }
+            Order::Answer(Stream::asked_for(body))
+        }
         "reject" if progress.answered || !leg.inbound => {
             double.complain("reject: only calls that wait can be rejected");
             return refusal(422, "90016", "Call cannot be rejected", None);
@@ -162,6 +175,10 @@ fn command(double: &Arc<Double>, id: &str, name: &str, body: &Value) -> Response
         "reject" => Order::Reject(body["cause"].as_str().unwrap_or_default().to_owned()),
         "hangup" => Order::HangUp,
         _ if !progress.answered => return refusal(422, "90034", "Call not answered yet", None),
+        "streaming_start" if leg.with(|progress| std::mem::replace(&mut progress.streamed, true)) => {
+            return refusal(422, "90045", "Media streaming is used already", None);
+        }
+        "streaming_start" => Order::Stream(Stream::asked_for(body).expect("it was checked")),
         "transfer" => Order::PassOn(body["to"].as_str().unwrap_or_default().to_owned()),
         _ => {
             leg.with(|progress| progress.seen.keys.push_str(body["digits"].as_str().unwrap_or_default()));
@@ -198,7 +215,9 @@ fn active_calls(double: &Double, query: &HashMap<String, String>) -> Response {
 }
 
 fn change_application(double: &Double, body: &Value) -> Response {
-    checks::check("application", body, &checks::application(), &double.complaints);
+    if !checks::check("application", body, &checks::application(), &double.complaints) {
+        return invalid();
+    }
     double.with(|account| {
         for (field, value) in body.as_object().into_iter().flatten() {
             account.application[field] = value.clone();
@@ -218,7 +237,9 @@ fn numbers(double: &Double, query: &HashMap<String, String>) -> Response {
 }
 
 fn change_number(double: &Double, id: &str, body: &Value) -> Response {
-    checks::check("number", body, &checks::number(), &double.complaints);
+    if !checks::check("number", body, &checks::number(), &double.complaints) {
+        return invalid();
+    }
     double.with(|account| match account.numbers.iter_mut().find(|number| number["id"] == id) {
         Some(number) => {
             number["connection_id"] = body["connection_id"].clone();

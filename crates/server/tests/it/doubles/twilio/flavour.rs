@@ -1,6 +1,7 @@
 //! What differs between the two carriers that speak this protocol.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchhook::clock;
@@ -18,6 +19,7 @@ pub(crate) enum Prefix {
     Call,
     Stream,
     Number,
+    Application,
 }
 
 impl Flavour {
@@ -70,6 +72,22 @@ impl Flavour {
         }
     }
 
+    /// The field of a report with the status code of SIP.
+    pub(crate) fn sip_field(self) -> &'static str {
+        match self {
+            Self::Twilio => "SipResponseCode",
+            Self::SignalWire => "SipResultCode",
+        }
+    }
+
+    /// How long it waits for the answer to one of its requests.
+    pub(crate) fn patience(self) -> Duration {
+        match self {
+            Self::Twilio => Duration::from_secs(15),
+            Self::SignalWire => Duration::from_secs(5),
+        }
+    }
+
     /// The credentials of a connection to this carrier.
     pub(crate) fn credentials(self) -> Value {
         match self {
@@ -117,6 +135,7 @@ impl Flavour {
             (_, Prefix::Call) => "CA",
             (_, Prefix::Stream) => "MZ",
             (_, Prefix::Number) => "PN",
+            (_, Prefix::Application) => "AP",
         };
         format!("{prefix}{digits}")
     }

@@ -6,12 +6,12 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::network::{Network, Record, now};
-use super::placing::{Amd, Placed};
+use super::placing::{Amd, Document, Placed};
 use super::script::{Fate, MediaFate, Script};
 use super::signature;
 use super::stream::{self, Over};
 use super::teller::{self, Teller};
-use super::twiml::Verb;
+use super::twiml::{self, Verb};
 
 /// How long it takes to tell a machine from a person.
 const TELLS_APART: Duration = Duration::from_millis(400);
@@ -22,7 +22,7 @@ pub(crate) enum Order {
     /// It is to end.
     End,
     /// Another document is to be followed.
-    Follow(Vec<Verb>),
+    Follow(Document),
     /// The far end hangs up.
     FarEndHangsUp,
 }
@@ -67,9 +67,9 @@ pub(crate) async fn outbound(
         None => {
             leg.answer();
             if let Some(amd) = placed.amd {
-                tokio::spawn(tell_apart(leg.network.clone(), leg.sid.clone(), amd, leg.script.answered_by));
+                tokio::spawn(tell_apart(leg.network.clone(), leg.sid.clone(), amd, leg.script.clone()));
             }
-            leg.follow(placed.verbs).await
+            leg.follow(placed.document).await
         }
     };
     leg.finish(&end);
@@ -90,7 +90,7 @@ pub(crate) async fn inbound(
         Some(Verb::Reject { busy: false }) => End { status: "no-answer", sip: None, error: None },
         _ => {
             leg.answer();
-            leg.follow(verbs).await
+            leg.follow(Document::Inline(verbs)).await
         }
     };
     leg.finish(&end);
@@ -119,13 +119,17 @@ impl Leg {
     }
 
     /// Follows a document, and whichever is to be followed in its place, to the end.
-    async fn follow(&mut self, verbs: Vec<Verb>) -> End {
-        let mut verbs = verbs;
+    async fn follow(&mut self, document: Document) -> End {
+        let mut document = document;
         loop {
-            match self.follow_one(std::mem::take(&mut verbs)).await {
+            let verbs = match document {
+                Document::Inline(verbs) => verbs,
+                Document::At(url) => teller::fetch(&self.network, &self.sid, &url, self.script.delivery).await,
+            };
+            match self.follow_one(verbs).await {
                 Over::Next => return End::completed(),
                 Over::FarEnd | Over::Ordered(Order::End | Order::FarEndHangsUp) => return End::completed(),
-                Over::Ordered(Order::Follow(other)) => verbs = other,
+                Over::Ordered(Order::Follow(other)) => document = other,
             }
         }
     }
@@ -135,8 +139,8 @@ impl Leg {
             let over = match verb {
                 Verb::Connect(_) if self.script.media == MediaFate::Never => self.held().await,
                 Verb::Connect(wanted) => stream::run(self, &wanted).await,
-                Verb::Dial(to) => {
-                    self.network.change(&self.sid, |record| record.dialled = Some(to));
+                Verb::Dial { to, caller_id } => {
+                    self.dial(to, caller_id);
                     self.held().await
                 }
                 Verb::Hangup => Over::FarEnd,
@@ -153,6 +157,21 @@ impl Leg {
         Over::Next
     }
 
+    /// Whoever is dialled sees the number of whoever called, unless the document says otherwise.
+    fn dial(&self, to: String, caller_id: Option<String>) {
+        let Some(record) = self.network.record(&self.sid) else { return };
+        let shown = caller_id.unwrap_or_else(|| record.from.clone());
+        let ours = self.network.look(|state| state.numbers.iter().any(|known| known.number == shown));
+        let withheld = !twiml::is_e164(&shown) || shown == "+266696687";
+        if withheld || !(ours || shown == record.from) {
+            self.network.complaints.add(format!("13214: {shown} cannot be shown as calling"));
+        }
+        self.network.change(&self.sid, |record| {
+            record.dialled = Some(to);
+            record.shown = Some(shown);
+        });
+    }
+
     /// Until somebody ends it.
     async fn held(&mut self) -> Over {
         // The network keeps the sender for as long as it lives.
@@ -162,14 +181,15 @@ impl Leg {
     fn finish(&mut self, end: &End) {
         self.network.change(&self.sid, |record| record.ended = Some(now()));
         let mut further = Vec::new();
-        further.extend(end.sip.map(|code| ("SipResponseCode", code.to_string())));
+        further.extend(end.sip.map(|code| (self.network.flavour.sip_field(), code.to_string())));
         further.extend(end.error.map(|code| ("ErrorCode", code.to_string())));
         self.teller.tell(end.status, &further);
     }
 }
 
 /// Says what answered. Not who calls whom: that is only in the other reports.
-async fn tell_apart(network: Network, sid: String, amd: Amd, answered_by: &'static str) {
+async fn tell_apart(network: Network, sid: String, amd: Amd, script: Script) {
+    let answered_by = script.answered_by;
     sleep(TELLS_APART).await;
     network.change(&sid, |record| record.answered_by = Some(answered_by));
     let fields = signature::owned(&[
@@ -178,7 +198,7 @@ async fn tell_apart(network: Network, sid: String, amd: Amd, answered_by: &'stat
         ("CallSid", &sid),
         ("MachineDetectionDuration", "400"),
     ]);
-    match teller::post(&network, &amd.callback, &fields, network.flavour.signing_key()).await {
+    match teller::post(&network, &amd.callback, &fields, script.delivery).await {
         Ok(answer) if answer.status().is_success() => {}
         Ok(answer) => network.complaints.add(format!("a report about machines was answered with {}", answer.status())),
         Err(_) => {} // As for other reports.

@@ -3,6 +3,7 @@
 //! It complains about whatever the real one would refuse, warn about or silently drop, and about numbers that are rung twice for
 //! one call. Complaints fail the test that caused them, at its end.
 
+mod applications;
 mod far_end;
 pub(crate) mod flavour;
 mod form;
@@ -32,8 +33,8 @@ use tokio::net::TcpListener;
 use self::flavour::{Flavour, Prefix};
 use self::leg::Order;
 pub(crate) use self::network::Record;
-use self::network::{Network, Number};
-use self::script::Script;
+use self::network::{Application, Network, Number};
+use self::script::{Delivery, Script};
 use self::twiml::Verb;
 use super::complaints::{Complaints, Guard};
 use crate::harness::PATIENCE;
@@ -67,6 +68,8 @@ impl TwilioDouble {
             number: OWN.to_owned(),
             voice_url: String::new(),
             status_callback: String::new(),
+            application: None,
+            trunk: None,
         };
         network.with(|state| state.numbers.push(own));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -150,7 +153,8 @@ impl TwilioDouble {
     pub(crate) async fn call_in(&self, voice_url: &str, from: &str, to: &str) -> Answered {
         let mut record = self.network.new_record(from, to, "ringing");
         record.inbound = true;
-        let answered = self.announce(voice_url, &record).await;
+        let script = self.network.look(|state| state.scripts.get(from).cloned()).unwrap_or_default();
+        let answered = self.announce(voice_url, &record, script.delivery).await;
         if answered.status != StatusCode::OK {
             return answered;
         }
@@ -163,7 +167,6 @@ impl TwilioDouble {
         };
         record.status_callback = self.inbound_urls(to).map(|(_, status)| status).filter(|url| !url.is_empty());
         record.events = vec!["completed".to_owned()];
-        let script = self.network.look(|state| state.scripts.get(from).cloned()).unwrap_or_default();
         self.network.arrive(record, verbs, script);
         answered
     }
@@ -171,13 +174,13 @@ impl TwilioDouble {
     /// Asks again what to do with a call that was announced: the first answer was lost.
     pub(crate) async fn announce_again(&self, voice_url: &str, call: &str) -> Answered {
         let record = self.network.record(call).expect("it was announced");
-        self.announce(voice_url, &Record { status: "ringing", ..record }).await
+        self.announce(voice_url, &Record { status: "ringing", ..record }, Delivery::Faithful).await
     }
 
-    async fn announce(&self, voice_url: &str, record: &Record) -> Answered {
+    async fn announce(&self, voice_url: &str, record: &Record, delivery: Delivery) -> Answered {
         let mut fields = teller::of_call(&self.network, record);
         fields.push(("CallStatus".to_owned(), "ringing".to_owned()));
-        let answer = teller::post(&self.network, voice_url, &fields, self.network.flavour.signing_key()).await;
+        let answer = teller::post(&self.network, voice_url, &fields, delivery).await;
         let answer = answer.expect("the service answers");
         let status = answer.status();
         let kind = answer.headers().get(CONTENT_TYPE).map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
@@ -191,8 +194,35 @@ impl TwilioDouble {
 
     /// Where the account's `number` announces its calls, and where it reports their ends.
     pub(crate) fn inbound_urls(&self, number: &str) -> Option<(String, String)> {
-        let found = self.network.look(|state| state.numbers.iter().find(|known| known.number == number).cloned());
-        found.map(|known| (known.voice_url, known.status_callback))
+        self.network.look(|state| {
+            let known = state.numbers.iter().find(|known| known.number == number)?;
+            let Some(wins) = known.trunk.as_ref().or(known.application.as_ref()) else {
+                return Some((known.voice_url.clone(), known.status_callback.clone()));
+            };
+            let application = state.applications.iter().find(|application| application.sid == *wins)?;
+            Some((application.voice_url.clone(), application.status_callback.clone()))
+        })
+    }
+
+    /// Has the account's number belong to an application of somebody else, or to a trunk of theirs.
+    pub(crate) fn occupy(&self, to_a_trunk: bool) {
+        let theirs = Application {
+            sid: self.network.flavour.id(Prefix::Application),
+            name: "of somebody else".to_owned(),
+            voice_url: "https://elsewhere.example/voice".to_owned(),
+            status_callback: String::new(),
+        };
+        self.network.with(|state| {
+            let own = &mut state.numbers[0];
+            own.trunk = to_a_trunk.then(|| theirs.sid.replacen("AP", "TK", 1));
+            own.application = (!to_a_trunk).then(|| theirs.sid.clone());
+            state.applications.push(theirs);
+        });
+    }
+
+    /// How many applications the account has.
+    pub(crate) fn applications(&self) -> usize {
+        self.network.look(|state| state.applications.len())
     }
 
     /// Complaints that the test has caused on purpose.

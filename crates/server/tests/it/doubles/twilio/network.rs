@@ -16,9 +16,6 @@ use super::script::Script;
 use super::twiml::Verb;
 use crate::doubles::complaints::Complaints;
 
-/// Longest time that the carrier waits for the answer to one of its requests.
-const WEBHOOK: Duration = Duration::from_secs(15);
-
 /// Clones share everything.
 #[derive(Clone)]
 pub(crate) struct Network {
@@ -34,6 +31,7 @@ pub(crate) struct Network {
 pub(crate) struct State {
     pub(crate) scripts: HashMap<String, Script>,
     pub(crate) numbers: Vec<Number>,
+    pub(crate) applications: Vec<Application>,
     pub(crate) calls: Vec<Record>,
     /// How often each number was answered with 429.
     pub(crate) too_many: HashMap<String, u32>,
@@ -46,6 +44,19 @@ pub(crate) struct State {
 pub(crate) struct Number {
     pub(crate) sid: String,
     pub(crate) number: String,
+    pub(crate) voice_url: String,
+    pub(crate) status_callback: String,
+    /// Which wins over the addresses.
+    pub(crate) application: Option<String>,
+    /// Which wins over everything.
+    pub(crate) trunk: Option<String>,
+}
+
+/// Addresses that numbers share.
+#[derive(Clone, Debug)]
+pub(crate) struct Application {
+    pub(crate) sid: String,
+    pub(crate) name: String,
     pub(crate) voice_url: String,
     pub(crate) status_callback: String,
 }
@@ -72,8 +83,11 @@ pub(crate) struct Record {
     pub(crate) ended_by_us: Option<String>,
     /// How often we asked for its end, also when it was over.
     pub(crate) asked_to_end: u32,
-    /// Whom we passed it on to.
+    /// Whom we passed it on to, and the number that they see.
     pub(crate) dialled: Option<String>,
+    pub(crate) shown: Option<String>,
+    /// Addresses from which documents were fetched.
+    pub(crate) fetched: Vec<String>,
     /// Keys that were heard in the sound that we sent.
     pub(crate) keys: String,
     /// Frames of sound that were played out.
@@ -93,7 +107,7 @@ impl Record {
 
 impl Network {
     pub(crate) fn new(flavour: Flavour, complaints: Complaints) -> Self {
-        let http = reqwest::Client::builder().no_proxy().timeout(WEBHOOK).build().expect("a client");
+        let http = reqwest::Client::builder().no_proxy().timeout(flavour.patience()).build().expect("a client");
         let changes = Arc::new(watch::Sender::new(0));
         Self { flavour, complaints, http, state: Arc::default(), changes }
     }
@@ -165,6 +179,8 @@ impl Network {
             ended_by_us: None,
             asked_to_end: 0,
             dialled: None,
+            shown: None,
+            fetched: Vec::new(),
             keys: String::new(),
             played: 0,
             streams: 0,

@@ -14,12 +14,12 @@ const RINGS: u64 = 60;
 /// The longest inline document, in characters, and the longest address.
 const LONGEST: usize = 4_000;
 
+/// Fields that both carriers describe.
 const KNOWN: &[&str] = &[
     "To",
     "From",
     "Url",
     "Method",
-    "Twiml",
     "ApplicationSid",
     "FallbackUrl",
     "FallbackMethod",
@@ -27,7 +27,6 @@ const KNOWN: &[&str] = &[
     "StatusCallbackMethod",
     "StatusCallbackEvent",
     "Timeout",
-    "TimeLimit",
     "SendDigits",
     "MachineDetection",
     "MachineDetectionTimeout",
@@ -38,19 +37,30 @@ const KNOWN: &[&str] = &[
     "AsyncAmdStatusCallback",
     "AsyncAmdStatusCallbackMethod",
     "CallerId",
-    "CallReason",
 ];
+/// Those that only one of them does.
+const TWILIOS: &[&str] = &["Twiml", "TimeLimit", "CallReason"];
+const SIGNALWIRES: &[&str] = &["MachineWordsThreshold", "AsyncAmdPartialResults", "MaxPricePerMinute"];
 
 /// A call as it was asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
     pub(crate) from: String,
     pub(crate) to: String,
-    pub(crate) verbs: Vec<Verb>,
+    pub(crate) document: Document,
     pub(crate) timeout: Duration,
     pub(crate) status_callback: Option<String>,
     pub(crate) events: Vec<String>,
     pub(crate) amd: Option<Amd>,
+}
+
+/// What is to be done with a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Document {
+    /// This.
+    Inline(Vec<Verb>),
+    /// What is answered when this address is posted to, once that matters.
+    At(String),
 }
 
 /// Answering machines are to be detected while the document is already followed.
@@ -77,7 +87,8 @@ pub(crate) fn mistake(code: u32, words: impl Into<String>) -> Refusal {
 
 /// Reads it. `owns` says which numbers may be shown as calling.
 pub(crate) fn read(flavour: Flavour, form: &Form, owns: impl Fn(&str) -> bool) -> Result<Placed, Refusal> {
-    if let Some(unknown) = form.unknown(KNOWN) {
+    let more = if flavour == Flavour::Twilio { TWILIOS } else { SIGNALWIRES };
+    if let Some(unknown) = form.unknown(&[KNOWN, more].concat()) {
         return Err(mistake(0, format!("there is no field {unknown}")));
     }
     let one = |name: &str, code: u32| form.one(name).map_err(|words| mistake(code, words));
@@ -89,7 +100,7 @@ pub(crate) fn read(flavour: Flavour, form: &Form, owns: impl Fn(&str) -> bool) -
     if !(twiml::is_e164(to) || to.starts_with("sip:") || to.starts_with("client:")) || to == from {
         return Err(Refusal { status: 400, code: 21211, words: format!("To {to} is invalid"), is_mistake: false });
     }
-    let verbs = verbs(flavour, form)?;
+    let document = document(flavour, form)?;
     let timeout = number(form, "Timeout", 21208, 1..=600)?.unwrap_or(RINGS);
     number(form, "TimeLimit", 21208, 1..=86_400)?;
     for method in ["Method", "FallbackMethod", "StatusCallbackMethod", "AsyncAmdStatusCallbackMethod"] {
@@ -99,7 +110,7 @@ pub(crate) fn read(flavour: Flavour, form: &Form, owns: impl Fn(&str) -> bool) -
     Ok(Placed {
         from: from.to_owned(),
         to: to.to_owned(),
-        verbs,
+        document,
         timeout: Duration::from_secs(timeout),
         events: events(form)?,
         status_callback,
@@ -107,19 +118,22 @@ pub(crate) fn read(flavour: Flavour, form: &Form, owns: impl Fn(&str) -> bool) -
     })
 }
 
-fn verbs(flavour: Flavour, form: &Form) -> Result<Vec<Verb>, Refusal> {
-    let (twiml, url) = (form.one("Twiml"), form.one("Url"));
-    match (twiml, url) {
-        (Ok(Some(text)), Ok(None)) => document(flavour, text),
+/// The document that a request names, in either way.
+pub(crate) fn document(flavour: Flavour, form: &Form) -> Result<Document, Refusal> {
+    match (form.one("Twiml"), form.one("Url")) {
+        (Ok(Some(text)), Ok(None)) => inline(flavour, text).map(Document::Inline),
         (Ok(None), Ok(None)) => Err(mistake(21205, "neither Twiml nor Url")),
         (Ok(Some(_)), Ok(Some(_))) => Err(mistake(32019, "both Twiml and Url")),
-        (Ok(None), Ok(Some(_))) => Err(mistake(21205, "this double fetches no documents")),
+        (Ok(None), Ok(Some(url))) => {
+            choice(form, "Method", 21209, &["POST"])?;
+            address(form, "Url").map_err(|refusal| Refusal { code: 21205, ..refusal })?;
+            Ok(Document::At(url.to_owned()))
+        }
         (Err(words), _) | (_, Err(words)) => Err(mistake(21205, words)),
     }
 }
 
-/// An inline document.
-pub(crate) fn document(flavour: Flavour, text: &str) -> Result<Vec<Verb>, Refusal> {
+fn inline(flavour: Flavour, text: &str) -> Result<Vec<Verb>, Refusal> {
     if text.chars().count() > LONGEST {
         return Err(mistake(32018, "Twiml is too long"));
     }
@@ -192,11 +206,12 @@ fn requests_that_the_vendor_would_refuse_are_refused_with_its_code() {
         ("StatusCallbackEvent", "completed"),
         ("Timeout", "30"),
     ]);
-    let read_with = |name: &str, values: &[&str]| {
+    let read_by = |flavour: Flavour, name: &str, values: &[&str]| {
         let mut fields: Vec<_> = good.iter().filter(|(known, _)| known != name).cloned().collect();
         fields.extend(values.iter().map(|value| (name.to_owned(), (*value).to_owned())));
-        read(Flavour::Twilio, &Form(fields), |number| number == "+12025550199")
+        read(flavour, &Form(fields), |number| number == "+12025550199")
     };
+    let read_with = |name: &str, values: &[&str]| read_by(Flavour::Twilio, name, values);
     let placed = read_with("Timeout", &["20"]).expect("it is good");
     assert_eq!(
         (placed.events, placed.timeout),
@@ -224,4 +239,6 @@ fn requests_that_the_vendor_would_refuse_are_refused_with_its_code() {
         let refused = read_with(name, values).expect_err(name);
         assert_eq!(refused.code, code, "{name} {values:?}: {refused:?}");
     }
+    let inline = read_by(Flavour::SignalWire, "Timeout", &["20"]).expect_err("SignalWire describes no Twiml");
+    assert!(inline.words.contains("Twiml"), "{inline:?}");
 }

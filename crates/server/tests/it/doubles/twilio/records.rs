@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
 use super::flavour::Flavour;
-use super::network::{Number, Record};
+use super::network::{Application, Number, Record};
 
 /// `Tue, 31 Aug 2010 20:36:28 +0000`.
 pub(crate) fn date(at: OffsetDateTime) -> String {
@@ -64,8 +64,17 @@ pub(crate) fn number(flavour: Flavour, number: &Number) -> Value {
     json!({
         "sid": number.sid, "account_sid": flavour.account(), "friendly_name": number.number,
         "phone_number": number.number, "voice_url": number.voice_url, "voice_method": "POST",
-        "status_callback": number.status_callback, "status_callback_method": "POST", "voice_application_sid": "",
-        "trunk_sid": null, "capabilities": { "voice": true, "sms": true, "mms": false },
+        "status_callback": number.status_callback, "status_callback_method": "POST",
+        "voice_application_sid": number.application.clone().unwrap_or_default(), "trunk_sid": number.trunk, "capabilities": { "voice": true, "sms": true, "mms": false },
+    })
+}
+
+/// An application of the account.
+pub(crate) fn application(flavour: Flavour, application: &Application) -> Value {
+    json!({
+        "sid": application.sid, "account_sid": flavour.account(), "friendly_name": application.name,
+        "voice_url": application.voice_url, "voice_method": "POST", "status_callback": application.status_callback,
+        "status_callback_method": "POST",
     })
 }
 

@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
+use super::applications;
 use super::flavour::Flavour;
 use super::form::Form;
 use super::leg::Order;
@@ -29,7 +30,9 @@ pub(crate) fn router(network: Network) -> Router {
         .route("/Accounts/{account}/Calls.json", get(list).post(create))
         .route("/Accounts/{account}/Calls/{call}", get(show).post(update))
         .route("/Accounts/{account}/IncomingPhoneNumbers.json", get(numbers))
-        .route("/Accounts/{account}/IncomingPhoneNumbers/{number}", post(set_number));
+        .route("/Accounts/{account}/IncomingPhoneNumbers/{number}", post(set_number))
+        .route("/Accounts/{account}/Applications.json", get(applications::list).post(applications::create))
+        .route("/Accounts/{account}/Applications/{application}", get(applications::show));
     Router::new().nest(network.flavour.base_path(), api).fallback(nothing).with_state(network)
 }
 
@@ -39,7 +42,7 @@ async fn nothing(State(network): State<Network>, uri: Uri) -> Response {
 }
 
 /// Answers a refusal; what is a mistake in itself is complained about.
-fn refuse(network: &Network, refusal: &Refusal) -> Response {
+pub(super) fn refuse(network: &Network, refusal: &Refusal) -> Response {
     if refusal.is_mistake {
         network.complaints.add(format!("{}: {}", refusal.code, refusal.words));
     }
@@ -47,7 +50,7 @@ fn refuse(network: &Network, refusal: &Refusal) -> Response {
 }
 
 /// Whether the request may be listened to; else what it is answered.
-fn admit(network: &Network, headers: &HeaderMap, account: &str) -> Result<(), Box<Response>> {
+pub(super) fn admit(network: &Network, headers: &HeaderMap, account: &str) -> Result<(), Box<Response>> {
     let flavour = network.flavour;
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let known =
@@ -63,7 +66,7 @@ fn admit(network: &Network, headers: &HeaderMap, account: &str) -> Result<(), Bo
 }
 
 /// A form, as the header says it is.
-fn form(headers: &HeaderMap, body: &[u8]) -> Result<Form, Refusal> {
+pub(super) fn form(headers: &HeaderMap, body: &[u8]) -> Result<Form, Refusal> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.starts_with("application/x-www-form-urlencoded") {
         return Err(mistake(20001, format!("the body is {kind}")));
@@ -72,7 +75,7 @@ fn form(headers: &HeaderMap, body: &[u8]) -> Result<Form, Refusal> {
 }
 
 /// The id in a path.
-fn sid<'a>(network: &Network, segment: &'a str, prefix: &str) -> Result<&'a str, Refusal> {
+pub(super) fn sid<'a>(network: &Network, segment: &'a str, prefix: &str) -> Result<&'a str, Refusal> {
     let sid = segment.strip_suffix(".json").unwrap_or(segment);
     let hexadecimal = |digits: &str| digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let fine = match network.flavour {
@@ -109,8 +112,8 @@ async fn create(
         *state.asked.entry(placed.to.clone()).or_default() += 1;
         state.scripts.get(&placed.to).cloned().unwrap_or_default()
     });
-    if let Some(refused) = refused_by_script(&network, &placed.to, &script) {
-        return refused;
+    if let Some(answer) = answered_by_script(&network, &placed.to, &script) {
+        return answer;
     }
     let answer = script.answer;
     let record = network.dial(placed, script);
@@ -126,10 +129,15 @@ async fn create(
     }
 }
 
-fn refused_by_script(network: &Network, to: &str, script: &Script) -> Option<Response> {
+/// What is answered without anybody being rung.
+fn answered_by_script(network: &Network, to: &str, script: &Script) -> Option<Response> {
     match script.answer {
         Answer::Refuses(status, code) => {
             Some(records::refusal(network.flavour, status, code, "As the script of this number says"))
+        }
+        Answer::RepeatsAnId => {
+            let before = network.look(|state| state.calls.last().cloned()).expect("a call was placed before");
+            Some(records::answer(network.flavour.created(), &records::call(network.flavour, &before)))
         }
         Answer::Fails => Some(records::refusal(network.flavour, 500, 20500, "Internal server error")),
         Answer::TooMany(times) => {
@@ -227,12 +235,15 @@ async fn update(
 }
 
 fn order(network: &Network, form: &Form) -> Result<Order, Refusal> {
-    if let Some(unknown) = form.unknown(&["Status", "Twiml", "StatusCallback", "StatusCallbackMethod", "TimeLimit"]) {
+    const KNOWN: &[&str] =
+        &["Status", "Url", "Method", "FallbackUrl", "FallbackMethod", "StatusCallback", "StatusCallbackMethod"];
+    let more: &[&str] = if network.flavour == Flavour::Twilio { &["Twiml", "TimeLimit"] } else { &[] };
+    if let Some(unknown) = form.unknown(&[KNOWN, more].concat()) {
         return Err(mistake(0, format!("a call has no {unknown} that can be changed")));
     }
-    match (form.one("Status"), form.one("Twiml")) {
-        (Ok(Some("completed" | "canceled")), Ok(None)) => Ok(Order::End),
-        (Ok(None), Ok(Some(text))) => placing::document(network.flavour, text).map(Order::Follow),
+    match form.one("Status") {
+        Ok(Some("completed" | "canceled")) => Ok(Order::End),
+        Ok(None) => placing::document(network.flavour, form).map(Order::Follow),
         other => Err(mistake(20001, format!("a change of a call by {other:?}"))),
     }
 }
@@ -274,11 +285,16 @@ async fn set_number(
             return Err(mistake(0, format!("a number has no {unknown}")));
         }
         let (voice, status) = (placing::address(&form, "VoiceUrl")?, placing::address(&form, "StatusCallback")?);
+        let application = applications::named(&network, &form)?;
         network.with(|state| {
             let number = state.numbers.iter_mut().find(|number| number.sid == sid);
             let number = number.ok_or_else(|| mistake(20404, format!("no number {sid}")))?;
             number.voice_url = voice.unwrap_or_default();
             number.status_callback = status.unwrap_or_default();
+            if let Some(application) = application {
+                // One deletes the other.
+                (number.application, number.trunk) = (Some(application), None);
+            }
             Ok(number.clone())
         })
     });

@@ -58,6 +58,8 @@ pub(crate) enum Answer {
     Refuses(u16, u32),
     /// 429 so often, then it is accepted.
     TooMany(u32),
+    /// It is accepted, with the id of the call that was placed before; nobody is rung.
+    RepeatsAnId,
     /// 500; nobody is rung.
     Fails,
     /// 500, though the call is placed.
@@ -88,6 +90,8 @@ pub(crate) enum Delivery {
     Faithful,
     /// Each report twice, neighbours in the wrong order, and all of them once more after the end.
     Chaotic,
+    /// As [`Delivery::Faithful`], and every request with JSON in place of a form.
+    Json,
     /// Not at all.
     Nothing,
 }

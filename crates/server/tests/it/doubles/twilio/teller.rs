@@ -2,11 +2,13 @@
 
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::form::Form;
 use super::network::{Network, Record, now};
 use super::script::Delivery;
+use super::twiml::{self, Verb};
 use super::{records, signature};
 
 type Fields = Vec<(String, String)>;
@@ -79,13 +81,13 @@ async fn post_all(network: Network, url: String, mut waiting: mpsc::UnboundedRec
     while let Some(fields) = waiting.recv().await {
         match delivery {
             Delivery::Nothing => {}
-            Delivery::Faithful => report(&network, &url, &fields).await,
+            Delivery::Faithful | Delivery::Json => report(&network, &url, &fields, delivery).await,
             Delivery::Chaotic => match held.take() {
                 None => held = Some(fields),
                 Some(earlier) => {
                     for fields in [fields, earlier] {
-                        report(&network, &url, &fields).await;
-                        report(&network, &url, &fields).await;
+                        report(&network, &url, &fields, delivery).await;
+                        report(&network, &url, &fields, delivery).await;
                         sent.push(fields);
                     }
                 }
@@ -93,12 +95,12 @@ async fn post_all(network: Network, url: String, mut waiting: mpsc::UnboundedRec
         }
     }
     for fields in held.iter().chain(&held).chain(&sent) {
-        report(&network, &url, fields).await;
+        report(&network, &url, fields, delivery).await;
     }
 }
 
-async fn report(network: &Network, url: &str, fields: &Fields) {
-    let Ok(answer) = post(network, url, fields, network.flavour.signing_key()).await else {
+async fn report(network: &Network, url: &str, fields: &Fields, delivery: Delivery) {
+    let Ok(answer) = post(network, url, fields, delivery).await else {
         // A service that is gone, which tests cause on purpose.
         return;
     };
@@ -111,9 +113,56 @@ async fn report(network: &Network, url: &str, fields: &Fields) {
     }
 }
 
-/// Posts a form, signed with `key`.
-pub(crate) async fn post(network: &Network, url: &str, fields: &Fields, key: &str) -> reqwest::Result<Response> {
-    let request = network.http.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded; charset=UTF-8");
-    let request = request.header(network.flavour.signature_header(), signature::of(key, url, fields));
-    request.body(Form::encode(fields)).send().await
+/// Asks at `url` what to do with a call; nothing when there is no document.
+pub(crate) async fn fetch(network: &Network, sid: &str, url: &str, delivery: Delivery) -> Vec<Verb> {
+    network.change(sid, |record| record.fetched.push(url.to_owned()));
+    let Some(record) = network.record(sid) else { return Vec::new() };
+    let mut fields = of_call(network, &record);
+    fields.push(("CallStatus".to_owned(), record.status.to_owned()));
+    // A service that is gone, which tests cause on purpose.
+    let Ok(answer) = post(network, url, &fields, delivery).await else { return Vec::new() };
+    let status = answer.status();
+    let xml = answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/xml"));
+    let text = answer.text().await.unwrap_or_default();
+    let read = if status == StatusCode::OK && xml {
+        twiml::parse(network.flavour, &text)
+    } else {
+        Err(format!("11200: {status}"))
+    };
+    read.unwrap_or_else(|words| {
+        network.complaints.add(format!("a document at {url}: {words}: {text}"));
+        Vec::new()
+    })
+}
+
+/// Posts fields, signed, as a form or as JSON.
+pub(crate) async fn post(
+    network: &Network,
+    url: &str,
+    fields: &Fields,
+    delivery: Delivery,
+) -> reqwest::Result<Response> {
+    let (flavour, key) = (network.flavour, network.flavour.signing_key());
+    let (url, kind, body, signature) = if delivery == Delivery::Json {
+        let body = json(fields);
+        let (url, signature) = signature::of_json(flavour, key, url, &body);
+        (url, "application/json", body, signature)
+    } else {
+        let kind = "application/x-www-form-urlencoded; charset=UTF-8";
+        (url.to_owned(), kind, Form::encode(fields), signature::of(key, url, fields))
+    };
+    let request = network.http.post(url).header(CONTENT_TYPE, kind).header(flavour.signature_header(), signature);
+    request.body(body).send().await
+}
+
+/// An object, in which counts are numbers.
+fn json(fields: &Fields) -> String {
+    let value = |name: &str, text: &String| match name {
+        "SequenceNumber" | "CallDuration" | "MachineDetectionDuration" => {
+            json!(text.parse::<u64>().unwrap_or_default())
+        }
+        _ => json!(text),
+    };
+    let object: Map<String, Value> = fields.iter().map(|(name, text)| (name.clone(), value(name, text))).collect();
+    Value::Object(object).to_string()
 }

@@ -15,7 +15,10 @@ pub(crate) enum Verb {
     /// Sound in both directions, over our websocket.
     Connect(Stream),
     /// Passes the call on to a number or a SIP address.
-    Dial(String),
+    Dial {
+        to: String,
+        caller_id: Option<String>,
+    },
     /// Refuses a call that has not been answered.
     Reject {
         busy: bool,
@@ -137,9 +140,10 @@ fn dial(node: Node<'_, '_>) -> Result<Verb, String> {
     let [callee] = callees[..] else { return Err(format!("12200: Dial has {} callees", callees.len())) };
     attributes(callee, &[])?;
     let to = callee.text().unwrap_or_default();
+    let dial = || Verb::Dial { to: to.to_owned(), caller_id: node.attribute("callerId").map(str::to_owned) };
     match callee.tag_name().name() {
-        "Number" if is_e164(to) => Ok(Verb::Dial(to.to_owned())),
-        "Sip" if to.starts_with("sip:") || to.starts_with("sips:") => Ok(Verb::Dial(to.to_owned())),
+        "Number" if is_e164(to) => Ok(dial()),
+        "Sip" if to.starts_with("sip:") || to.starts_with("sips:") => Ok(dial()),
         other => Err(format!("13224: {other} with {to}")),
     }
 }
@@ -179,8 +183,9 @@ fn documents_that_the_vendor_would_refuse_are_refused() {
         bearer: None,
     };
     assert_eq!(parse(Flavour::Twilio, good), Ok(vec![Verb::Connect(stream)]));
-    let dialled = "<Response><Dial><Number>+12025550142</Number></Dial></Response>";
-    assert_eq!(parse(Flavour::Twilio, dialled), Ok(vec![Verb::Dial("+12025550142".to_owned())]));
+    let dialled = "<Response><Dial callerId=\"+12025550199\"><Number>+12025550142</Number></Dial></Response>";
+    let (to, caller_id) = ("+12025550142".to_owned(), Some("+12025550199".to_owned()));
+    assert_eq!(parse(Flavour::Twilio, dialled), Ok(vec![Verb::Dial { to, caller_id }]));
     let long = format!("value=\"{}\"", "x".repeat(500));
     let table = [
         good.replace("Response>", "response>"),
