@@ -157,7 +157,7 @@ fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
     script.heard(2_000, 1).caller(3_000, "c1").until(5_600);
     assert_eq!(script.done(), ["respond 2 Freely", "5s cover One moment."], "told to answer first");
     script.at(5_600, Input::CoverReady { utterance: 2, samples: 8_000, complete: true }).heard(6_600, 2).until(9_200);
-    assert_eq!(script.done(), ["9s cover Sorry, this is taking longer than usual. One moment, please."]);
+    assert_eq!(script.done(), ["9s cover This is taking longer than usual. One moment, please."]);
     script.at(9_200, Input::CoverReady { utterance: 3, samples: 8_000, complete: true }).heard(10_200, 3).until(11_600);
     assert_eq!(
         script.done()[..1],
