@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use switchhook_core::agent::{AgentConfig, Fallback, fill_in};
+use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 
@@ -41,8 +41,8 @@ pub struct CallPlan {
     pub ring_timeout_seconds: u32,
     /// Who hears, thinks and speaks.
     pub pipeline: Pipeline,
-    /// The speech-to-speech model that holds the conversation in its place, if the agent has one.
-    pub realtime: Option<Model>,
+    /// The speech-to-speech models that hold the conversation in its place, the first one preferred; none where the agent has none.
+    pub realtime: Vec<Model>,
     /// What is talked about.
     pub talk: Settings,
 }
@@ -142,7 +142,7 @@ impl Setup {
         let mut pipeline = self.pipeline(&mut conn, tenant, &agent, row).await?;
         let mut realtime = self.realtime(&mut conn, tenant, &agent).await?;
         if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
-            realtime = realtime.map(|model| Model { provider: Arc::new(NeverAnswers), ..model });
+            realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverAnswers));
             pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
         }
         let recording = agent.recording.enabled.then(|| self.config.data_dir.join(self.recording_name(row)));
@@ -338,17 +338,18 @@ impl Setup {
         Ok(found)
     }
 
-    async fn realtime(
-        &self,
-        conn: &mut Conn,
-        tenant: TenantId,
-        agent: &AgentConfig,
-    ) -> Result<Option<Model>, SetupError> {
-        let Some(choice) = &agent.realtime else { return Ok(None) };
-        let provider = self.provider(conn, tenant, Some(choice.connection_id), "").await?;
-        let rates = provider.realtime_rates(choice.model.as_deref());
-        let provider = provider.realtime().map_err(SetupError::config)?;
-        Ok(Some(Model { provider, model: choice.model.clone(), voice: choice.voice.clone(), rates }))
+    async fn realtime(&self, conn: &mut Conn, tenant: TenantId, agent: &AgentConfig) -> Result<Vec<Model>, SetupError> {
+        let Some(RealtimeChoice { connection_id, model, voice, fallbacks }) = &agent.realtime else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for (id, model, voice) in with_fallbacks(Some(*connection_id), model.clone(), voice.clone(), fallbacks) {
+            let provider = self.provider(conn, tenant, id, "").await?;
+            let rates = provider.realtime_rates(model.as_deref());
+            let provider = provider.realtime().map_err(SetupError::config)?;
+            found.push(Model { provider, model, voice, rates });
+        }
+        Ok(found)
     }
 
     /// The provider behind a connection, or the built-in one when there is none.
