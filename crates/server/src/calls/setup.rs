@@ -29,7 +29,7 @@ use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
 use crate::talk::phrases::Phrases;
-use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, Proven, TtsSettings};
+use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, RateLimits, TtsSettings};
 use crate::talk::realtime::Model;
 use crate::talk::tools::secrets::{self, Secrets};
 use crate::talk::tools::{Lists, Shared, Toolbox};
@@ -89,6 +89,8 @@ pub struct Setup {
     lists: Arc<Lists>,
     /// How fast models are.
     paces: Paces,
+    /// Until when models and voices have no room.
+    limits: RateLimits,
     /// What voices have said.
     phrases: Arc<Phrases>,
 }
@@ -106,8 +108,19 @@ impl Setup {
         addresses: Addresses,
     ) -> anyhow::Result<Self> {
         let rest = Rest::new(&config)?;
-        let (carriers, lists, paces, phrases) = (Mutex::default(), Arc::default(), Paces::default(), Arc::default());
-        Ok(Self { config, vault, providers, simulator, rest, addresses, carriers, lists, paces, phrases })
+        Ok(Self {
+            config,
+            vault,
+            providers,
+            simulator,
+            rest,
+            addresses,
+            carriers: Mutex::default(),
+            lists: Arc::default(),
+            paces: Paces::default(),
+            limits: RateLimits::default(),
+            phrases: Arc::default(),
+        })
     }
 
     /// Where carriers reach this service.
@@ -296,7 +309,8 @@ impl Setup {
             let rates = provider.llm_rates(model.as_deref());
             let llm = provider.llm().map_err(SetupError::config)?;
             let pace = self.paces.of(id, model.as_deref());
-            found.push(((llm, LlmSettings { model, temperature, max_tokens, pace, ..LlmSettings::default() }), rates));
+            let proven = self.limits.of("llm", id, model.as_deref());
+            found.push(((llm, LlmSettings { model, temperature, max_tokens, pace, proven }), rates));
         }
         Ok(found)
     }
@@ -316,7 +330,7 @@ impl Setup {
             let provider = self.provider(conn, tenant, id, "local").await?;
             let rates = provider.tts_rates(model.as_deref());
             let tts = provider.tts().map_err(SetupError::config)?;
-            let (language, proven) = (agent.language.clone(), Proven::default());
+            let (language, proven) = (agent.language.clone(), self.limits.of("tts", id, model.as_deref()));
             found.push(((tts, TtsSettings { voice, model, speed, language, proven }), rates));
         }
         Ok(found)
