@@ -21,7 +21,7 @@ impl Session {
         let sound = message["audio"].as_str().and_then(|audio| STANDARD.decode(audio).ok());
         let fits = |sound: &Vec<u8>| match self.law {
             Some(_) => sound.len() == 160,
-            None => !sound.is_empty() && sound.len() % 2 == 0,
+            None => !sound.is_empty() && sound.len().is_multiple_of(2),
         };
         let Some(sound) = sound.filter(|sound| self.ready && fits(sound)) else {
             return Err(Over::Refused(
