@@ -208,6 +208,10 @@ pub struct RealtimeChoice {
     /// The provider's voice name.
     #[serde(default)]
     pub voice: Option<String>,
+    /// Tried in order when the one before cannot be reached, is lost again and again, or understands nothing.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 5))]
+    pub fallbacks: Vec<Fallback>,
 }
 
 /// A provider to try when the first one fails.
@@ -439,7 +443,7 @@ impl AgentConfig {
             part("tts", tts.connection_id, &tts.fallbacks);
         }
         if let Some(realtime) = &self.realtime {
-            part("realtime", Some(realtime.connection_id), &[]);
+            part("realtime", Some(realtime.connection_id), &realtime.fallbacks);
         }
         for (i, tool) in self.tools.iter().enumerate() {
             part(&format!("tools.{i}"), tool.connection_id, &[]);

@@ -88,6 +88,7 @@ impl AgentConfig {
         if let Some(realtime) = &self.realtime {
             check.word("realtime.model", realtime.model.as_deref());
             check.word("realtime.voice", realtime.voice.as_deref());
+            check.fallbacks("realtime", &realtime.fallbacks);
         }
     }
 

@@ -44,6 +44,8 @@ pub(super) struct Thinking {
     pub(super) results: Vec<(String, Value)>,
     /// How often tools ran for this turn.
     pub(super) rounds: u32,
+    /// The model has failed at it once, and the caller was not told that it takes longer.
+    pub(super) is_retry: bool,
 }
 
 /// How far an answer is.
@@ -113,6 +115,7 @@ impl Conversation {
             filler: None,
             results: Vec::new(),
             rounds: 0,
+            is_retry: false,
         });
     }
 

@@ -47,7 +47,7 @@ impl Conversation {
     pub(super) fn agent_heard(&mut self, kind: Option<Kind>, utterance: u32) {
         if kind.is_some() {
             self.heard_at = Some(self.now);
-            if !self.mouth.is_ready_phrase(utterance) {
+            if self.mouth.ready_kind(utterance).is_none() {
                 self.covers = 0;
             }
         }
@@ -79,7 +79,9 @@ impl Conversation {
         if listening || self.machine.is_some() || self.keys_on_line || !self.mouth.lacks_sound() {
             return None;
         }
-        let due = self.silent_since()? + self.timings.dead_air;
+        let uncovered = self.closing.as_ref().is_some_and(|closing| closing.uncovered);
+        let patience = if uncovered { self.timings.goodbye_silence } else { self.timings.dead_air };
+        let due = self.silent_since()? + patience;
         let latest = due + self.timings.voice_start / 2;
         let begun = self.owed?.asked.map(|asked| asked + self.timings.voice_start);
         Some(begun.map_or(due, |begun| begun.clamp(due, latest)))
@@ -89,7 +91,7 @@ impl Conversation {
         if !self.is_due(self.voice_late_at()) {
             return false;
         }
-        if self.closing.is_some() || self.covers >= MAX_COVERS {
+        if self.covers >= MAX_COVERS || self.is_late_goodbye() {
             self.end_without_voice(late());
         } else {
             self.covers += 1;
@@ -97,6 +99,12 @@ impl Conversation {
             self.say_ready(Kind::Filler, fresh.unwrap_or(&phrases::COVERS[0]));
         }
         true
+    }
+
+    /// Whether what is late is a goodbye that one of the phrases can stand in for, or was waited for without a phrase.
+    fn is_late_goodbye(&self) -> bool {
+        let phrase = self.mouth.current() == Some(Kind::Goodbye);
+        self.closing.as_ref().is_some_and(|closing| closing.uncovered || phrase)
     }
 
     /// Says a phrase before everything else, if its sound is there.

@@ -16,6 +16,18 @@ pub(super) struct Closing {
     since: Timestamp,
     /// Then it ends whatever was heard.
     limit: Timestamp,
+    /// No phrase is cached that could cover the wait for a late goodbye.
+    pub(super) uncovered: bool,
+}
+
+impl Closing {
+    /// The phrase that stands in for a goodbye which cannot be spoken.
+    fn phrase(&self) -> &'static str {
+        match self.reason {
+            End::Failed(_) => phrases::TECHNICAL[0],
+            _ => phrases::GOODBYES[0],
+        }
+    }
 }
 
 /// A machine has answered and is to hear the message.
@@ -28,7 +40,18 @@ impl Conversation {
     /// Ends the call once what is being said was heard.
     pub(super) fn close_with(&mut self, reason: End) {
         let limit = self.now + self.timings.goodbye_limit;
-        self.closing = Some(Closing { reason, since: self.now, limit });
+        self.closing = Some(Closing { reason, since: self.now, limit, uncovered: false });
+    }
+
+    /// Says a short goodbye in place of the one that could not be spoken. If `cached_only`, the voice is not asked any more.
+    pub(super) fn say_short_goodbye(&mut self, cached_only: bool) {
+        let Some(phrase) = self.closing.as_ref().map(Closing::phrase) else { return };
+        self.fall_silent();
+        if cached_only {
+            self.say_ready(Kind::Goodbye, phrase);
+        } else {
+            self.say(Kind::Goodbye, phrase);
+        }
     }
 
     /// Ends the call at once.
@@ -147,7 +170,7 @@ impl Conversation {
         }
         self.mouth.close();
         let limit = self.longest_at().max(self.now + self.timings.goodbye_limit);
-        self.closing = Some(Closing { reason: End::VoicemailMessageLeft, since: self.now, limit });
+        self.closing = Some(Closing { reason: End::VoicemailMessageLeft, since: self.now, limit, uncovered: false });
         true
     }
 }

@@ -40,11 +40,10 @@ impl Conversation {
             let text = self.agent.greeting.text.trim().to_owned();
             self.say(Kind::Greeting, &text);
         } else {
-            if let Some(answering) = &mut self.answering {
-                answering.may_fill = false;
-            }
-            self.say_one_of(Kind::Apology, phrases::RETRYING);
             self.ask(thinking.kind, self.history.messages(), None);
+            if let Some(again) = &mut self.thinking {
+                again.is_retry = true;
+            }
         }
     }
 
@@ -72,20 +71,26 @@ impl Conversation {
     }
 
     pub(super) fn voice_failed(&mut self, utterance: u32, failure: Failure) {
-        if self.mouth.is_ready_phrase(utterance) {
-            // There is nothing to cover up with.
-            self.end_without_voice(late());
-            return;
+        match (self.mouth.ready_kind(utterance), self.closing.as_mut()) {
+            (None, _) => self.mouth.failed(utterance, failure),
+            (Some(Kind::Filler), Some(closing)) => {
+                closing.uncovered = true;
+                self.mouth.forget(utterance);
+            }
+            (Some(_), _) => self.end_without_voice(late()),
         }
-        self.mouth.failed(utterance, failure);
     }
 
     /// The voice has failed at what is to be heard now. What was said before that has been heard.
     pub(super) fn miss_voice(&mut self) -> bool {
         let Some(failure) = self.mouth.take_failure() else { return false };
         self.voice_failures += 1;
-        if self.closing.is_some() || failure.code.is_final() || self.voice_failures > 1 {
+        if self.machine.is_some() || failure.code.is_final() || self.voice_failures > 1 {
             self.end_without_voice(failure);
+            return true;
+        }
+        if self.closing.is_some() {
+            self.say_short_goodbye(false);
             return true;
         }
         let greeting = self.mouth.current() == Some(Kind::Greeting) && self.agent.greeting.mode == GreetingMode::Speak;
@@ -114,21 +119,24 @@ impl Conversation {
         due
     }
 
-    /// Ends the call, with a word if the sound of it is kept. A goodbye that fails does not change why the call ends; a message
-    /// that nobody hears was not left.
+    /// Ends the call, with a phrase if one is cached. A goodbye that fails does not change why the call ends; a message that
+    /// nobody hears was not left.
     pub(super) fn end_without_voice(&mut self, failure: Failure) {
         match self.closing.take() {
-            Some(closing) if closing.reason != End::VoicemailMessageLeft => self.end(closing.reason),
-            None if self.machine.is_none() && self.media.is_some() => {
-                self.fall_silent();
-                self.say_ready(Kind::Goodbye, phrases::TECHNICAL[0]);
-                self.close_with(End::Failed(failure));
+            Some(closing) if closing.reason == End::VoicemailMessageLeft => self.end(End::Failed(failure)),
+            Some(closing) if self.mouth.holds_ready(Kind::Goodbye) => self.end(closing.reason),
+            None if self.machine.is_some() || self.media.is_none() => self.end(End::Failed(failure)),
+            closing => {
+                self.closing = closing;
+                if self.closing.is_none() {
+                    self.close_with(End::Failed(failure));
+                }
+                self.say_short_goodbye(true);
             }
-            _ => self.end(End::Failed(failure)),
         }
     }
 
-    /// Apologises and ends the call.
+    /// Apologises and ends the call. A phrase that covers the wait is heard to its end: nobody is told "Sorry" in the middle of it.
     pub(super) fn give_up(&mut self, failure: Failure) {
         if self.closing.is_some() || self.machine.is_some() {
             return;
@@ -137,7 +145,11 @@ impl Conversation {
             self.end(End::Failed(failure));
             return;
         }
-        self.fall_silent();
+        if self.overlap.is_none() && self.mouth.says_only(Kind::Filler) {
+            self.cancel_model();
+        } else {
+            self.fall_silent();
+        }
         self.say_one_of(Kind::Goodbye, phrases::TECHNICAL);
         self.close_with(End::Failed(failure));
     }

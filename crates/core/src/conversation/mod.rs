@@ -306,7 +306,7 @@ impl Conversation {
             Input::ModelFailed { turn, failure } => self.model_failed(turn, failure),
             Input::SpeechReady { utterance, samples, words, complete } => {
                 let wanted = self.mouth.made(utterance, samples, words, complete, self.now);
-                if wanted && samples > 0 && !self.mouth.is_ready_phrase(utterance) {
+                if wanted && samples > 0 && self.mouth.ready_kind(utterance).is_none() {
                     self.note_sound_made(utterance);
                 }
             }

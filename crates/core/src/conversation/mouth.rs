@@ -162,9 +162,27 @@ impl Mouth {
         waiting.is_some_and(|act| !act.ready) && self.waiting().is_some_and(waits)
     }
 
-    /// Whether this is a phrase whose sound is kept.
-    pub(super) fn is_ready_phrase(&self, number: u32) -> bool {
-        self.acts.iter().any(|act| act.ready && act.utterances.iter().any(|utterance| utterance.number == number))
+    /// Why a phrase whose sound is kept is said; nothing for any other utterance.
+    pub(super) fn ready_kind(&self, number: u32) -> Option<Kind> {
+        let holds = |act: &&Act| act.utterances.iter().any(|utterance| utterance.number == number);
+        self.acts.iter().filter(|act| act.ready).find(holds).map(|act| act.kind)
+    }
+
+    /// Whether a phrase whose sound is kept is queued or played for this reason.
+    pub(super) fn holds_ready(&self, kind: Kind) -> bool {
+        self.acts.iter().any(|act| act.ready && act.kind == kind)
+    }
+
+    /// Whether one act of this kind is being heard, with all its sound made and nothing behind it.
+    pub(super) fn says_only(&self, kind: Kind) -> bool {
+        let Some(act) = self.acts.front().filter(|_| self.acts.len() == 1) else { return false };
+        let made = act.utterances.iter().all(|utterance| utterance.sound.complete);
+        act.kind == kind && !act.open && act.began.is_some() && made
+    }
+
+    /// Forgets an act of one utterance that will not be played.
+    pub(super) fn forget(&mut self, number: u32) {
+        self.acts.retain(|act| !matches!(act.utterances.as_slice(), [only] if only.number == number));
     }
 
     /// The utterance that is played or waited for.

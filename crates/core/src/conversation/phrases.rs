@@ -10,7 +10,7 @@ pub(super) const FILLERS: &[&str] = &["One moment.", "Just a second.", "Let me s
 pub(super) const STILL_HERE: &[&str] =
     &["I am still here, one moment.", "Sorry, just another moment.", "Please bear with me."];
 pub(super) const GOODBYES: &[&str] = &["Goodbye.", "Thank you for calling. Goodbye."];
-pub(super) const RETRYING: &[&str] = &["Sorry, this is taking longer than usual. One moment, please."];
+pub(super) const RETRYING: &[&str] = &["This is taking longer than usual. One moment, please."];
 pub(super) const LOST_THREAD: &[&str] = &["Sorry, I lost my thread. Could you say that again?"];
 pub(super) const TECHNICAL: &[&str] =
     &["Sorry, I cannot go on because of a technical problem. Please call again later."];
@@ -26,9 +26,9 @@ pub(super) const FAREWELLS: &[&str] = &[
     "cheers",
 ];
 
-/// What is said when something fails.
+/// What is said when something fails or is late.
 pub(super) fn urgent() -> impl Iterator<Item = &'static str> {
-    [COVERS, TECHNICAL, LOST_THREAD].into_iter().flatten().copied()
+    [COVERS, &GOODBYES[..1], TECHNICAL, LOST_THREAD].into_iter().flatten().copied()
 }
 
 /// All phrases, those first that cover up for something.

@@ -37,6 +37,8 @@ pub struct Timings {
     pub greeting_wait: Duration,
     /// Kept between the last sound of a goodbye and the hang-up, so that the network delivers it.
     pub goodbye_tail: Duration,
+    /// How long a late goodbye is waited for in silence, where no phrase that could cover the wait is cached.
+    pub goodbye_silence: Duration,
     /// The longest a goodbye may take before the call is ended anyway.
     pub goodbye_limit: Duration,
     /// How long a machine's beep is awaited; then the message is left anyway.
@@ -61,6 +63,7 @@ impl Default for Timings {
             voice_start: Duration::from_millis(300),
             greeting_wait: Duration::from_secs(2),
             goodbye_tail: Duration::from_millis(300),
+            goodbye_silence: Duration::from_secs(6),
             goodbye_limit: Duration::from_secs(20),
             beep: Duration::from_secs(30),
         }

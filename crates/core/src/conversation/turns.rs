@@ -159,7 +159,15 @@ impl Conversation {
             }
             // The rest of an answer that stands still comes after the filler.
             self.mouth.close();
-            self.say_one_of(Kind::Filler, if first { phrases::FILLERS } else { phrases::STILL_HERE });
+            let retries = self.thinking.as_mut().is_some_and(|thinking| std::mem::take(&mut thinking.is_retry));
+            self.say_one_of(
+                Kind::Filler,
+                match (retries, first) {
+                    (true, _) => phrases::RETRYING,
+                    (false, true) => phrases::FILLERS,
+                    (false, false) => phrases::STILL_HERE,
+                },
+            );
         }
         due
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use switchhook_core::agent::{AgentConfig, Fallback, fill_in};
+use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 
@@ -29,7 +29,7 @@ use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
 use crate::talk::phrases::Phrases;
-use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, Proven, TtsSettings};
+use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, RateLimits, TtsSettings};
 use crate::talk::realtime::Model;
 use crate::talk::tools::secrets::{self, Secrets};
 use crate::talk::tools::{Lists, Shared, Toolbox};
@@ -41,8 +41,8 @@ pub struct CallPlan {
     pub ring_timeout_seconds: u32,
     /// Who hears, thinks and speaks.
     pub pipeline: Pipeline,
-    /// The speech-to-speech model that holds the conversation in its place, if the agent has one.
-    pub realtime: Option<Model>,
+    /// The speech-to-speech models that hold the conversation in its place, the first one preferred; none where the agent has none.
+    pub realtime: Vec<Model>,
     /// What is talked about.
     pub talk: Settings,
 }
@@ -89,6 +89,8 @@ pub struct Setup {
     lists: Arc<Lists>,
     /// How fast models are.
     paces: Paces,
+    /// Until when models and voices have no room.
+    limits: RateLimits,
     /// What voices have said.
     phrases: Arc<Phrases>,
 }
@@ -106,8 +108,19 @@ impl Setup {
         addresses: Addresses,
     ) -> anyhow::Result<Self> {
         let rest = Rest::new(&config)?;
-        let (carriers, lists, paces, phrases) = (Mutex::default(), Arc::default(), Paces::default(), Arc::default());
-        Ok(Self { config, vault, providers, simulator, rest, addresses, carriers, lists, paces, phrases })
+        Ok(Self {
+            config,
+            vault,
+            providers,
+            simulator,
+            rest,
+            addresses,
+            carriers: Mutex::default(),
+            lists: Arc::default(),
+            paces: Paces::default(),
+            limits: RateLimits::default(),
+            phrases: Arc::default(),
+        })
     }
 
     /// Where carriers reach this service.
@@ -142,7 +155,7 @@ impl Setup {
         let mut pipeline = self.pipeline(&mut conn, tenant, &agent, row).await?;
         let mut realtime = self.realtime(&mut conn, tenant, &agent).await?;
         if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
-            realtime = realtime.map(|model| Model { provider: Arc::new(NeverAnswers), ..model });
+            realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverAnswers));
             pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
         }
         let recording = agent.recording.enabled.then(|| self.config.data_dir.join(self.recording_name(row)));
@@ -296,7 +309,8 @@ impl Setup {
             let rates = provider.llm_rates(model.as_deref());
             let llm = provider.llm().map_err(SetupError::config)?;
             let pace = self.paces.of(id, model.as_deref());
-            found.push(((llm, LlmSettings { model, temperature, max_tokens, pace, ..LlmSettings::default() }), rates));
+            let proven = self.limits.of("llm", id, model.as_deref());
+            found.push(((llm, LlmSettings { model, temperature, max_tokens, pace, proven }), rates));
         }
         Ok(found)
     }
@@ -316,7 +330,7 @@ impl Setup {
             let provider = self.provider(conn, tenant, id, "local").await?;
             let rates = provider.tts_rates(model.as_deref());
             let tts = provider.tts().map_err(SetupError::config)?;
-            let (language, proven) = (agent.language.clone(), Proven::default());
+            let (language, proven) = (agent.language.clone(), self.limits.of("tts", id, model.as_deref()));
             found.push(((tts, TtsSettings { voice, model, speed, language, proven }), rates));
         }
         Ok(found)
@@ -338,17 +352,18 @@ impl Setup {
         Ok(found)
     }
 
-    async fn realtime(
-        &self,
-        conn: &mut Conn,
-        tenant: TenantId,
-        agent: &AgentConfig,
-    ) -> Result<Option<Model>, SetupError> {
-        let Some(choice) = &agent.realtime else { return Ok(None) };
-        let provider = self.provider(conn, tenant, Some(choice.connection_id), "").await?;
-        let rates = provider.realtime_rates(choice.model.as_deref());
-        let provider = provider.realtime().map_err(SetupError::config)?;
-        Ok(Some(Model { provider, model: choice.model.clone(), voice: choice.voice.clone(), rates }))
+    async fn realtime(&self, conn: &mut Conn, tenant: TenantId, agent: &AgentConfig) -> Result<Vec<Model>, SetupError> {
+        let Some(RealtimeChoice { connection_id, model, voice, fallbacks }) = &agent.realtime else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for (id, model, voice) in with_fallbacks(Some(*connection_id), model.clone(), voice.clone(), fallbacks) {
+            let provider = self.provider(conn, tenant, id, "").await?;
+            let rates = provider.realtime_rates(model.as_deref());
+            let provider = provider.realtime().map_err(SetupError::config)?;
+            found.push(Model { provider, model, voice, rates });
+        }
+        Ok(found)
     }
 
     /// The provider behind a connection, or the built-in one when there is none.

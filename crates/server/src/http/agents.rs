@@ -167,7 +167,7 @@ fn unusable_schemas(config: &AgentConfig) -> Vec<FieldError> {
 fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {
     let provider = json!({ "fallbacks": [{}] });
     let shape = json!({
-        "greeting": {}, "stt": provider, "llm": provider, "tts": provider, "realtime": {}, "turn_taking": {},
+        "greeting": {}, "stt": provider, "llm": provider, "tts": provider, "realtime": provider, "turn_taking": {},
         "interruption": {}, "silence": {}, "limits": {}, "answering_machine": {}, "dtmf": {}, "tools": [{ "destinations": [{}] }],
         "analysis": {}, "recording": {}, "privacy": {}, "variables": { "*": {} },
     });

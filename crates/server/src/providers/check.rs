@@ -173,6 +173,7 @@ async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
         interruptible: true,
         min_silence_ms: 500,
         max_silence_ms: 2_000,
+        pcm: false,
     };
     let (events, mut said) = mpsc::channel(64);
     let mut session = realtime.open(options, events).await.map_err(|error| sentence(&error))?;

@@ -68,6 +68,16 @@ pub enum ProviderError {
         /// In its own words where it had any.
         words: String,
     },
+    /// It has no room for so long, as it says itself; `pipeline_error`.
+    #[error("{provider}: {words}")]
+    Busy {
+        /// The provider's name.
+        provider: &'static str,
+        /// In its own words where it had any.
+        words: String,
+        /// When it may be asked again, in milliseconds.
+        retry_after_ms: u64,
+    },
     /// It failed; `pipeline_error`.
     #[error("{provider}: {words}")]
     Failed {
@@ -79,9 +89,22 @@ pub enum ProviderError {
 }
 
 impl ProviderError {
+    /// It has no room for so long.
+    pub(crate) fn busy(provider: &'static str, words: String, retry_after: Duration) -> Self {
+        Self::Busy { provider, words, retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX) }
+    }
+
     /// It did not answer within so long.
     pub(crate) fn timeout(provider: &'static str, waited: Duration) -> Self {
         Self::Timeout { provider, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
+    }
+
+    /// The same of a provider that has no room, after a part of its pause.
+    pub(crate) fn retry_after(self, pause: Duration) -> Self {
+        match self {
+            Self::Busy { provider, words, .. } => Self::busy(provider, words, pause),
+            error => error,
+        }
     }
 
     /// The error code of a call that ends by this.
@@ -90,7 +113,7 @@ impl ProviderError {
         match self {
             Self::Timeout { .. } => ErrorCode::ProviderTimeout,
             Self::Config { .. } => ErrorCode::ConfigError,
-            Self::Refused { .. } | Self::Failed { .. } => ErrorCode::PipelineError,
+            Self::Refused { .. } | Self::Busy { .. } | Self::Failed { .. } => ErrorCode::PipelineError,
         }
     }
 
@@ -237,9 +260,13 @@ pub trait Llm: Send + Sync {
     /// When the provider cannot be reached, refuses, or breaks off.
     async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
 
-    /// Makes what a first answer would have to wait for otherwise, such as a connection. What goes wrong is found out when
-    /// it is asked.
-    async fn warm(&self) {}
+    /// Makes what a first answer would have to wait for otherwise, such as a connection.
+    ///
+    /// # Errors
+    /// When it turns out that the provider refuses the key. That it does not fail proves nothing.
+    async fn warm(&self) -> Result<(), ProviderError> {
+        Ok(())
+    }
 
     /// Looks back on a finished conversation.
     ///

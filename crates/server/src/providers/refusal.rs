@@ -70,6 +70,8 @@ pub(crate) struct Judged {
     pub(crate) words: Words,
     /// After how long the same may be asked again; nothing when that would not help, or only much later.
     pub(crate) again: Option<Duration>,
+    /// The pause that it asks for, where that is longer than a request may wait.
+    pub(crate) busy: Option<Duration>,
 }
 
 /// What a provider says of a refusal.
@@ -109,7 +111,8 @@ pub(crate) fn answered(status: u16, headers: &HeaderMap, body: &str) -> Judged {
     let hopeless = header(headers, "x-should-retry") == Some("false") || asked > LONGEST_PAUSE;
     let id = REQUEST_IDS.iter().find_map(|name| header(headers, name));
     let judged = described.judge(status, id);
-    Judged { again: judged.again.filter(|_| !hopeless).map(|least| least.max(asked)), ..judged }
+    let busy = Some(asked).filter(|asked| *asked > LONGEST_PAUSE && judged.verdict == Verdict::Theirs);
+    Judged { busy, again: judged.again.filter(|_| !hopeless).map(|least| least.max(asked)), ..judged }
 }
 
 /// An error that stands in an answer or on a websocket that began well.
@@ -184,7 +187,7 @@ impl Described {
     fn judge(&self, status: u16, request: Option<&str>) -> Judged {
         let verdict = self.verdict(status);
         let again = matches!(verdict, Verdict::Theirs | Verdict::Late).then_some(Duration::ZERO);
-        Judged { verdict, words: self.words(status, request), again }
+        Judged { verdict, words: self.words(status, request), again, busy: None }
     }
 
     fn verdict(&self, status: u16) -> Verdict {
@@ -335,8 +338,11 @@ impl Trouble {
     }
 
     fn judged(provider: &'static str, judged: Judged, key: Option<&Private<String>>, waited: Duration) -> Self {
-        let Judged { verdict, words, again } = judged;
+        let Judged { verdict, words, again, busy } = judged;
         let words = words.without_key(key);
+        if let Some(retry_after) = busy {
+            return Self { error: ProviderError::busy(provider, words, retry_after), again };
+        }
         let error = match verdict {
             Verdict::Ours | Verdict::TooLong => ProviderError::Config { provider, words },
             Verdict::Theirs | Verdict::Unwilling => ProviderError::Failed { provider, words },

@@ -46,7 +46,7 @@ pub(super) fn failure(error: &ProviderError) -> Failure {
         ProviderError::Timeout { .. } => FailureCode::ProviderTimeout,
         ProviderError::Config { .. } => FailureCode::Config,
         ProviderError::Refused { .. } => FailureCode::Refused,
-        ProviderError::Failed { .. } => FailureCode::Pipeline,
+        ProviderError::Busy { .. } | ProviderError::Failed { .. } => FailureCode::Pipeline,
     };
     Failure::new(kind, plain(error.to_string()))
 }

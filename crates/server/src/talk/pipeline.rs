@@ -6,11 +6,12 @@
 
 mod bill;
 mod pace;
+mod proven;
 mod race;
 mod run;
 
 pub use self::pace::{Pace, Paces};
-pub use self::run::Proven;
+pub use self::proven::{Proven, RateLimit, RateLimits};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,8 +41,6 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const LEAST_PATIENCE: Duration = Duration::from_secs(2);
 /// What all models of an agent have together; the turn engine waits for ten seconds.
 const ALL_MODELS: Duration = Duration::from_millis(9_500);
-/// A provider that has let the caller down is asked after the others for so long.
-const COOLING: Duration = Duration::from_secs(60);
 /// The same for a voice, while which is waited for there is silence.
 const VOICE_PATIENCE: Duration = Duration::from_secs(2);
 /// Between two phrases that are said into memory: what the caller is to hear goes first.
@@ -119,7 +118,7 @@ pub struct LlmSettings {
     pub max_tokens: Option<u32>,
     /// How long it takes to begin.
     pub pace: Arc<Pace>,
-    /// Whether it has answered in this call.
+    /// What it has shown in this call.
     pub proven: Proven,
 }
 
@@ -134,7 +133,7 @@ pub struct TtsSettings {
     pub speed: f32,
     /// BCP 47 tag.
     pub language: String,
-    /// Whether it has spoken in this call.
+    /// What it has shown in this call.
     pub proven: Proven,
 }
 
@@ -221,7 +220,10 @@ impl Pipeline {
     pub fn keep_phrases(&self, texts: Vec<String>, spent: mpsc::Sender<Usage>, places: Arc<Semaphore>) -> Running {
         let pipeline = self.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
-            let Some(voice) = pipeline.tts.first().filter(|(tts, _)| tts.keeps_phrases()) else { return };
+            let voice = pipeline.tts.first().filter(|(tts, settings)| {
+                tts.keeps_phrases() && settings.proven.refusal().is_none() && settings.proven.has_no_room().is_none()
+            });
+            let Some(voice) = voice else { return };
             for text in &texts {
                 let Ok(place) = places.acquire().await else { return };
                 let Some(making) = pipeline.phrases.make(voice, text) else { continue };
@@ -229,8 +231,10 @@ impl Pipeline {
                 if spent.send(pipeline.stopped(characters)).await.is_err() {
                     return;
                 }
-                let Ok(said) = pipeline.say_into_memory(voice, text).await else { return };
-                making.keep(said);
+                match pipeline.say_into_memory(voice, text).await {
+                    Ok(said) => making.keep(said),
+                    Err(error) => return drop(voice.1.proven.judge(error)),
+                }
                 drop(place);
                 tokio::time::sleep(BETWEEN_PHRASES).await;
             }
@@ -282,11 +286,32 @@ impl Pipeline {
         entries.collect()
     }
 
-    /// Gets ready what can be while the phone rings: connections to the models that will be asked and to servers of tools.
-    pub async fn get_ready(&self) {
-        let soon = if self.hedge { 2 } else { 1 };
-        let models = futures_util::future::join_all(self.llm.iter().take(soon).map(|(llm, _)| llm.warm()));
-        tokio::join!(models, self.tools.get_ready());
+    /// Connects to the models that will be asked. One that refuses the key is not asked in this call.
+    ///
+    /// # Errors
+    /// When all of them refuse it.
+    pub async fn warm_models(&self) -> Result<(), ProviderError> {
+        let mut soon = if self.hedge { 2 } else { 1 };
+        let mut models = self.llm.iter();
+        let mut refused = None;
+        loop {
+            let next: Vec<_> = models.by_ref().take(soon).collect();
+            if next.is_empty() {
+                return refused.map_or(Ok(()), Err);
+            }
+            soon = 1;
+            let warmed = futures_util::future::join_all(next.iter().map(|(llm, _)| llm.warm())).await;
+            let mut works = false;
+            for ((_, settings), warmed) in next.into_iter().zip(warmed) {
+                match warmed {
+                    Err(error @ ProviderError::Config { .. }) => refused = Some(settings.proven.judge(error)),
+                    _ => works = true,
+                }
+            }
+            if works {
+                return Ok(());
+            }
+        }
     }
 
     /// Connects to the voice that will speak first.
@@ -314,6 +339,10 @@ impl Pipeline {
             if Instant::now() >= deadline {
                 break;
             }
+            if let Some(refusal) = settings.proven.refusal() {
+                last = refusal;
+                continue;
+            }
             let spent = Spent::default();
             let request = AnalysisRequest {
                 model: settings.model.clone(),
@@ -321,7 +350,13 @@ impl Pipeline {
                 schema: schema.cloned(),
                 spent: spent.clone(),
             };
-            let looking = timeout_at(deadline, llm.analyse(request)).await;
+            let looking = async {
+                if let Some((wait, _)) = settings.proven.has_no_room() {
+                    tokio::time::sleep(wait).await;
+                }
+                llm.analyse(request).await
+            };
+            let looking = timeout_at(deadline, looking).await;
             let looking = looking.unwrap_or_else(|_| Err(out_of_patience("language model", patience)));
             if matches!(looking, Err(ProviderError::Timeout { .. })) {
                 spent.add(llm::estimate(llm::characters(messages), 0));

@@ -27,13 +27,14 @@ pub enum Prepared {
 }
 
 impl Prepared {
-    /// Starts getting ready. A speech-to-speech model comes before recogniser and language model; the pipeline then only looks back on the
-    /// call, and its voice speaks where the model cannot.
+    /// Starts getting ready. Speech-to-speech models, the first one preferred, come before recogniser and language model; the pipeline then
+    /// only looks back on the call, and its voice speaks where the model cannot.
     #[must_use]
-    pub fn new(settings: Settings, pipeline: Pipeline, model: Option<realtime::Model>) -> Self {
-        match model {
-            Some(model) => Self::Realtime(Box::new(realtime::Prepared::new(settings, pipeline, model))),
-            None => Self::Pipeline(Box::new(driver::Prepared::new(settings, pipeline))),
+    pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<realtime::Model>) -> Self {
+        if models.is_empty() {
+            Self::Pipeline(Box::new(driver::Prepared::new(settings, pipeline)))
+        } else {
+            Self::Realtime(Box::new(realtime::Prepared::new(settings, pipeline, models)))
         }
     }
 

@@ -21,7 +21,7 @@ use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use self::session::{KEPT, Opened, Ready, Reopening};
+use self::session::{Choice, KEPT, Opened, Ready, Reopening};
 use super::handset::{Arrived, Handset};
 use super::latency::Latencies;
 use super::machine::MachineDetector;
@@ -63,7 +63,10 @@ struct Driver {
     engine: Engine,
     settings: Settings,
     pipeline: Pipeline,
-    model: Model,
+    /// The first one preferred.
+    models: Vec<Model>,
+    /// Which session is asked for, or open.
+    choice: Choice,
     handset: Handset,
     vad: Vad,
     machine: MachineDetector,
@@ -76,6 +79,8 @@ struct Driver {
     reopening: Option<Reopening>,
     /// How many in a row, none of which lasted.
     reopened: u32,
+    /// Since the last session understood nothing of the caller.
+    replacing: bool,
     /// The last seconds of the caller, and when they came.
     recent: VecDeque<(Timestamp, CallerAudio)>,
     /// The utterances of items.
@@ -97,11 +102,18 @@ struct Driver {
 type Inputs = Vec<Input>;
 
 impl Driver {
-    fn new(settings: Settings, pipeline: Pipeline, model: Model, media: Media, notes: mpsc::Sender<Note>) -> Self {
+    fn new(
+        settings: Settings,
+        pipeline: Pipeline,
+        models: Vec<Model>,
+        media: Media,
+        notes: mpsc::Sender<Note>,
+    ) -> Self {
         Self {
             engine: Engine::new(&settings.agent, Timestamp::from_micros(0)),
             pipeline,
-            model,
+            models,
+            choice: Choice::default(),
             handset: Handset::new(media, settings.recording.clone().map(Recorder::start)),
             vad: Vad::new(VadSettings::default()),
             machine: MachineDetector::new(settings.agent.answering_machine.mode),
@@ -111,6 +123,7 @@ impl Driver {
             responding: false,
             reopening: None,
             reopened: 0,
+            replacing: false,
             recent: VecDeque::with_capacity(KEPT),
             items: HashMap::new(),
             covering: HashMap::new(),
@@ -148,8 +161,9 @@ impl Driver {
                 Some((id, result)) = self.results.1.recv() => vec![Input::ToolResult { id, result }],
                 Some(command) = commands.recv() => vec![self.told(command)],
                 opened = session::reopened(&mut self.reopening) => match opened {
-                    Ok(Opened { session, events: new }) => {
+                    Ok(Opened { session, events: new, choice }) => {
                         events = new;
+                        self.choice = choice;
                         self.resume(session)
                     }
                     Err(error) => self.lost_for_good(error),

@@ -36,7 +36,7 @@ impl Realtime {
     pub(super) fn fall_silent(&mut self) {
         self.cut();
         self.stop_response();
-        self.owed = None;
+        (self.owed, self.missed) = (None, None);
     }
 
     /// Has a text said: next, or at once instead of what the agent is saying.
@@ -93,7 +93,7 @@ impl Realtime {
         self.effects.push(Effect::Tell { text: text.clone() });
         self.caller_said("", text);
         self.owed = Some(Owed::an_answer(pressed_at, self.now));
-        self.rounds = 0;
+        (self.missed, self.rounds) = (None, 0);
         self.want(Kind::Answer, Direction::Freely);
         true
     }

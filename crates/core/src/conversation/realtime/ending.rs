@@ -11,8 +11,10 @@ use crate::conversation::input::Failure;
 use crate::conversation::mouth::Kind;
 use crate::conversation::phrases;
 
-/// A goodbye of which nothing is heard by then is not waited for.
+/// A goodbye that does not go on, or a message of which nothing is heard by then, is not waited for.
 const UNHEARD: Duration = Duration::from_secs(5);
+/// After a phrase that covers the wait for a goodbye; then a short one stands in for it.
+const COVERED: Duration = Duration::from_millis(2_400);
 /// Added to the instructions when the longest duration is reached.
 const TIME_IS_UP: &str = "The time for this call is over. Say so, with an apology and goodbye, in one short sentence.";
 
@@ -23,6 +25,8 @@ pub(super) struct Closing {
     pub(super) by_tool: Option<String>,
     since: Timestamp,
     limit: Timestamp,
+    /// Whether the wait for the goodbye was covered.
+    covered: bool,
 }
 
 /// A machine has answered and is to hear the message.
@@ -36,7 +40,7 @@ impl Realtime {
     pub(super) fn close_with(&mut self, reason: End, by_tool: Option<String>) {
         self.owed = None;
         let limit = self.now + self.timings.goodbye_limit;
-        self.closing = Some(Closing { reason, by_tool, since: self.now, limit });
+        self.closing = Some(Closing { reason, by_tool, since: self.now, limit, covered: false });
     }
 
     /// Ends the call at once.
@@ -71,19 +75,47 @@ impl Realtime {
         }
         let silent_since = self.quiet.anybody().max(self.progress).max(closing.since);
         let awaited = self.is_responding() || !self.mouth.is_idle();
-        let wait = if awaited { UNHEARD } else { self.timings.goodbye_tail };
+        let wait = match (self.lacks_goodbye(), awaited) {
+            (true, _) if closing.covered => COVERED,
+            (true, _) => self.timings.filler,
+            (false, true) => UNHEARD,
+            (false, false) => self.timings.goodbye_tail,
+        };
         Some((silent_since + wait).min(closing.limit))
     }
 
-    pub(super) fn finish_goodbye(&mut self) -> bool {
-        let due = self.is_due(self.closing_at());
-        if due && let Some(closing) = self.closing.take() {
-            self.end(closing.reason);
-        }
-        due
+    /// Whether a goodbye is to come of which nothing has.
+    fn lacks_goodbye(&self) -> bool {
+        let begun = self.response.as_ref().is_some_and(|response| response.sounded);
+        self.is_responding() && !begun && self.mouth.is_idle() && self.machine.is_none()
     }
 
-    /// Apologises in the other voice and ends the call.
+    pub(super) fn finish_goodbye(&mut self) -> bool {
+        if !self.is_due(self.closing_at()) {
+            return false;
+        }
+        let lacks_goodbye = self.lacks_goodbye();
+        let Some(closing) = self.closing.take_if(|closing| !lacks_goodbye || self.now >= closing.limit) else {
+            self.cover_goodbye();
+            return true;
+        };
+        self.end(closing.reason);
+        true
+    }
+
+    /// Says something while a goodbye does not come, and in the end says goodbye in its place.
+    fn cover_goodbye(&mut self) {
+        let Some(closing) = &mut self.closing else { return };
+        if !std::mem::replace(&mut closing.covered, true) {
+            return self.cover(Kind::Filler, phrases::FILLERS[0]);
+        }
+        self.fall_silent();
+        (self.response, self.asked) = (None, None);
+        self.wishes.clear();
+        self.cover(Kind::Goodbye, phrases::GOODBYES[0]);
+    }
+
+    /// Apologises in the other voice and ends the call. A phrase that covers the wait is heard to its end before.
     pub(super) fn give_up(&mut self, failure: Failure) {
         if let Some(closing) = self.closing.take() {
             self.end(closing.reason);
@@ -93,7 +125,12 @@ impl Realtime {
             self.end(End::Failed(failure));
             return;
         }
-        self.fall_silent();
+        if self.mouth.says_only_a_bridge() {
+            self.stop_response();
+            self.missed = None;
+        } else {
+            self.fall_silent();
+        }
         (self.response, self.asked) = (None, None);
         self.wishes.clear();
         self.close_with(End::Failed(failure), None);

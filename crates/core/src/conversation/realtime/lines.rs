@@ -87,6 +87,9 @@ impl Realtime {
     }
 
     pub(super) fn caller_said(&mut self, item: &str, words: String) {
+        if !item.is_empty() && !words.trim().is_empty() {
+            self.understood();
+        }
         let known = |line: &&mut Line| matches!(line, Line::Caller { item: Some(other), .. } if other == item);
         match self.lines.0.iter_mut().find(known) {
             Some(Line::Caller { text, .. }) => *text = Some(words),

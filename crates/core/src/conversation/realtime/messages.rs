@@ -209,6 +209,11 @@ pub enum Effect {
         /// The words for it.
         text: String,
     },
+    /// The caller's turn is over, though the model has not noticed: it is to take what it has received as their turn.
+    EndTurn,
+    /// The session understands nothing of what the caller says: open another one, in another format or of another model. Its end
+    /// is known here, as after [`Input::Lost`].
+    Replace,
     /// Play the sound of this item after everything already queued.
     Announce {
         /// Numbers the utterances of this conversation, rising.
@@ -315,6 +320,8 @@ impl fmt::Debug for Effect {
             Self::Truncate { heard_ms, .. } => write!(f, "Truncate({heard_ms} ms)"),
             Self::ToolOutput { .. } => f.write_str("ToolOutput"),
             Self::Tell { .. } => f.write_str("Tell"),
+            Self::EndTurn => f.write_str("EndTurn"),
+            Self::Replace => f.write_str("Replace"),
             Self::Announce { utterance, .. } => write!(f, "Announce(utterance {utterance})"),
             Self::Complete { utterance } => write!(f, "Complete(utterance {utterance})"),
             Self::Cover { utterance, .. } => write!(f, "Cover(utterance {utterance})"),

@@ -29,7 +29,7 @@ use self::ending::{Closing, Machine};
 use self::lines::Lines;
 use self::mouth::Mouth;
 use self::responses::{Response, Wish};
-use self::sessions::LateTool;
+use self::sessions::{LateTool, Understanding};
 use self::waiting::Owed;
 use super::history::{History, Message};
 use super::input::ToolCall;
@@ -78,6 +78,9 @@ pub struct Realtime {
     rounds: u32,
     pass_on: Option<(String, String)>,
     voice: Voice,
+    /// When the caller fell silent whom only our own voice detection has heard.
+    missed: Option<Timestamp>,
+    understanding: Understanding,
     /// Since when the model hears the caller speak.
     speaking: Option<Timestamp>,
     owed: Option<Owed>,
@@ -106,9 +109,11 @@ pub struct Realtime {
     ended: bool,
 }
 
-/// When the caller spoke, by our own ears.
+/// When the caller spoke, by our own voice detection.
 #[derive(Default)]
 struct Voice {
+    /// Since when the caller speaks, or spoke last.
+    began: Option<Timestamp>,
     /// The first sound since the last turn was taken.
     turn_began: Option<Timestamp>,
     ended: Option<Timestamp>,
@@ -154,6 +159,8 @@ impl Realtime {
             rounds: 0,
             pass_on: None,
             voice: Voice::default(),
+            missed: None,
+            understanding: Understanding::default(),
             speaking: None,
             owed: None,
             keys: Keys::default(),
@@ -379,8 +386,9 @@ impl Realtime {
     }
 
     fn voice_started(&mut self) {
-        self.voice.turn_began.get_or_insert((self.now - self.timings.vad_onset).max(self.began));
-        self.voice.speaks = true;
+        let began = (self.now - self.timings.vad_onset).max(self.began);
+        self.voice.turn_began.get_or_insert(began);
+        (self.voice.speaks, self.voice.began) = (true, Some(began));
         self.quiet.sign_of_life(self.now);
     }
 
@@ -393,6 +401,8 @@ impl Realtime {
             self.hears_first = true;
             self.greet_at = None;
             self.owed = Some(Owed::an_answer(ended, self.now));
+        } else {
+            self.note_missed(ended);
         }
     }
 

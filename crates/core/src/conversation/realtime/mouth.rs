@@ -67,6 +67,12 @@ impl Mouth {
         self.queue.front().is_none_or(silent)
     }
 
+    /// The utterance that was queued last.
+    #[cfg(test)]
+    pub(super) fn last(&self) -> u32 {
+        self.last
+    }
+
     /// Whether the model's own sound is queued.
     pub(super) fn holds(&self, kind: Kind) -> bool {
         self.queue.iter().any(|utterance| utterance.kind == kind)
@@ -75,6 +81,18 @@ impl Mouth {
     /// Whether there is nothing but words that bridge a wait.
     pub(super) fn only_bridges(&self) -> bool {
         self.queue.iter().all(|utterance| utterance.kind == Kind::Filler)
+    }
+
+    /// Whether words that bridge a wait are being heard, with all their sound made and nothing behind them.
+    pub(super) fn says_only_a_bridge(&self) -> bool {
+        let head = self.queue.front().filter(|_| self.queue.len() == 1);
+        head.is_some_and(|head| head.kind == Kind::Filler && head.began.is_some() && head.sound.complete)
+    }
+
+    /// How long the sound that is queued will be heard.
+    fn remaining(&self) -> Duration {
+        let samples = self.queue.iter().map(|utterance| utterance.sound.made.saturating_sub(utterance.played));
+        Duration::from_millis(samples.sum::<u64>() / SAMPLES_PER_MS)
     }
 
     /// The words of what is queued and not only bridges a wait.
@@ -131,6 +149,9 @@ impl Realtime {
             if let Some(owed) = &mut self.owed {
                 owed.first_audio.get_or_insert(now);
             }
+            if self.owed.as_ref().is_some_and(|owed| owed.noticed) {
+                self.understood();
+            }
         }
     }
 
@@ -177,9 +198,10 @@ impl Realtime {
 
     pub(super) fn cover(&mut self, kind: Kind, text: &str) {
         self.progress = self.now;
+        let before = self.mouth.remaining();
         let utterance = self.mouth.push(None, "", kind, text.to_owned(), self.now);
         let left = (self.quiet.anybody() + SILENCE).since(self.now);
-        let patience = if self.voiceless { LOST_VOICE } else { left.max(VOICE) };
+        let patience = before + if self.voiceless { LOST_VOICE } else { left.max(VOICE) };
         self.effects.push(Effect::Cover { utterance, text: text.to_owned(), patience });
     }
 

@@ -99,6 +99,10 @@ impl Realtime {
     pub(super) fn response_started(&mut self, id: String, wish: Option<u32>) {
         let asked = self.asked.take_if(|asked| Some(asked.number) == wish);
         let own = asked.is_none();
+        self.missed = None;
+        if own {
+            self.understood();
+        }
         let unwanted = asked.as_ref().is_some_and(|wish| wish.unwanted) || (own && !self.listens());
         let (kind, direction) = asked.map_or((Kind::Answer, Direction::Freely), |wish| (wish.kind, wish.direction));
         self.response = Some(Response {

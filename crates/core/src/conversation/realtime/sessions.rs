@@ -15,6 +15,8 @@ use crate::conversation::mouth::Kind;
 const LEAD: Duration = Duration::from_millis(200);
 /// Who fell silent longer ago and was not heard by the model had nothing to say.
 const RECENT: Duration = Duration::from_secs(5);
+/// So many turns of the caller may be lost on a session before it is replaced with the next one.
+const UNDERSTANDS_NOTHING: u32 = 1;
 /// The answer of a tool that has none yet.
 const STILL_RUNNING: &str = "It is still running. Its answer will follow; do not call it again for the same.";
 
@@ -26,7 +28,33 @@ pub(super) struct LateTool {
     place: usize,
 }
 
+/// Whether the session understands the caller.
+#[derive(Debug, Default)]
+pub(super) struct Understanding {
+    /// It has told words of theirs, or answered them by itself.
+    shown: bool,
+    /// Our own voice detection has heard them speak since their last turn was counted.
+    pub(super) spoken: bool,
+    /// Turns of theirs of which it has shown nothing.
+    unanswered: u32,
+}
+
 impl Realtime {
+    /// The model has understood something of what the caller said in this session.
+    pub(super) fn understood(&mut self) {
+        self.understanding.shown = true;
+    }
+
+    /// Counts the caller's turn that the model does not answer by itself: two of which it has understood nothing are enough.
+    pub(super) fn understands_nothing(&mut self) -> bool {
+        let answers = self.owed.as_ref().is_some_and(|owed| owed.answers);
+        if !answers || !std::mem::take(&mut self.understanding.spoken) || self.understanding.shown {
+            return false;
+        }
+        self.understanding.unanswered += 1;
+        self.understanding.unanswered > UNDERSTANDS_NOTHING
+    }
+
     pub(super) fn session_lost(&mut self) {
         self.lost = true;
         self.leave_tools_running();
@@ -37,7 +65,7 @@ impl Realtime {
         let unheard = self.unheard();
         self.unheard_since = unheard.map_or(self.now, |at| (at - LEAD).max(self.began));
         self.hears_first = unheard.is_some();
-        (self.speaking, self.catching_up) = (None, false);
+        (self.speaking, self.missed, self.catching_up) = (None, None, false);
         if let Some(response) = self.response.take() {
             self.response_was_lost(response, says_goodbye);
         }
@@ -91,6 +119,7 @@ impl Realtime {
 
     pub(super) fn session_resumed(&mut self) {
         self.lost = false;
+        self.understanding = Understanding::default();
         self.lines.disown(self.now);
         self.effects.extend(std::mem::take(&mut self.untold).into_iter().map(|text| Effect::Tell { text }));
         if let Some(asked) = &mut self.asked {

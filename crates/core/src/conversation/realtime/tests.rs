@@ -1,6 +1,7 @@
 //! Scripts in virtual time. Times are in milliseconds since the conversation began.
 
 mod lost;
+mod missed;
 
 use serde_json::json;
 
@@ -73,6 +74,8 @@ impl Script {
                 Effect::Cancel { .. } => "cancel".to_owned(),
                 Effect::ClearPlayback => "clear".to_owned(),
                 Effect::RunTool { call } => format!("run {}", call.name),
+                Effect::EndTurn => "end turn".to_owned(),
+                Effect::Replace => format!("{seconds}s replace"),
                 Effect::Announce { .. } | Effect::Complete { .. } | Effect::Turn(_) => continue,
             });
         }
@@ -157,7 +160,7 @@ fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
     script.heard(2_000, 1).caller(3_000, "c1").until(5_600);
     assert_eq!(script.done(), ["respond 2 Freely", "5s cover One moment."], "told to answer first");
     script.at(5_600, Input::CoverReady { utterance: 2, samples: 8_000, complete: true }).heard(6_600, 2).until(9_200);
-    assert_eq!(script.done(), ["9s cover Sorry, this is taking longer than usual. One moment, please."]);
+    assert_eq!(script.done(), ["9s cover This is taking longer than usual. One moment, please."]);
     script.at(9_200, Input::CoverReady { utterance: 3, samples: 8_000, complete: true }).heard(10_200, 3).until(11_600);
     assert_eq!(
         script.done()[..1],
@@ -165,6 +168,50 @@ fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
     );
     script.at(11_700, Input::CoverFailed { utterance: 4, samples: 0 }).until(12_000);
     assert_eq!(script.done(), ["11s Failed(Failure(ProviderTimeout))"], "who cannot be told is not kept");
+}
+
+#[test]
+fn a_phrase_that_is_being_heard_is_not_broken_off_by_the_apology() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").said(3_600, "c1", "Hi.").until(5_600);
+    script.at(5_600, Input::CoverReady { utterance: 2, samples: 8_000, complete: true }).played(5_700, 2, 100);
+    script.at(5_800, Input::Failed(Failure::new(FailureCode::Pipeline, "x"))).heard(6_600, 2);
+    assert_eq!(script.words[2..], ["Agent: One moment."], "to its end");
+    assert!(!script.done().contains(&"clear".to_owned()));
+    script.at(6_600, Input::CoverReady { utterance: 3, samples: 8_000, complete: true }).heard(7_700, 3).until(8_100);
+    assert_eq!(script.done(), ["8s Failed(Failure(Pipeline))"]);
+    assert!(script.words[3].contains("technical problem"), "{:?}", script.words);
+}
+
+#[test]
+fn a_goodbye_that_does_not_come_is_covered_and_then_said_in_the_other_voice() {
+    for comes in [true, false] {
+        let mut script = Script::greeted();
+        script.heard(2_000, 1).caller(3_000, "c1").said(3_500, "c1", "That is all.");
+        script.at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
+        script.at(3_600, Input::ToolCall { response: "r2".to_owned(), call: call("a", "end_call"), filler: None });
+        script.at(3_700, Input::ResponseDone { response: "r2".to_owned(), failed: None });
+        assert_eq!(script.done(), ["output a {\"ok\":true}", "respond 2 Directed"]);
+        script.until(5_700);
+        assert_eq!(script.done(), ["5s cover One moment."]);
+        script.at(5_700, Input::CoverReady { utterance: 2, samples: 8_000, complete: true }).heard(6_700, 2);
+        if comes {
+            script.says(7_000, "r3", Some(2), "i3", "Goodbye then.", 500).heard(7_600, 3).until(8_000);
+            assert_eq!(
+                (script.done(), script.words.last()),
+                (vec!["7s AgentHungUp".to_owned()], Some(&"Agent: Goodbye then.".to_owned()))
+            );
+            continue;
+        }
+        script.until(9_200);
+        assert_eq!(script.done(), ["9s cover Goodbye."]);
+        script
+            .at(9_200, Input::CoverReady { utterance: 3, samples: 4_000, complete: true })
+            .heard(9_700, 3)
+            .until(10_100);
+        assert_eq!(script.done(), ["10s AgentHungUp"]);
+        assert_eq!(script.words.last().map(String::as_str), Some("Agent: Goodbye."));
+    }
 }
 
 #[test]
@@ -337,7 +384,7 @@ fn a_model_that_does_not_hear_the_end_of_a_turn_is_told_to_answer() {
     script.until(6_400);
     let mut done = script.done();
     done.sort();
-    assert_eq!(done, ["6s cover One moment.", "respond 2 Freely"]);
+    assert_eq!(done, ["6s cover One moment.", "end turn", "respond 2 Freely"]);
 
     let mut speaks = Script::greeted();
     speaks.heard(2_000, 1).at(3_000, Input::VoiceStarted).at(3_100, Input::SpeechStarted).until(30_000);

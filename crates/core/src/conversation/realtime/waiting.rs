@@ -37,6 +37,8 @@ pub(super) struct Owed {
     pub(super) first_audio: Option<Timestamp>,
     /// Whether it is the answer to a turn of theirs.
     pub(super) answers: bool,
+    /// Whether the model has noticed that turn by itself.
+    pub(super) noticed: bool,
     nudged: bool,
     covers: u32,
     covered_at: Option<Timestamp>,
@@ -52,6 +54,7 @@ impl Owed {
             first_token: None,
             first_audio: None,
             answers: false,
+            noticed: false,
             nudged: false,
             covers: 0,
             covered_at: None,
@@ -86,7 +89,7 @@ impl Realtime {
             return;
         }
         self.speaking = Some(self.now);
-        self.greet_at = None;
+        (self.greet_at, self.missed) = (None, None);
         self.quiet.sign_of_life(self.now);
         // What was said before this session began interrupts nothing.
         let now = !self.catching_up || self.voice.speaks;
@@ -105,28 +108,43 @@ impl Realtime {
         let caught_up = std::mem::take(&mut self.catching_up);
         match self.owed.as_mut().filter(|owed| caught_up && owed.answers) {
             Some(owed) => owed.model_since = self.now,
-            None => self.owed = Some(Owed::an_answer(speech_ended, self.now)),
+            None => self.owed = Some(Owed { noticed: true, ..Owed::an_answer(speech_ended, self.now) }),
         }
     }
 
-    /// When a turn that the model does not end is over all the same.
+    /// The caller fell silent then, after words that the model may have missed: it hears nobody and is about to say nothing.
+    pub(super) fn note_missed(&mut self, ended: Timestamp) {
+        let nobody_talks = self.speaking.is_none() && self.mouth.is_idle() && !self.is_responding();
+        let waits = self.owed.is_some() || !self.tools.is_empty() || self.closing.is_some();
+        let spoke = self.voice.began.is_some_and(|began| ended.since(began) >= self.timings.unclear_speech);
+        self.understanding.spoken |= spoke;
+        if self.listens() && nobody_talks && !waits && (spoke || self.missed.is_some()) {
+            self.missed = Some(ended);
+        }
+    }
+
+    /// When a turn that the model does not end, or has not noticed at all, is over all the same.
     pub(super) fn overdue_at(&self) -> Option<Timestamp> {
-        let since = self.speaking.filter(|_| !self.voice.speaks && self.closing.is_none())?;
-        let heard = self.voice.ended.filter(|ended| *ended + APART >= since);
+        if self.voice.speaks || self.closing.is_some() {
+            return None;
+        }
         let longest = Duration::from_millis(self.agent.turn_taking.max_silence_ms.into());
+        let Some(since) = self.speaking else { return Some(self.missed? + OVERDUE.max(longest)) };
+        let heard = self.voice.ended.filter(|ended| *ended + APART >= since);
         Some(match heard {
             Some(ended) => ended.max(since) + OVERDUE.max(longest),
             None => since + UNHEARD.max(longest),
         })
     }
 
-    /// A model that hears the caller for ever says nothing for ever.
+    /// A model that hears the caller for ever, or never, says nothing for ever.
     pub(super) fn end_overdue_turn(&mut self) -> bool {
         let due = self.is_due(self.overdue_at());
-        if due && let Some(since) = self.speaking.take() {
-            self.rounds = 0;
+        if due && let Some(since) = self.speaking.take().or(self.missed) {
+            (self.missed, self.rounds) = (None, 0);
             let ended = self.voice.ended.map_or(since, |ended| ended.max(since));
             self.owed = Some(Owed::an_answer_since(ended));
+            self.effects.push(Effect::EndTurn);
         }
         due
     }
@@ -177,10 +195,13 @@ impl Realtime {
         Some(owed.turn_ended.max(owed.model_since) + NUDGE)
     }
 
-    /// Has the model answer when it does not do so by itself.
+    /// Has the model answer when it does not do so by itself. One that understands nothing is replaced.
     pub(super) fn nudge(&mut self) -> bool {
         let due = self.is_due(self.nudge_at());
-        if due {
+        if due && self.understands_nothing() {
+            self.session_lost();
+            self.effects.push(Effect::Replace);
+        } else if due {
             self.want(Kind::Answer, Direction::Freely);
             if let Some(owed) = &mut self.owed {
                 owed.nudged = true;

@@ -11,10 +11,28 @@ fn asked() -> Talk {
 fn a_model_that_fails_is_asked_again_and_the_second_answer_counts() {
     let mut talk = asked();
     talk.model_fails(FailureCode::Pipeline);
-    assert_eq!(talk.spoken(), [(2_000, RETRYING[0])]);
-    talk.until(7_000).model_says("Yes, at ten.").until(9_000);
+    assert_eq!(
+        (talk.asks().len(), talk.spoken().len()),
+        (2, 0),
+        "at once, and nothing is said while it may come in time"
+    );
+    talk.until(7_000);
+    assert_eq!(talk.spoken(), [(3_900, RETRYING[0])]);
+    talk.model_says("Yes, at ten.").until(9_000);
     assert_eq!(talk.history(), [user("Is there a table?"), assistant("Yes, at ten.")], "apologies are not remembered");
     assert_eq!((talk.end(), talk.conversation.turns()), (None, 1));
+}
+
+#[test]
+fn a_model_that_goes_on_failing_is_excused_in_one_sentence() {
+    for (again, said) in [(1_000, &[TECHNICAL[0]][..]), (3_000, &[RETRYING[0], TECHNICAL[0]])] {
+        let mut talk = asked();
+        talk.model_fails(FailureCode::Pipeline).until(2_000 + again).model_fails(FailureCode::Pipeline).until(30_000);
+        let heard: Vec<_> = talk.transcript().into_iter().filter(|(speaker, ..)| *speaker == Speaker::Agent).collect();
+        let whole: Vec<_> = said.iter().map(|text| (Speaker::Agent, *text, false)).collect();
+        assert_eq!(heard, whole, "after {again} ms: no sentence is broken off");
+        assert!(matches!(talk.end(), Some((_, End::Failed(failure))) if failure.code == FailureCode::Pipeline));
+    }
 }
 
 #[test]

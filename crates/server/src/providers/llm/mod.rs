@@ -319,12 +319,15 @@ pub(crate) fn characters(messages: &[Message]) -> usize {
 
 #[async_trait]
 impl<D: Dialect> Llm for Models<D> {
-    async fn warm(&self) {
+    async fn warm(&self) -> Result<(), ProviderError> {
         if self.server.is_warm() {
-            return;
+            return Ok(());
         }
         let greeted = async {
             let mut response = self.dialect.greeting(&self.server).send().await.ok()?;
+            if response.status().is_client_error() {
+                return Refusal::of_key(response).await;
+            }
             self.server.warmed();
             // A connection can be used again once the answer is read.
             let mut read = 0;
@@ -334,10 +337,13 @@ impl<D: Dialect> Llm for Models<D> {
                     break;
                 }
             }
-            Some(())
+            None
         };
-        // It is not told apart why it did not work: the first question will say.
-        let _ = timeout(FIRST_BYTE, greeted).await;
+        // Why else it may not have worked is not told apart: the first question will say.
+        match timeout(FIRST_BYTE, greeted).await {
+            Ok(Some(refusal)) => Err(refusal.into_error(self.dialect.name(), &self.server)),
+            _ => Ok(()),
+        }
     }
 
     async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {

@@ -43,6 +43,8 @@ enum Fault {
     /// Credentials or settings.
     Ours,
     Theirs,
+    /// It has no room for so long.
+    Busy(Duration),
     Late(Duration),
 }
 
@@ -123,12 +125,25 @@ impl Refusal {
         Self::judged(answered(status, &headers, &String::from_utf8_lossy(&body)))
     }
 
+    /// The answer to a request that every key may make, if it says that the key is wrong. A key that may not list models, which
+    /// OpenAI calls a missing scope, may yet be good for answers.
+    pub(super) async fn of_key(response: reqwest::Response) -> Option<Self> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        if !matches!(status, 400 | 401) {
+            return None;
+        }
+        let body = tokio::time::timeout(BODY_TIME, beginning(response)).await.unwrap_or_default();
+        let body = String::from_utf8_lossy(&body);
+        let wrong = if status == 401 { !body.contains("scope") } else { body.contains("API_KEY_INVALID") };
+        wrong.then(|| Self::judged(answered(status, &headers, &body)))
+    }
+
     fn judged(judged: Judged) -> Self {
-        let Judged { verdict, words, again } = judged;
+        let Judged { verdict, words, again, busy } = judged;
         let again = again.map_or(Remedy::None, |after| Remedy::Again { after });
         let (fault, remedy) = match verdict {
             Verdict::Ours => (Fault::Ours, again),
-            Verdict::Theirs => (Fault::Theirs, again),
+            Verdict::Theirs => (busy.map_or(Fault::Theirs, Fault::Busy), again),
             Verdict::Late => (Fault::Late(FIRST_BYTE), again),
             Verdict::TooLong => (Fault::Theirs, Remedy::Shorter),
             Verdict::Unwilling => (Fault::Theirs, Remedy::None),
@@ -142,7 +157,7 @@ impl Refusal {
             (Fault::Late(_), _) => "it was late",
             (_, Remedy::Shorter) => "the conversation is too long",
             (Fault::Ours, _) => "it refuses the settings",
-            (Fault::Theirs, _) => "it failed",
+            (Fault::Theirs | Fault::Busy(_), _) => "it failed",
         }
     }
 
@@ -151,6 +166,7 @@ impl Refusal {
         match self.fault {
             Fault::Ours => ProviderError::Config { provider, words },
             Fault::Theirs => ProviderError::Failed { provider, words },
+            Fault::Busy(retry_after) => ProviderError::busy(provider, words, retry_after),
             Fault::Late(waited) => ProviderError::timeout(provider, waited),
         }
     }

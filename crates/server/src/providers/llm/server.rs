@@ -132,8 +132,11 @@ impl Server {
     /// Sends a request; the answer's status is a success.
     pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, Refusal> {
         let response = request.send().await.map_err(Refusal::broken)?;
+        if !response.status().is_success() {
+            return Err(Refusal::read(response).await);
+        }
         self.warmed();
-        if response.status().is_success() { Ok(response) } else { Err(Refusal::read(response).await) }
+        Ok(response)
     }
 
     /// Whether a connection to it is still open, as far as that can be told.

@@ -20,6 +20,11 @@ use super::{ProviderError, ToolSpec, Usage};
 /// Speech to speech.
 #[async_trait]
 pub trait Realtime: Send + Sync {
+    /// Whether [`RealtimeOptions::pcm`] makes a difference.
+    fn can_use_pcm(&self) -> bool {
+        false
+    }
+
     /// Opens a session for one call. What comes of it arrives in `events` until the session is dropped; the last event of one
     /// that is lost is [`RealtimeEvent::Lost`].
     ///
@@ -51,6 +56,8 @@ pub struct RealtimeOptions {
     pub min_silence_ms: u32,
     /// Silence that ends any turn, in milliseconds.
     pub max_silence_ms: u32,
+    /// Whether sound is PCM, whatever the connection's settings say.
+    pub pcm: bool,
 }
 
 /// One call's session. Nothing here may block: sound is due every 20 ms.
@@ -97,6 +104,8 @@ pub enum Order {
         /// The words for it.
         text: String,
     },
+    /// Take what was received of the caller as their turn. The model does not answer it before it is told to.
+    EndTurn,
 }
 
 /// What a session says. `Debug` would print spoken words, so there is none.

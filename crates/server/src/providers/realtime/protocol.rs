@@ -9,6 +9,8 @@ use crate::providers::streaming::{Broken, Target};
 pub(crate) trait Dialect: Send + Sync {
     /// The name in errors.
     fn name(&self) -> &'static str;
+    /// As [`super::Realtime::can_use_pcm`].
+    fn can_use_pcm(&self) -> bool;
     /// Where a session is opened for these options, and with which headers.
     ///
     /// # Errors

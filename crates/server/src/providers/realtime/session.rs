@@ -81,6 +81,10 @@ impl RealtimeClient {
 
 #[async_trait]
 impl Realtime for RealtimeClient {
+    fn can_use_pcm(&self) -> bool {
+        self.dialect.can_use_pcm()
+    }
+
     async fn open(
         &self,
         options: RealtimeOptions,

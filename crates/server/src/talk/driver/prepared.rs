@@ -14,8 +14,9 @@ use crate::talk::pipeline::{Pipeline, Running};
 use crate::talk::prepared::News;
 use crate::talk::{Command, Note, Report, Settings};
 
-/// The name in errors.
+/// The names in errors.
 const VOICE: &str = "text to speech";
+const MODEL: &str = "language model";
 
 /// A conversation that is being got ready while the phone rings: the recogniser is opened, the greeting is spoken into memory,
 /// models, voices and servers of tools are connected to. It can begin before all that is done.
@@ -27,6 +28,8 @@ pub struct Prepared {
     greeting: Option<Greeting>,
     /// The connection to the voice, where there is no greeting.
     voice: Option<Opening<()>>,
+    /// The connections to the models.
+    models: Opening<()>,
     /// Whether it was said that it is.
     ready: bool,
     getting_ready: Running,
@@ -40,8 +43,12 @@ impl Prepared {
         let hearing = pipeline.hear(events);
         let greeting = Conversation::opening(&settings.agent).map(|text| Greeting::begin(&pipeline, text));
         let getting_ready = {
+            let tools = pipeline.tools.clone();
+            AbortOnDropHandle::new(tokio::spawn(async move { tools.get_ready().await }))
+        };
+        let models = {
             let pipeline = pipeline.clone();
-            AbortOnDropHandle::new(tokio::spawn(async move { pipeline.get_ready().await }))
+            Opening::start(async move { pipeline.warm_models().await })
         };
         let voice = greeting.is_none().then(|| {
             let pipeline = pipeline.clone();
@@ -54,6 +61,7 @@ impl Prepared {
             heard: Heard { first: None, events: heard },
             greeting,
             voice,
+            models,
             ready: false,
             getting_ready,
         }
@@ -61,18 +69,18 @@ impl Prepared {
 
     /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
     pub async fn news(&mut self) -> News {
-        let Self { hearing, heard, greeting, voice, ready, .. } = self;
+        let Self { hearing, heard, greeting, voice, models, ready, .. } = self;
         let getting_ready = async {
-            let refused = match (greeting, voice) {
-                (Some(greeting), _) => greeting.refused().await,
-                (None, Some(voice)) => match voice.wait(VOICE).await {
-                    // Whatever else is wrong may be over when the phone is answered.
-                    Err(error @ ProviderError::Config { .. }) => Some(failure(error)),
-                    _ => None,
-                },
-                (None, None) => None,
+            let voice = async {
+                match (greeting, voice) {
+                    (Some(greeting), _) => greeting.refused().await,
+                    (None, Some(voice)) => refused(voice, VOICE).await,
+                    (None, None) => None,
+                }
+                .map_or(Ok(()), Err)
             };
-            if let Some(refused) = refused {
+            let models = async { refused(models, MODEL).await.map_or(Ok(()), Err) };
+            if let Err(refused) = tokio::try_join!(voice, models) {
                 return News::Failed(refused);
             }
             if *ready {
@@ -99,9 +107,17 @@ impl Prepared {
     pub async fn talk(self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
         let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, self.hearing, media, notes);
         driver.tools.push(self.getting_ready);
-        let _connecting = self.voice;
+        let _connecting = (self.voice, self.models);
         driver.run(self.heard, commands).await;
         driver.report().await
+    }
+}
+
+/// Waits until a connection is made, and gives the reason if it is refused. Whatever else is wrong may be over when the phone is answered.
+async fn refused(opening: &mut Opening<()>, name: &'static str) -> Option<Failure> {
+    match opening.wait(name).await {
+        Err(error @ ProviderError::Config { .. }) => Some(failure(error)),
+        _ => None,
     }
 }
 

@@ -1,20 +1,23 @@
 //! One question, asked of providers as [`Race`] says, until one of them has answered to the end.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::select_all;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::bill::Bill;
 use super::pace::Pace;
+use super::proven::Proven;
 use super::race::{Race, Step};
-use super::{COOLING, Signal, VOICE_PATIENCE, WAITING, model_patience, none_configured, out_of_patience};
+use super::{Signal, VOICE_PATIENCE, WAITING, model_patience, none_configured, out_of_patience};
 use crate::providers::prices::Rates;
 use crate::providers::{ProviderError, Usage};
+
+/// A provider that has no room for longer is not waited for: the turn engine gives up after ten seconds.
+const LONGEST_WAIT: Duration = Duration::from_secs(7);
 
 /// What providers are run for.
 #[derive(Clone, Copy)]
@@ -48,47 +51,10 @@ pub(super) struct Entry<'p, P> {
     pub(super) pace: Option<Arc<Pace>>,
     /// After how long a second one is asked as well.
     pub(super) late_after: Option<Duration>,
-    /// Whether it has given anything in this call.
+    /// What it has shown in this call.
     pub(super) proven: &'p Proven,
     /// What being asked costs when the answer is not waited for.
     pub(super) in_vain: Usage,
-}
-
-/// What a provider has shown in a call: whether it has given anything, so that what it refuses from then on was right when
-/// the call began, and whether it has just let the caller down, so that another one is to be asked first.
-#[derive(Clone, Debug, Default)]
-pub struct Proven(Arc<Shown>);
-
-#[derive(Debug, Default)]
-struct Shown {
-    gave: AtomicBool,
-    let_down: Mutex<Option<Instant>>,
-}
-
-impl Proven {
-    /// Whether it has failed, or was waited for in vain, not long ago and has not answered since.
-    pub(super) fn has_let_down(&self) -> bool {
-        let last = *self.0.let_down.lock().unwrap_or_else(PoisonError::into_inner);
-        last.is_some_and(|last| last.elapsed() < COOLING)
-    }
-
-    fn note(&self) {
-        self.0.gave.store(true, Ordering::Relaxed);
-        self.remember(None);
-    }
-
-    pub(super) fn lets_down(&self) {
-        self.remember(Some(Instant::now()));
-    }
-
-    fn judge(&self, error: ProviderError) -> ProviderError {
-        self.lets_down();
-        if self.0.gave.load(Ordering::Relaxed) { error.of_proven() } else { error }
-    }
-
-    fn remember(&self, let_down: Option<Instant>) {
-        *self.0.let_down.lock().unwrap_or_else(PoisonError::into_inner) = let_down;
-    }
 }
 
 /// Something that a provider does.
@@ -145,6 +111,30 @@ impl<T, W: Future<Output = Result<Usage, ProviderError>>> Attempt<T, W> {
     }
 }
 
+/// The work of a provider, once it has room again. One that will not have it soon is not waited for.
+async fn when_it_has_room(
+    proven: &Proven,
+    begin: impl FnOnce(),
+    work: impl Future<Output = Result<Usage, ProviderError>>,
+) -> Result<Usage, ProviderError> {
+    if let Some((wait, error)) = proven.has_no_room() {
+        if wait > LONGEST_WAIT {
+            return Err(error);
+        }
+        sleep(wait).await;
+    }
+    begin();
+    work.await
+}
+
+/// The providers to ask, those without room last, and the error of one that refuses and is left out.
+fn not_refusing<'p, P>(entries: Vec<Entry<'p, P>>) -> (Vec<Entry<'p, P>>, Option<ProviderError>) {
+    let refused = entries.iter().find_map(|entry| entry.proven.refusal());
+    let mut entries: Vec<_> = entries.into_iter().filter(|entry| entry.proven.refusal().is_none()).collect();
+    entries.sort_by_key(|entry| entry.proven.has_no_room().is_some());
+    (entries, refused)
+}
+
 /// Runs the first provider that works and signals what it gives, tagged with `tag`. What was asked is on the `bill` until it
 /// is signalled.
 pub(super) async fn run<P, T, W>(
@@ -158,9 +148,11 @@ pub(super) async fn run<P, T, W>(
     W: Future<Output = Result<Usage, ProviderError>>,
 {
     let began = Instant::now();
-    let mut race = Race::new(kind.patience(entries.len()), entries.iter().map(|entry| entry.late_after).collect());
-    let mut attempts: Vec<Attempt<T, W>> = Vec::new();
-    let mut last = none_configured(kind.words());
+    let (entries, refused) = not_refusing(entries);
+    let late_after = |entry: &Entry<'_, P>| entry.late_after.filter(|_| entry.proven.has_no_room().is_none());
+    let mut race = Race::new(kind.patience(entries.len()), entries.iter().map(late_after).collect());
+    let mut attempts = Vec::new();
+    let mut last = refused.unwrap_or_else(|| none_configured(kind.words()));
     let mut steps = vec![race.begin(Duration::ZERO)];
     let mut spoken = None;
     let result = loop {
@@ -168,9 +160,10 @@ pub(super) async fn run<P, T, W>(
             match step {
                 Step::Start { attempt, position } => {
                     let (pieces, received) = mpsc::channel(WAITING);
-                    let work = Box::pin(start(entries[position].provider, pieces));
-                    let (number, since) = (attempt, Instant::now());
-                    bill.asked(number, entries[position].cost(entries[position].in_vain), entries[position].rates);
+                    let (entry, number) = (&entries[position], attempt);
+                    let since = Instant::now() + entry.proven.has_no_room().map_or(Duration::ZERO, |(wait, _)| wait);
+                    let begin = move || bill.asked(number, entry.cost(entry.in_vain), entry.rates);
+                    let work = Box::pin(when_it_has_room(entry.proven, begin, start(entry.provider, pieces)));
                     attempts.push(Attempt { number, position, since, work, received, result: None });
                 }
                 Step::Cancel { attempt } | Step::LoseHope { attempt } => {

@@ -227,11 +227,60 @@ fn wrong_key() -> ProviderError {
 
 #[tokio::test]
 async fn what_is_refused_at_first_is_a_wrong_setting_and_later_a_failure() {
-    let pipeline = pipeline(vec![Told::to([Err(wrong_key()), Ok("Four."), Err(wrong_key())])], false);
-    let refused = ProviderError::Refused { provider: "told", words: "Wrong key.".to_owned() };
-    for expected in [Err(wrong_key()), Ok(()), Err(refused)] {
-        assert_eq!(asked(&pipeline).await.1.map(drop), expected);
+    let refused = || ProviderError::Refused { provider: "told", words: "Wrong key.".to_owned() };
+    // What it has refused once is told again, and not asked.
+    for (manners, expected) in [
+        (Told::to([Err(wrong_key())]), [Err(wrong_key()), Err(wrong_key()), Err(wrong_key())]),
+        (Told::to([Ok("Four."), Err(wrong_key())]), [Ok(()), Err(refused()), Err(refused())]),
+    ] {
+        let pipeline = pipeline(vec![manners], false);
+        for expected in expected {
+            assert_eq!(asked(&pipeline).await.1.map(drop), expected);
+        }
+        let (analysed, _) = pipeline.analyse(&[Message::new(Role::User, "Four.")], None, Duration::from_secs(8)).await;
+        assert!(analysed.is_err_and(|error| error.is_final()), "nor is it asked to look back");
     }
+}
+
+fn busy(seconds: u64) -> ProviderError {
+    ProviderError::busy("told", "Slow down.".to_owned(), Duration::from_secs(seconds))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_has_no_room_is_not_asked_before_it_has() {
+    let began = tokio::time::Instant::now();
+    let alone = pipeline(vec![Told::to([Err(busy(5)), Ok("Four.")])], false);
+    assert_eq!(asked(&alone).await.1, Err(busy(5)));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!((asked(&alone).await.0.as_str(), began.elapsed().as_secs()), ("Four.", 5), "it is waited for");
+
+    let began = tokio::time::Instant::now();
+    let full = pipeline(vec![Told::to([Err(busy(30)), Ok("Four.")])], false);
+    for expected in [30, 30] {
+        assert_eq!(asked(&full).await.1, Err(busy(expected)), "and at once where that would be too long");
+    }
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    tokio::time::advance(Duration::from_secs(25)).await;
+    assert_eq!((asked(&full).await.0.as_str(), began.elapsed().as_secs()), ("Four.", 30));
+
+    let both = pipeline(vec![Told::to([Err(busy(5))]), Told::to([Ok("Second."), Ok("Second.")])], false);
+    for _ in 0..2 {
+        assert_eq!(asked(&both).await.0, "Second.");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rate_limits_are_known_to_all_calls_and_refusals_to_their_own() {
+    let limits = RateLimits::default();
+    let (one, other) = (limits.of("llm", None, Some("a")), limits.of("llm", None, Some("a")));
+    one.judge(busy(5));
+    assert_eq!(other.has_no_room(), Some((Duration::from_secs(5), busy(5))));
+    assert!(limits.of("llm", None, Some("b")).has_no_room().is_none());
+    assert!(limits.of("tts", None, Some("a")).has_no_room().is_none());
+    one.judge(wrong_key());
+    assert!(one.refusal().is_some() && other.refusal().is_none());
+    tokio::time::advance(Duration::from_secs(5)).await;
+    assert!(other.has_no_room().is_none());
 }
 
 #[tokio::test]

@@ -32,6 +32,8 @@ impl Driver {
             Effect::Truncate { item, heard_ms } => self.order(Order::Truncate { item, heard_ms }),
             Effect::ToolOutput { id, result } => self.order(Order::ToolOutput { id, result }),
             Effect::Tell { text } => self.order(Order::Tell { text }),
+            Effect::EndTurn => self.order(Order::EndTurn),
+            Effect::Replace => return self.replace(),
             Effect::Announce { utterance, item } => {
                 self.handset.playback.announce(utterance);
                 self.items.insert(item, utterance);

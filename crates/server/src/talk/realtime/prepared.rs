@@ -5,7 +5,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::conversation::realtime::Realtime as Engine;
 use tokio::sync::mpsc;
 
-use super::session::{Opened, Ready, open};
+use super::session::{Choice, Opened, Ready, open};
 use super::{Driver, Model};
 use crate::carrier::Media;
 use crate::providers::realtime::Order;
@@ -22,18 +22,18 @@ const MODEL: &str = "speech to speech";
 pub struct Prepared {
     settings: Settings,
     pipeline: Pipeline,
-    model: Model,
+    models: Vec<Model>,
     opening: Opening<Opened>,
     /// Whether it was said that it is.
     ready: bool,
 }
 
 impl Prepared {
-    /// Starts getting ready.
+    /// Starts getting ready. There is at least one model, the first one preferred.
     #[must_use]
-    pub fn new(settings: Settings, pipeline: Pipeline, model: Model) -> Self {
+    pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<Model>) -> Self {
         let history = Engine::new(&settings.agent, Timestamp::from_micros(0)).history();
-        let opened = open(&model, &settings.agent, pipeline.tools.clone(), history);
+        let opened = open(&models, Choice::default(), &settings.agent, pipeline.tools.clone(), history);
         let greeting = Engine::opening(&settings.agent);
         let opening = Opening::start(async move {
             let mut opened = opened.await?;
@@ -42,7 +42,7 @@ impl Prepared {
             }
             Ok(opened)
         });
-        Self { settings, pipeline, model, opening, ready: false }
+        Self { settings, pipeline, models, opening, ready: false }
     }
 
     /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
@@ -67,7 +67,7 @@ impl Prepared {
             Opening::Done(Ok(opened)) => Ready::Opened(opened),
             Opening::UnderWay(opening) => Ready::Opening(opening),
         };
-        let mut driver = Driver::new(self.settings, self.pipeline, self.model, media, notes);
+        let mut driver = Driver::new(self.settings, self.pipeline, self.models, media, notes);
         driver.run(ready, commands).await;
         driver.report().await
     }

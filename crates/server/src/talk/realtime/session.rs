@@ -32,10 +32,34 @@ pub(super) type Events = mpsc::Receiver<RealtimeEvent>;
 /// Another session under way.
 pub(super) type Reopening = AbortOnDropHandle<Result<Opened, ProviderError>>;
 
+/// Which session is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Choice {
+    /// The place of its model in the list.
+    model: usize,
+    /// Whether it is asked for in PCM where it usually has another format.
+    pcm: bool,
+}
+
+impl Choice {
+    /// The next model.
+    fn fallback(self, models: &[Model]) -> Option<Self> {
+        let model = self.model + 1;
+        (model < models.len()).then_some(Self { model, pcm: false })
+    }
+
+    /// In place of a session that understands nothing: there are servers that take G.711 for PCM.
+    fn replacement(self, models: &[Model]) -> Option<Self> {
+        let pcm = !self.pcm && models[self.model].provider.can_use_pcm();
+        if pcm { Some(Self { pcm, ..self }) } else { self.fallback(models) }
+    }
+}
+
 /// A session, and where its events arrive.
 pub(super) struct Opened {
     pub(super) session: Box<dyn RealtimeSession>,
     pub(super) events: Events,
+    pub(super) choice: Choice,
 }
 
 /// How far the first session is when the conversation begins.
@@ -44,29 +68,44 @@ pub(super) enum Ready {
     Opening(Reopening),
 }
 
-/// Opens a session that knows what was said so far.
+/// Opens a session that knows what was said so far: the one that is asked for, or one of the next model that can be reached.
 pub(super) fn open(
-    model: &Model,
+    models: &[Model],
+    mut choice: Choice,
     agent: &AgentConfig,
     tools: Arc<Toolbox>,
     messages: Vec<Message>,
 ) -> impl Future<Output = Result<Opened, ProviderError>> + Send + use<> {
     let mut options = RealtimeOptions {
-        model: model.model.clone(),
-        voice: model.voice.clone(),
+        model: None,
+        voice: None,
         language: agent.language.clone(),
         messages,
         tools: Vec::new(),
         interruptible: agent.interruption.enabled,
         min_silence_ms: agent.turn_taking.min_silence_ms,
         max_silence_ms: agent.turn_taking.max_silence_ms,
+        pcm: false,
     };
-    let provider = model.provider.clone();
+    let models = models.to_vec();
     async move {
         options.tools = tools.specs().await;
-        let (told, events) = mpsc::channel(WAITING);
-        let session = provider.open(options, told).await?;
-        Ok(Opened { session, events })
+        loop {
+            let Model { provider, model, voice, .. } = &models[choice.model];
+            let (told, events) = mpsc::channel(WAITING);
+            let options =
+                RealtimeOptions { model: model.clone(), voice: voice.clone(), pcm: choice.pcm, ..options.clone() };
+            let error = match provider.open(options, told).await {
+                Ok(session) => return Ok(Opened { session, events, choice }),
+                Err(error) => error,
+            };
+            let Some(next) = choice.fallback(&models) else { return Err(error) };
+            tracing::warn!(
+                code = error.code().as_str(),
+                "a speech-to-speech model cannot be reached; trying the next one"
+            );
+            choice = next;
+        }
     }
 }
 
@@ -82,12 +121,18 @@ fn gone() -> ProviderError {
     ProviderError::Failed { provider: "speech to speech", words: "the session stopped unexpectedly".to_owned() }
 }
 
+fn understands_nothing() -> ProviderError {
+    let words = "it understood nothing of what the caller said in two turns; if it takes G.711 for PCM, set \
+        settings.realtime_format to pcm";
+    ProviderError::Failed { provider: "speech to speech", words: words.to_owned() }
+}
+
 impl Driver {
     /// Takes the first session, or goes without one as long as it is being opened. Gives where its events arrive.
     pub(super) fn begin(&mut self, ready: Ready) -> Events {
         match ready {
-            Ready::Opened(Opened { session, events }) => {
-                self.session = Some(session);
+            Ready::Opened(Opened { session, events, choice }) => {
+                (self.session, self.choice) = (Some(session), choice);
                 self.opened_at = Some(Instant::now());
                 events
             }
@@ -126,7 +171,7 @@ impl Driver {
             }
             RealtimeEvent::ResponseDone { response, failed, usage } => {
                 self.responding = false;
-                self.usage = self.usage + Rates::price(self.model.rates.as_ref(), usage);
+                self.usage = self.usage + Rates::price(self.models[self.choice.model].rates.as_ref(), usage);
                 if failed.is_some() {
                     // Its words may quote the caller.
                     tracing::warn!("a speech-to-speech model failed to respond");
@@ -170,23 +215,49 @@ impl Driver {
         if self.opened_at.is_some_and(|at| at.elapsed() >= GOOD) {
             self.reopened = 0;
         }
-        if self.reopened >= REOPENED {
+        let again = (self.reopened < REOPENED).then_some(self.choice);
+        let Some(choice) = again.or_else(|| self.choice.fallback(&self.models)) else {
             return self.lost_for_good(error);
-        }
+        };
         // Its words may quote the caller.
         let code = error.code().as_str();
         tracing::warn!(code, "a speech-to-speech session was lost in mid-call; opening another one");
-        self.reopened += 1;
+        self.reopened = if again.is_some() { self.reopened + 1 } else { 0 };
         // What is to be known of it settles with the loss.
         self.handle(Input::Lost);
-        let opening = open(&self.model, &self.settings.agent, self.pipeline.tools.clone(), self.engine.so_far());
-        self.reopening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
+        self.reopen(choice);
         Inputs::new()
+    }
+
+    fn reopen(&mut self, choice: Choice) {
+        let tools = self.pipeline.tools.clone();
+        let opening = open(&self.models, choice, &self.settings.agent, tools, self.engine.so_far());
+        self.reopening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
+    }
+
+    /// Lets go of a session that understands nothing, and opens another one. Gives the failure when there is none left.
+    pub(super) fn replace(&mut self) -> Option<Input> {
+        self.session = None;
+        self.guess_usage();
+        let Some(choice) = self.choice.replacement(&self.models) else {
+            return Some(Input::Failed(failure(&understands_nothing())));
+        };
+        tracing::warn!(
+            "a speech-to-speech session understands nothing of the caller; opening another one. If that one does, set \
+             realtime_format of the connection to pcm"
+        );
+        (self.replacing, self.reopened) = (true, 0);
+        self.reopen(choice);
+        None
     }
 
     /// What is refused now and worked before is a failure and no wrong setting.
     pub(super) fn lost_for_good(&mut self, error: ProviderError) -> Inputs {
-        let error = if self.opened_at.is_some() { error.of_proven() } else { error };
+        let error = match (self.replacing, self.opened_at) {
+            (true, _) => understands_nothing(),
+            (false, Some(_)) => error.of_proven(),
+            (false, None) => error,
+        };
         vec![Input::Failed(failure(&error))]
     }
 
@@ -197,6 +268,7 @@ impl Driver {
         }
         self.session = Some(session);
         self.opened_at = Some(Instant::now());
+        self.replacing = false;
         vec![Input::Resumed]
     }
 }

@@ -216,7 +216,7 @@ impl Call {
         let (line, media) = FarEnd::connect(delay);
         let (commands, told) = mpsc::channel(8);
         let (noting, notes) = mpsc::channel(64);
-        let prepared = Prepared::new(Settings { agent, recording: None }, pipeline, model);
+        let prepared = Prepared::new(Settings { agent, recording: None }, pipeline, vec![model]);
         let talk = tokio::spawn(prepared.talk(media, told, noting));
         Self { stages, line, talk, _commands: commands, _notes: notes }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Value, json};
 use switchhook::providers::connect::Connect;
 use switchhook::providers::{Llm, gemini};
@@ -109,6 +109,7 @@ impl Protocol for Gemini {
     }
 
     fn error(self, status: u16, words: &str) -> Value {
+        let details = if status == 401 { json!([{ "reason": "API_KEY_INVALID" }]) } else { json!([]) };
         let (status, words) = match status {
             // A wrong key is a bad request here.
             401 => (400, words.to_owned()),
@@ -121,7 +122,11 @@ impl Protocol for Gemini {
             503 => "UNAVAILABLE",
             _ => "INTERNAL",
         };
-        json!({ "error": { "code": status, "status": name, "message": words, "details": [] } })
+        json!({ "error": { "code": status, "status": name, "message": words, "details": details } })
+    }
+
+    fn wrong_key(self) -> StatusCode {
+        StatusCode::BAD_REQUEST
     }
 
     fn error_event(self, words: &str) -> String {

@@ -42,6 +42,11 @@ pub(crate) trait Protocol: Copy + Send + Sync + 'static {
     /// The body of a refusal.
     fn error(self, status: u16, words: &str) -> Value;
 
+    /// The status with which a wrong key is refused.
+    fn wrong_key(self) -> StatusCode {
+        StatusCode::UNAUTHORIZED
+    }
+
     /// An event that says that something went wrong inside an answer.
     fn error_event(self, words: &str) -> String;
 
@@ -127,6 +132,15 @@ impl<P: Protocol> Double<P> {
 
     /// The adapter with these settings. A dead socket is found out in the time of a test.
     pub(crate) fn llm_with(&self, settings: Value) -> Arc<dyn Llm> {
+        self.llm_of(settings, KEY)
+    }
+
+    /// The adapter with this key.
+    pub(crate) fn llm_with_key(&self, key: &str) -> Arc<dyn Llm> {
+        self.llm_of(json!({}), key)
+    }
+
+    fn llm_of(&self, settings: Value, key: &str) -> Arc<dyn Llm> {
         let mut settings = settings.as_object().expect("an object").clone();
         settings.entry("timeouts_ms").or_insert(json!({ "first_byte": 1_000, "first_word": 1_000, "gap": 500 }));
         settings.entry("base_url").or_insert_with(|| json!(self.base_url()));
@@ -137,7 +151,7 @@ impl<P: Protocol> Double<P> {
             websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
             addresses: &addresses,
             settings: &settings,
-            key: Some(Private::new(KEY.to_owned())),
+            key: Some(Private::new(key.to_owned())),
         };
         self.inner.protocol.make(&connect).expect("good settings")
     }
@@ -195,8 +209,12 @@ async fn serve<P: Protocol>(
     if method == Method::GET {
         inner.greeted.lock().expect("whole").push(peer);
         let authorized = headers.values().any(|value| value.to_str().is_ok_and(|value| value.contains(KEY)));
-        if !uri.path().ends_with("/models") || !authorized || uri.to_string().contains(KEY) {
+        if !uri.path().ends_with("/models") || uri.to_string().contains(KEY) {
             inner.complaints.lock().expect("whole").push(format!("a greeting that would be refused: {uri}"));
+        }
+        if !authorized {
+            let body = axum::Json(inner.protocol.error(401, "Wrong key."));
+            return (inner.protocol.wrong_key(), body).into_response();
         }
         return axum::Json(json!({ "data": ["x".repeat(10_000)] })).into_response();
     }

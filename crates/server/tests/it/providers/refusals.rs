@@ -64,6 +64,21 @@ async fn a_model_that_refuses_later_is_replaced_within_the_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_refuses_the_key_ends_the_call_before_anybody_answers() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    let double = Double::start(OpenAi, vec![]).await;
+    let id = connection(client, "model", &double.base_url(), "sk-wrong").await;
+    let agent = client.scripted_agent(json!({ "llm": { "connection_id": id } })).await;
+    let ended = client.wait_for_end(&client.place(&agent, "+12025550100").await).await;
+    assert_eq!((&ended["error_code"], &ended["answered_at"]), (&json!("config_error"), &json!(null)), "{ended}");
+    let words = ended["error"].as_str().unwrap_or_default();
+    assert!(words.contains("Wrong key.") && !words.contains("sk-wrong"), "{ended}");
+    double.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn so_it_is_with_voices() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;

@@ -75,8 +75,12 @@ impl SpeechToSpeech {
         options.model.as_deref().or(self.model.as_deref()).unwrap_or(USUAL_MODEL)
     }
 
+    fn format(&self, options: &RealtimeOptions) -> Format {
+        if options.pcm { Format::Linear16 } else { self.format }
+    }
+
     fn session(&self, options: &RealtimeOptions) -> Value {
-        let format = self.format.described();
+        let format = self.format(options).described();
         let voice = options.voice.as_deref().or(self.voice.as_deref()).unwrap_or(VOICE);
         let language = options.language.split('-').next().unwrap_or_default().to_lowercase();
         let tools: Vec<Value> = options
@@ -135,12 +139,16 @@ impl Dialect for SpeechToSpeech {
         PROVIDER
     }
 
+    fn can_use_pcm(&self) -> bool {
+        self.format != Format::Linear16
+    }
+
     fn target(&self, options: &RealtimeOptions) -> Result<Target, String> {
         self.server.websocket("/realtime", &[("model", self.model(options).to_owned())])
     }
 
     fn protocol(&self, options: &RealtimeOptions) -> Box<dyn Protocol> {
-        Box::new(Wire::new(self.session(options), instructions(options), &options.messages, self.format))
+        Box::new(Wire::new(self.session(options), instructions(options), &options.messages, self.format(options)))
     }
 }
 

@@ -165,8 +165,8 @@ impl Wire {
                 let done = RealtimeEvent::ResponseDone { response, failed, usage: Usage::default() };
                 Ok(vec![Heard::Event(started), Heard::Event(done)])
             }
-            // There was nothing left to stop.
-            ("response_cancel_not_active", None) => Ok(Vec::new()),
+            // There was nothing left to stop, or to take.
+            ("response_cancel_not_active" | "input_audio_buffer_commit_empty", None) => Ok(Vec::new()),
             _ => {
                 tracing::warn!(provider = PROVIDER, code, "a speech-to-speech session reports an error and goes on");
                 Ok(Vec::new())
@@ -216,6 +216,7 @@ impl Protocol for Wire {
                 create_item(json!({ "type": "function_call_output", "call_id": id, "output": result.to_string() }))
             }
             Order::Tell { text } => create_item(said("user", &text)),
+            Order::EndTurn => json!({ "type": "input_audio_buffer.commit" }).to_string(),
         }]
     }
 

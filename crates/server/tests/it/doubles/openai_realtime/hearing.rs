@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::locked;
 use super::session::{Over, Session};
+use super::{Hears, locked};
 
 /// Silence of the caller that ends a turn, beyond that of the ear, in frames.
 const SILENCE: u32 = 25;
@@ -19,14 +19,25 @@ const LATE: Duration = Duration::from_millis(400);
 impl Session {
     pub(super) async fn hear(&mut self, message: &Value) -> Result<(), Over> {
         let sound = message["audio"].as_str().and_then(|audio| STANDARD.decode(audio).ok());
-        let Some(sound) = sound.filter(|sound| self.ready && sound.len() == 160) else {
+        let fits = |sound: &Vec<u8>| match self.law {
+            Some(_) => sound.len() == 160,
+            None => !sound.is_empty() && sound.len().is_multiple_of(2),
+        };
+        let Some(sound) = sound.filter(|sound| self.ready && fits(sound)) else {
             return Err(Over::Refused(
-                "sound that is no 20 ms of G.711, or came before the session was set up".to_owned(),
+                "sound that is no 20 ms of the format, or came before the session was set up".to_owned(),
             ));
         };
-        let heard: Vec<u8> = sound.iter().flat_map(|byte| self.law.decode(*byte).to_le_bytes()).collect();
+        self.uncommitted = true;
+        if !self.understands() {
+            return Ok(());
+        }
+        let heard = self.decoded(&sound);
         self.ear.hear("linear16", &heard);
         self.pretend().await?;
+        if self.hears() == Hears::WhatIsCommitted {
+            return Ok(());
+        }
         if self.ear.has_started() {
             self.stopped = None;
             if !self.speaking {
@@ -44,6 +55,46 @@ impl Session {
                 self.stops(&words).await?;
             }
         }
+        Ok(())
+    }
+
+    fn hears(&self) -> Hears {
+        locked(&self.shared.hears, |hears| *hears)
+    }
+
+    /// Whether what comes is more than noise to it.
+    fn understands(&self) -> bool {
+        match self.hears() {
+            Hears::Well | Hears::WhatIsCommitted => true,
+            Hears::PcmOnly => self.law.is_none(),
+            Hears::Nothing => false,
+        }
+    }
+
+    /// Sound as 16 bit at 8 kHz.
+    fn decoded(&mut self, sound: &[u8]) -> Vec<u8> {
+        let samples = match self.law {
+            Some(law) => sound.iter().map(|byte| law.decode(*byte)).collect(),
+            None => {
+                let samples: Vec<i16> = sound.chunks_exact(2).map(|two| i16::from_le_bytes([two[0], two[1]])).collect();
+                let mut out = Vec::new();
+                self.resampler.process(&samples, &mut out);
+                out
+            }
+        };
+        samples.into_iter().flat_map(i16::to_le_bytes).collect()
+    }
+
+    /// The client says that the caller's turn is over. That is no reason to answer.
+    pub(super) async fn commit(&mut self, message: &Value) -> Result<(), Over> {
+        if !std::mem::take(&mut self.uncommitted) {
+            return self.error(message, "input_audio_buffer_commit_empty").await;
+        }
+        (self.speaking, self.stopped) = (false, None);
+        let words = if self.understands() { self.ear.words() } else { String::new() };
+        let item = self.name("item");
+        self.say(json!({ "type": "input_audio_buffer.committed", "item_id": item })).await?;
+        self.transcribe_late(&item, &words);
         Ok(())
     }
 
@@ -73,7 +124,7 @@ impl Session {
 
     /// The caller's turn is over: it is answered at once, and written down late.
     async fn stops(&mut self, words: &str) -> Result<(), Over> {
-        self.speaking = false;
+        (self.speaking, self.uncommitted) = (false, false);
         let item = self.name("item");
         self.say(json!({ "type": "input_audio_buffer.speech_stopped", "audio_end_ms": 0, "item_id": item })).await?;
         self.say(json!({ "type": "input_audio_buffer.committed", "item_id": item })).await?;
@@ -81,12 +132,16 @@ impl Session {
             let reply = self.reply();
             self.respond(reply, &Value::Null);
         }
+        self.transcribe_late(&item, words);
+        Ok(())
+    }
+
+    fn transcribe_late(&mut self, item: &str, words: &str) {
         let completed = json!({
             "type": "conversation.item.input_audio_transcription.completed", "item_id": item, "transcript": words,
         });
         let at = Instant::now() + LATE;
         let place = self.pending.iter().position(|(due, ..)| *due > at).unwrap_or(self.pending.len());
         self.pending.insert(place, (at, completed, false));
-        Ok(())
     }
 }

@@ -64,6 +64,18 @@ pub(crate) enum Opening {
     Slow(Duration),
 }
 
+/// How the server hears callers.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Hears {
+    Well,
+    /// What it is told to take as a turn; its voice detection notices nobody.
+    WhatIsCommitted,
+    /// PCM only. It agrees to G.711, and takes that for PCM too.
+    PcmOnly,
+    /// Nothing, whatever the format.
+    Nothing,
+}
+
 /// What is heard on a silent line: so long after the last turn, for so long, these words.
 pub(crate) type Turn = (u32, u32, &'static str);
 
@@ -77,6 +89,7 @@ struct Shared {
     openings: Mutex<VecDeque<Opening>>,
     replies: Mutex<VecDeque<Reply>>,
     turns: Mutex<VecDeque<Turn>>,
+    hears: Mutex<Hears>,
     complaints: Complaints,
     /// Everything it was told but sound, and of each session its setting up.
     told: Mutex<Vec<Value>>,
@@ -103,6 +116,7 @@ impl Double {
             openings: Mutex::new(openings.into()),
             replies: Mutex::new(replies.into()),
             turns: Mutex::new(turns.into()),
+            hears: Mutex::new(Hears::Well),
             complaints: complaints.clone(),
             told: Mutex::default(),
             knocked: Mutex::default(),
@@ -119,6 +133,13 @@ impl Double {
             }
         });
         Self { address, shared, _guard: Guard(complaints) }
+    }
+
+    /// The same with a server that hears callers so.
+    pub(crate) async fn that_hears(hears: Hears, replies: Vec<Reply>) -> Self {
+        let double = Self::start(replies, vec![]).await;
+        locked(&double.shared.hears, |how| *how = hears);
+        double
     }
 
     pub(crate) fn base_url(&self) -> String {

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use switchhook_media::g711::Law;
+use switchhook_media::resample::Resampler;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -31,8 +32,11 @@ pub(super) struct Session {
     pub(super) shared: Arc<Shared>,
     socket: WebSocketStream<TcpStream>,
     pub(super) ready: bool,
-    /// As the sound is written, in both directions.
-    pub(super) law: Law,
+    /// As the sound is written, in both directions: G.711, or PCM at 24 kHz.
+    pub(super) law: Option<Law>,
+    pub(super) resampler: Resampler,
+    /// Whether sound came that was not taken as a turn.
+    pub(super) uncommitted: bool,
     /// It says nothing more.
     pub(super) ignores: bool,
     pub(super) interrupts: bool,
@@ -60,7 +64,9 @@ impl Session {
             shared,
             socket,
             ready: false,
-            law: Law::Mu,
+            law: Some(Law::Mu),
+            resampler: Resampler::new(24_000, 8_000).expect("supported"),
+            uncommitted: false,
             ignores: false,
             number,
             interrupts: true,
@@ -125,10 +131,11 @@ impl Session {
             Some("response.output_audio.delta") => {
                 let made =
                     self.items.entry(message["item_id"].as_str().unwrap_or_default().to_owned()).or_insert(Some(0));
+                let bytes_per_ms = if self.law.is_some() { 8 } else { 48 };
                 *made = made.map(|ms| {
                     ms + STANDARD
                         .decode(message["delta"].as_str().unwrap_or_default())
-                        .map_or(0, |sound| sound.len() / 8)
+                        .map_or(0, |sound| sound.len() / bytes_per_ms)
                 });
             }
             _ => {}
@@ -150,6 +157,7 @@ impl Session {
         match kind.as_str() {
             "session.update" => self.set_up(&message["session"]).await,
             "response.create" => self.asked(&message).await,
+            "input_audio_buffer.commit" => self.commit(&message).await,
             "response.cancel" if self.active.as_deref() == message["response_id"].as_str() => {
                 self.cancel("client_cancelled").await
             }
@@ -169,8 +177,13 @@ impl Session {
     async fn set_up(&mut self, session: &Value) -> Result<(), Over> {
         let (input, output) = (&session["audio"]["input"], &session["audio"]["output"]);
         let detection = &input["turn_detection"];
-        let mut laws = [("audio/pcmu", Law::Mu), ("audio/pcma", Law::A)].into_iter();
-        let law = laws.find(|(name, _)| input["format"] == json!({ "type": name })).map(|(_, law)| law);
+        let mut formats = [
+            (json!({ "type": "audio/pcmu" }), Some(Law::Mu)),
+            (json!({ "type": "audio/pcma" }), Some(Law::A)),
+            (json!({ "type": "audio/pcm", "rate": 24_000 }), None),
+        ]
+        .into_iter();
+        let law = formats.find(|(format, _)| input["format"] == *format).map(|(_, law)| law);
         let formats = input["format"] == output["format"];
         let words = [&session["model"], &session["instructions"], &output["voice"], &input["transcription"]["model"]];
         let tools = session["tools"].as_array().cloned().unwrap_or_default();

@@ -115,8 +115,7 @@ impl Session {
                 let text: String = words.chars().take(until / CHARACTER_MS).skip(written).collect();
                 written = until / CHARACTER_MS;
                 say(pending, part("output_audio_transcript.delta", "delta", json!(text)), now);
-                let tone = sine(300.0, 8_000, 0.3, (until - from) * 8);
-                let sound: Vec<u8> = tone.into_iter().map(|sample| self.law.encode(sample)).collect();
+                let sound = self.tone(until - from);
                 say(pending, part("output_audio.delta", "delta", json!(STANDARD.encode(sound))), MAKING);
             }
             say(pending, part("output_audio.done", "none", Value::Null), now);
@@ -137,6 +136,14 @@ impl Session {
         };
         say(pending, done(&id, status, details, output), now);
         self.pending.append(pending);
+    }
+
+    /// So many milliseconds of a tone.
+    fn tone(&self, ms: usize) -> Vec<u8> {
+        match self.law {
+            Some(law) => sine(300.0, 8_000, 0.3, ms * 8).into_iter().map(|sample| law.encode(sample)).collect(),
+            None => sine(300.0, 24_000, 0.3, ms * 24).into_iter().flat_map(i16::to_le_bytes).collect(),
+        }
     }
 
     /// Stops the response under way.

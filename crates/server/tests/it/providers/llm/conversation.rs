@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use switchhook_core::agent::AgentConfig;
+use switchhook_core::agent::{AgentConfig, TurnTaking};
 use switchhook_core::conversation::FailureCode;
 
 use super::beginning;
@@ -34,7 +34,13 @@ macro_rules! every_adapter {
     )* };
 }
 
-every_adapter!(a_table_is_booked, whatever_fails_nobody_listens_to_a_dead_line);
+every_adapter!(
+    a_table_is_booked,
+    whatever_fails_nobody_listens_to_a_dead_line,
+    what_is_refused_is_not_asked_again,
+    a_pause_that_is_asked_for_is_kept_and_covered,
+    a_wrong_key_is_found_out_while_the_phone_rings,
+);
 
 fn agent() -> AgentConfig {
     let mut agent = AgentConfig::new("Book tables.");
@@ -118,7 +124,7 @@ fn troubles<P: Protocol>(protocol: P) -> Vec<(&'static str, FailureCode, Vec<Rep
             FailureCode::Config,
             vec![Reply::Refuses(wrong_key, Vec::new(), protocol.error(401, "Wrong key."))],
         ),
-        ("a long rate limit", FailureCode::Pipeline, many(2, &|| refuse(429, vec![("retry-after", "60")]))),
+        ("a long rate limit", FailureCode::Pipeline, many(1, &|| refuse(429, vec![("retry-after", "60")]))),
         ("a server in trouble", FailureCode::Pipeline, many(6, &|| refuse(503, Vec::new()))),
         ("junk", FailureCode::Pipeline, many(6, &|| Reply::Events(vec!["data: {{\n\n".to_owned()]))),
     ]
@@ -142,6 +148,47 @@ async fn whatever_fails_nobody_listens_to_a_dead_line<P: Protocol>(protocol: P) 
         double.finish();
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// The model is asked early, and may have answered before the turn is over.
+fn hasty_agent() -> AgentConfig {
+    let turn_taking = TurnTaking { min_silence_ms: 1_500, speculative: true, ..TurnTaking::default() };
+    AgentConfig { turn_taking, ..agent() }
+}
+
+async fn what_is_refused_is_not_asked_again<P: Protocol>(protocol: P) {
+    for status in [403, 404] {
+        let double =
+            Double::start(protocol, vec![Reply::Refuses(status, Vec::new(), protocol.error(status, "No."))]).await;
+        let mut talk = Rehearsal::begin(&hasty_agent(), Cast::scripted(double.llm())).await;
+        talk.until_silent_for(500, 0).await;
+        assert_eq!(talk.says_and_is_answered("day").await, None);
+        talk.wait(10_000).await;
+        assert_eq!(talk.failure(), Some(FailureCode::Config), "{status}: {:?}", talk.end);
+        double.finish();
+    }
+}
+
+async fn a_pause_that_is_asked_for_is_kept_and_covered<P: Protocol>(protocol: P) {
+    let full = Reply::Refuses(429, vec![("retry-after", "5")], protocol.error(429, "Slow down."));
+    let double = Double::start(protocol, vec![full, says("There is one at seven.")]).await;
+    let mut talk = Rehearsal::begin(&hasty_agent(), Cast::scripted(double.llm())).await;
+    talk.until_silent_for(500, 0).await;
+    let spoke = talk.caller_says("day").await;
+    assert_eq!(talk.dead_air_since(spoke).await, None);
+    let answer = talk.transcript.iter().find(|entry| entry.text == "There is one at seven.").expect("an answer");
+    let waited = answer.start_ms - i64::try_from(spoke).expect("short");
+    assert!((5_000..8_000).contains(&waited), "{waited} ms");
+    assert!(talk.end.is_none(), "{:?}", talk.end);
+    double.finish();
+}
+
+async fn a_wrong_key_is_found_out_while_the_phone_rings<P: Protocol>(protocol: P) {
+    let double = Double::start(protocol, vec![]).await;
+    let talk = Rehearsal::begin(&agent(), Cast::scripted(double.llm_with_key("sk-wrong"))).await;
+    assert!(matches!(&talk.end, Some((0, _))), "nobody answers: {:?}", talk.end);
+    assert_eq!(talk.failure(), Some(FailureCode::Config), "{:?}", talk.end);
+    double.finish();
 }
 
 /// Two models of different makers: the first looks for a table, and is then in trouble before it has told what it found. The

@@ -71,7 +71,10 @@ async fn a_pause_stands_in_the_body_and_fast_models_do_not_think() {
     request.model = Some("gemini-2.5-flash-lite".to_owned());
     let (_, result) = ask(&*double.llm(), request).await;
     assert!(
-        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.starts_with("provider rate limit: Quota.")),
+        matches!(
+            &result,
+            Err(ProviderError::Busy { words, retry_after_ms: 12_000, .. }) if words.starts_with("provider rate limit: Quota.")
+        ),
         "{result:?}"
     );
     let thinking = &double.asked()[0]["generationConfig"]["thinkingConfig"];

@@ -210,7 +210,10 @@ async fn a_rate_limit_is_waited_out_when_it_is_short<P: Protocol>(protocol: P) {
     assert!(began.elapsed() >= Duration::from_millis(900), "as long as it was asked to");
     let (_, result) = ask(&*llm, request()).await;
     assert!(
-        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.starts_with("provider rate limit: Slow down.")),
+        matches!(
+            &result,
+            Err(ProviderError::Busy { words, retry_after_ms: 30_000, .. }) if words.starts_with("provider rate limit: Slow down.")
+        ),
         "{result:?}"
     );
     double.finish();
@@ -396,10 +399,10 @@ async fn a_call_is_looked_back_upon_by_its_schema<P: Protocol>(protocol: P) {
 async fn a_connection_that_was_made_ahead_carries_the_first_question<P: Protocol>(protocol: P) {
     let double = Double::start(protocol, vec![says("Yes.")]).await;
     let llm = double.llm();
-    llm.warm().await;
+    llm.warm().await.expect("the key is right");
     let (events, result) = ask(&*llm, request()).await;
     assert!(text(&events) == "Yes." && result.is_ok(), "{result:?}");
-    llm.warm().await;
+    llm.warm().await.expect("the key is right");
     let (greeted, asked) = double.connections();
     assert_eq!((greeted.len(), &greeted), (1, &asked), "one connection for both, and no second one");
     double.finish();
@@ -408,6 +411,6 @@ async fn a_connection_that_was_made_ahead_carries_the_first_question<P: Protocol
     let double = Double::start(protocol, Vec::new()).await;
     let llm = double.llm();
     double.finish();
-    llm.warm().await;
+    llm.warm().await.expect("the key is right");
     assert!(ask(&*llm, request()).await.1.is_err());
 }

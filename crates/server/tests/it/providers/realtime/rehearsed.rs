@@ -12,13 +12,13 @@ use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 
 use super::goodbye;
-use crate::doubles::openai_realtime::{Double, KEY, Reply};
-use crate::providers::rehearsal::{Cast, Rehearsal, always};
+use crate::doubles::openai_realtime::{Double, Hears, KEY, Opening, Reply};
+use crate::providers::rehearsal::{Cast, Rehearsal, always, words};
 
 const LONG: &str =
     "There is one at seven, and there is another one at nine by the window, and one at ten outside. Which is it?";
 
-async fn begin(double: &Double) -> Rehearsal {
+fn model(double: &Double) -> Model {
     switchhook::lifecycle::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let settings = json!({ "base_url": double.base_url() });
@@ -29,10 +29,17 @@ async fn begin(double: &Double) -> Rehearsal {
         settings: settings.as_object().expect("an object"),
         key: Some(Private::new(KEY.to_owned())),
     });
-    let model = Model { provider: provider.expect("settings of use"), model: None, voice: None, rates: None };
+    Model { provider: provider.expect("settings of use"), model: None, voice: None, rates: None }
+}
+
+async fn begin(double: &Double) -> Rehearsal {
+    begin_with(vec![model(double)]).await
+}
+
+async fn begin_with(models: Vec<Model>) -> Rehearsal {
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.text = "Harbor Table, hello?".to_owned();
-    let mut talk = Rehearsal::begin_with(&agent, Cast::scripted(always("")), Some(model)).await;
+    let mut talk = Rehearsal::begin_with(&agent, Cast::scripted(always("")), models).await;
     talk.until_silent_for(500, 0).await;
     talk
 }
@@ -82,4 +89,79 @@ async fn whatever_fails_nobody_listens_to_a_dead_line() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_whom_the_servers_voice_detection_misses_are_answered() {
+    let double = Double::that_hears(Hears::WhatIsCommitted, vec![Reply::Says("For when?"), goodbye()]).await;
+    let mut talk = begin(&double).await;
+    for line in ["name", "day"] {
+        assert_eq!(talk.says_and_is_answered(line).await, None);
+    }
+    talk.wait(5_000).await;
+    assert!(talk.was_ended_by_the_agent(), "{:?}", talk.end);
+    let said = talk.said();
+    for line in ["name", "day"] {
+        assert!(said.contains(&(false, words(line))), "{said:?}");
+    }
+    assert_eq!((double.sessions(), double.told("input_audio_buffer.commit").len()), (1, 2));
+}
+
+/// The formats in which sessions were asked for.
+fn formats(double: &Double) -> Vec<String> {
+    let sessions = double.told("session.update");
+    let format = |update: &serde_json::Value| update["session"]["audio"]["input"]["format"]["type"].to_string();
+    sessions.iter().map(|update| format(update).replace('"', "")).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_takes_g711_for_pcm_is_asked_again_in_pcm() {
+    let replies = vec![Reply::Says("Are you there?"), Reply::Says("For when?"), goodbye()];
+    let double = Double::that_hears(Hears::PcmOnly, replies).await;
+    let mut talk = begin(&double).await;
+    for line in ["name", "day", "time"] {
+        assert_eq!(talk.says_and_is_answered(line).await, None);
+    }
+    talk.wait(5_000).await;
+    assert!(talk.was_ended_by_the_agent(), "{:?} {:?}", talk.end, talk.said());
+    assert_eq!(formats(&double), ["audio/pcmu", "audio/pcm"]);
+    assert!(talk.said().contains(&(true, "For when?")), "it answers what it hears: {:?}", talk.said());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_understands_nothing_is_replaced_by_the_fallback_or_ends_the_call() {
+    for has_fallback in [true, false] {
+        let deaf = Double::that_hears(Hears::Nothing, vec![Reply::Says("Are you there?"); 9]).await;
+        let other = Double::start(vec![Reply::Says("For when?"), goodbye()], vec![]).await;
+        let models = if has_fallback { vec![model(&deaf), model(&other)] } else { vec![model(&deaf)] };
+        let mut talk = begin_with(models).await;
+        for line in ["name", "day", "time", "people", "yes"] {
+            assert_eq!(talk.says_and_is_answered(line).await, None, "{has_fallback} {line}");
+        }
+        talk.wait(10_000).await;
+        assert_eq!(formats(&deaf), ["audio/pcmu", "audio/pcm"]);
+        if has_fallback {
+            assert!(talk.was_ended_by_the_agent(), "{:?} {:?}", talk.end, talk.said());
+            assert_eq!(formats(&other), ["audio/pcmu"]);
+        } else {
+            assert_eq!(talk.failure(), Some(FailureCode::Pipeline), "{:?} {:?}", talk.end, talk.said());
+            assert_eq!(talk.said().last().map(|(by_agent, _)| *by_agent), Some(true), "with an apology");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_cannot_be_reached_or_is_lost_again_and_again_is_replaced_by_the_fallback() {
+    let refuses = Opening::Refused(404, None, "model_not_found");
+    for (openings, replies) in [(vec![refuses], vec![]), (vec![], vec![Reply::Dies; 3])] {
+        let first = Double::start_with(openings, replies, vec![]).await;
+        let other = Double::start(vec![Reply::Says("For when?"), goodbye()], vec![]).await;
+        let mut talk = begin_with(vec![model(&first), model(&other)]).await;
+        for line in ["name", "day"] {
+            assert_eq!(talk.says_and_is_answered(line).await, None);
+        }
+        talk.wait(5_000).await;
+        assert!(talk.was_ended_by_the_agent(), "{:?} {:?}", talk.end, talk.said());
+        assert_eq!(other.sessions(), 1);
+    }
 }

@@ -160,8 +160,8 @@ impl Llm for Thinking {
         self.mind.answer(request, events).await
     }
 
-    async fn warm(&self) {
-        self.mind.warm().await;
+    async fn warm(&self) -> Result<(), ProviderError> {
+        self.mind.warm().await
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {

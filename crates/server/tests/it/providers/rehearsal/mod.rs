@@ -56,13 +56,13 @@ pub(super) struct Rehearsal {
 impl Rehearsal {
     /// Rings, and begins when that is answered.
     pub(super) async fn begin(agent: &AgentConfig, cast: Cast) -> Self {
-        Self::begin_with(agent, cast, None).await
+        Self::begin_with(agent, cast, Vec::new()).await
     }
 
-    /// The same with a model that hears and speaks itself; of the cast the voice covers its waits.
-    pub(super) async fn begin_with(agent: &AgentConfig, cast: Cast, model: Option<Model>) -> Self {
+    /// The same with models that hear and speak themselves, the first one preferred; of the cast the voice covers their waits.
+    pub(super) async fn begin_with(agent: &AgentConfig, cast: Cast, models: Vec<Model>) -> Self {
         let (pipeline, backstage) = cast.pipeline(agent);
-        let mut prepared = Prepared::new(Settings { agent: agent.clone(), recording: None }, pipeline, model);
+        let mut prepared = Prepared::new(Settings { agent: agent.clone(), recording: None }, pipeline, models);
         let answered = Instant::now() + RINGS;
         let mut refused = None;
         while Instant::now() < answered && refused.is_none() {

@@ -1,8 +1,15 @@
 //! Conversations in virtual time with each voice.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
 use serde_json::json;
+use switchhook::providers::scripted::ScriptedTts;
+use switchhook::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
+use tokio::sync::mpsc;
 
 use super::{Cast, Kind};
 use crate::doubles::voice::{Manner, No};
@@ -201,4 +208,32 @@ async fn promises_broken(kind: Kind, trouble: Trouble) -> Vec<String> {
         broken.push(format!("in the end it says {last:?}"));
     }
     broken
+}
+
+/// A voice that takes so long to what contains these words.
+struct Late(Duration, &'static str);
+
+#[async_trait]
+impl Tts for Late {
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
+        if request.text.contains(self.1) {
+            tokio::time::sleep(self.0).await;
+        }
+        ScriptedTts.speak(request, audio).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_goodbye_whose_sound_is_late_is_heard_before_the_call_ends() {
+    let goodbye = "Then have a good evening.";
+    for (late, said) in [(2_300, goodbye), (4_000, goodbye), (20_000, "Goodbye.")] {
+        let mouth = Arc::new(Late(Duration::from_millis(late), goodbye));
+        let call = rehearsal::Cast { mouth, ..rehearsal::Cast::scripted(and_goodbye([], goodbye)) };
+        let mut talk = Rehearsal::begin(&agent(), call).await;
+        talk.until_silent_for(REMEMBERS, 0).await;
+        assert_eq!(talk.says_and_is_answered("name").await, None, "{late}");
+        talk.wait(20_000).await;
+        assert!(talk.was_ended_by_the_agent(), "{late}: {:?}", talk.end);
+        assert_eq!(talk.said().last(), Some(&(true, said)), "{late}: {:?}", talk.said());
+    }
 }

@@ -177,7 +177,10 @@ async fn a_busy_provider_is_asked_again_when_it_says(kind: Kind) {
     let cast = Cast::start(kind).await;
     cast.stage.refuse([no(429, Some("60"))]);
     let error = cast.fail(TEXT).await;
-    assert!(matches!(&error, ProviderError::Failed { words, .. } if words.contains("So I am told.")), "{error}");
+    assert!(
+        matches!(&error, ProviderError::Busy { words, retry_after_ms: 60_000, .. } if words.contains("So I am told.")),
+        "{error}"
+    );
     assert_eq!(cast.stage.seen(|seen| seen.refused), 1, "no caller waits for a minute");
 }
 

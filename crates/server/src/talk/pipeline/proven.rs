@@ -1,0 +1,98 @@
+//! What providers have shown: that they work, that they fail, that they refuse, and until when they have no room.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use switchhook_core::id::ConnectionId;
+use tokio::time::Instant;
+
+use crate::providers::ProviderError;
+
+/// A provider that has let the caller down is asked after the others for so long.
+const COOLING: Duration = Duration::from_secs(60);
+/// The longest time for which a provider is not asked because it says that it has no room.
+const LONGEST_LIMIT: Duration = Duration::from_secs(60);
+
+/// What a provider has shown in a call: whether it has given anything, so that what it refuses from then on was right when
+/// the call began; whether it has just let the caller down, so that another one is to be asked first; and what it has refused, so
+/// that it is not asked the same again.
+#[derive(Clone, Debug, Default)]
+pub struct Proven {
+    shown: Arc<Shown>,
+    limit: Arc<RateLimit>,
+}
+
+#[derive(Debug, Default)]
+struct Shown {
+    gave: AtomicBool,
+    let_down: Mutex<Option<Instant>>,
+    refused: Mutex<Option<ProviderError>>,
+}
+
+/// Until when a provider has no room, as it has said itself, and its error.
+#[derive(Debug, Default)]
+pub struct RateLimit(Mutex<Option<(Instant, ProviderError)>>);
+
+/// What a model or voice of a connection is used for, its connection and its name.
+type Which = (&'static str, Option<ConnectionId>, Option<String>);
+
+/// The rate limits of all models and voices, shared by all calls.
+#[derive(Default)]
+pub struct RateLimits(Mutex<HashMap<Which, Arc<RateLimit>>>);
+
+impl RateLimits {
+    /// What nothing is known of but the rate limit of a connection's model; without a connection, of the built-in one.
+    #[must_use]
+    pub fn of(&self, kind: &'static str, connection: Option<ConnectionId>, model: Option<&str>) -> Proven {
+        let which = (kind, connection, model.map(str::to_owned));
+        Proven { limit: lock(&self.0).entry(which).or_default().clone(), ..Proven::default() }
+    }
+}
+
+impl Proven {
+    /// Whether it has failed, or was waited for in vain, not long ago and has not answered since.
+    pub(super) fn has_let_down(&self) -> bool {
+        lock(&self.shown.let_down).is_some_and(|last| last.elapsed() < COOLING)
+    }
+
+    /// What it has refused for good in this call: it is not asked again.
+    pub(super) fn refusal(&self) -> Option<ProviderError> {
+        lock(&self.shown.refused).clone()
+    }
+
+    /// For how long it has no room, and the error that says so.
+    pub(super) fn has_no_room(&self) -> Option<(Duration, ProviderError)> {
+        let (until, error) = lock(&self.limit.0).clone()?;
+        let wait = until.saturating_duration_since(Instant::now());
+        (!wait.is_zero()).then(|| (wait, error.retry_after(wait)))
+    }
+
+    pub(super) fn note(&self) {
+        self.shown.gave.store(true, Ordering::Relaxed);
+        *lock(&self.shown.let_down) = None;
+    }
+
+    pub(super) fn lets_down(&self) {
+        *lock(&self.shown.let_down) = Some(Instant::now());
+    }
+
+    /// Remembers an error, and says what it means in this call.
+    pub(super) fn judge(&self, error: ProviderError) -> ProviderError {
+        self.lets_down();
+        let error = if self.shown.gave.load(Ordering::Relaxed) { error.of_proven() } else { error };
+        if error.is_final() {
+            *lock(&self.shown.refused) = Some(error.clone());
+        }
+        if let ProviderError::Busy { retry_after_ms, .. } = &error {
+            let until = Instant::now() + Duration::from_millis(*retry_after_ms).min(LONGEST_LIMIT);
+            *lock(&self.limit.0) = Some((until, error.clone()));
+        }
+        error
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
