@@ -309,7 +309,7 @@ impl Carrier for Telnyx {
     /// Telnyx signs no handshakes. It brings the token that it was given with the stream, and comes to an address that holds it.
     fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
         handshake.check_bearer()?;
-        Ok(Box::new(TelnyxWire(self.codec)))
+        Ok(Box::new(TelnyxWire::new(self.codec)))
     }
 
     async fn inbound(&self, number: &PhoneNumber) -> Result<Inbound, CarrierError> {

@@ -52,30 +52,53 @@ impl Codec {
     }
 }
 
-/// The websocket of a call on which we asked for this codec.
-pub(super) struct TelnyxWire(pub(super) Codec);
+/// The websocket of a call on which we asked for a codec.
+pub(super) struct TelnyxWire {
+    codec: Codec,
+    /// Whether the stream has begun, and the id that it said then.
+    begun: Option<Option<String>>,
+}
 
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Message {
     Start {
         start: Start,
+        stream_id: Option<String>,
     },
     Media {
         media: Media,
+        stream_id: Option<String>,
     },
     Dtmf {
         dtmf: Dtmf,
+        stream_id: Option<String>,
     },
     Mark {
         mark: Mark,
+        stream_id: Option<String>,
     },
-    Stop,
+    Stop {
+        stream_id: Option<String>,
+    },
     Error {
         payload: Complaint,
     },
     #[serde(other)]
     Other,
+}
+
+impl Message {
+    fn stream_id(&self) -> Option<&String> {
+        match self {
+            Self::Start { stream_id, .. }
+            | Self::Media { stream_id, .. }
+            | Self::Dtmf { stream_id, .. }
+            | Self::Mark { stream_id, .. }
+            | Self::Stop { stream_id } => stream_id.as_ref(),
+            Self::Error { .. } | Self::Other => None,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -122,12 +145,18 @@ impl Wire for TelnyxWire {
             Ok(message) => message,
             Err(error) => return Heard::Malformed(format!("it is not as Telnyx describes it: {error}")),
         };
+        if self.is_foreign(&message) {
+            return Heard::Malformed("it is of another stream".to_owned());
+        }
         match message {
-            Message::Start { start } => self.started(start),
-            Message::Media { media } => sound(&media),
-            Message::Dtmf { dtmf } => dtmf.digit.chars().next().map_or(Heard::Nothing, Heard::Key),
-            Message::Mark { mark } => mark.name.parse().map_or(Heard::Nothing, Heard::Mark),
-            Message::Stop => Heard::Stopped,
+            Message::Start { .. } if self.begun.is_some() => {
+                Heard::Malformed("it starts a stream that has begun".to_owned())
+            }
+            Message::Start { start, stream_id } => self.started(start, stream_id),
+            Message::Media { media, .. } => sound(&media),
+            Message::Dtmf { dtmf, .. } => dtmf.digit.chars().next().map_or(Heard::Nothing, Heard::Key),
+            Message::Mark { mark, .. } => mark.name.parse().map_or(Heard::Nothing, Heard::Mark),
+            Message::Stop { .. } => Heard::Stopped,
             Message::Error { payload } => Heard::Complaint(payload.words()),
             Message::Other => Heard::Nothing,
         }
@@ -135,7 +164,7 @@ impl Wire for TelnyxWire {
 
     fn play(&mut self, payload: &[u8]) -> String {
         // A resampler gives less at its beginning.
-        let mut silence = self.0.silence();
+        let mut silence = self.codec.silence();
         silence.truncate(silence.len().saturating_sub(payload.len()));
         let payload = BASE64_STANDARD.encode([&silence, payload].concat());
         json!({ "event": "media", "media": { "payload": payload } }).to_string()
@@ -151,14 +180,27 @@ impl Wire for TelnyxWire {
 }
 
 impl TelnyxWire {
-    fn started(&self, start: Start) -> Heard {
+    pub(super) fn new(codec: Codec) -> Self {
+        Self { codec, begun: None }
+    }
+
+    /// Whether a message is of another stream than the one that this websocket began with. One that does not say is not.
+    fn is_foreign(&self, message: &Message) -> bool {
+        let ours = self.begun.as_ref().and_then(Option::as_ref);
+        ours.is_some_and(|ours| message.stream_id().is_some_and(|stream| stream != ours))
+    }
+
+    fn started(&mut self, start: Start, stream_id: Option<String>) -> Heard {
         match heard(&start.media_format) {
-            Some(heard) => Heard::Started(Started {
-                carrier_call_id: start.call_control_id,
-                token: start.client_state.and_then(|state| token(&state)),
-                heard,
-                spoken: self.0.format(),
-            }),
+            Some(heard) => {
+                self.begun = Some(stream_id);
+                Heard::Started(Started {
+                    carrier_call_id: start.call_control_id,
+                    token: start.client_state.and_then(|state| token(&state)),
+                    heard,
+                    spoken: self.codec.format(),
+                })
+            }
             None => Heard::Malformed(format!(
                 "the sound is coded as {}, which is not understood: set the codecs of Telnyx's application to G.711",
                 start.media_format.encoding
@@ -210,7 +252,7 @@ mod tests {
     use super::*;
 
     fn heard(text: &str) -> Heard {
-        TelnyxWire(Codec::Pcma).read(text)
+        TelnyxWire::new(Codec::Pcma).read(text)
     }
 
     fn started(encoding: &str, rate: u32) -> Option<Started> {
@@ -268,8 +310,34 @@ mod tests {
     }
 
     #[test]
+    fn a_second_start_and_messages_of_another_stream_are_not_heard() {
+        let start = |stream: &str| {
+            let format = json!({ "encoding": "PCMU", "sample_rate": 8_000, "channels": 1 });
+            let start = json!({ "call_control_id": "v3:x", "media_format": format });
+            json!({ "event": "start", "start": start, "stream_id": stream }).to_string()
+        };
+        let media = |stream: &str| {
+            format!(r#"{{"event":"media","media":{{"track":"inbound","payload":"YWJj"}},"stream_id":"{stream}"}}"#)
+        };
+        let mut wire = TelnyxWire::new(Codec::Pcmu);
+        assert!(matches!(wire.read(&start("s")), Heard::Started(_)));
+        for message in [
+            start("s"),
+            start("other"),
+            media("other"),
+            r#"{"event":"dtmf","dtmf":{"digit":"1"},"stream_id":"other"}"#.to_owned(),
+            r#"{"event":"mark","mark":{"name":"1"},"stream_id":"other"}"#.to_owned(),
+            r#"{"event":"stop","stream_id":"other"}"#.to_owned(),
+        ] {
+            assert!(matches!(wire.read(&message), Heard::Malformed(_)), "{message}");
+        }
+        assert!(wire.read(&media("s")) == Heard::Sound { chunk: None, payload: b"abc".to_vec() });
+        assert!(wire.read(r#"{"event":"stop"}"#) == Heard::Stopped, "one that does not say is of this stream");
+    }
+
+    #[test]
     fn what_is_written_has_the_fields_that_telnyx_reads_and_no_others() {
-        let mut wire = TelnyxWire(Codec::Pcmu);
+        let mut wire = TelnyxWire::new(Codec::Pcmu);
         let played: Value = serde_json::from_str(&wire.play(&[7; 160])).expect("JSON");
         assert_eq!(played, json!({ "event": "media", "media": { "payload": BASE64_STANDARD.encode([7; 160]) } }));
         assert_eq!(wire.mark(17), r#"{"event":"mark","mark":{"name":"17"}}"#);
@@ -279,7 +347,7 @@ mod tests {
     #[test]
     fn no_message_is_shorter_than_20_ms() {
         for (codec, bytes, silent) in [(Codec::Pcmu, 160, 0xFF), (Codec::Pcma, 160, 0xD5), (Codec::L16, 640, 0)] {
-            let played: Value = serde_json::from_str(&TelnyxWire(codec).play(&[7, 7])).expect("JSON");
+            let played: Value = serde_json::from_str(&TelnyxWire::new(codec).play(&[7, 7])).expect("JSON");
             let payload = played["media"]["payload"].as_str().expect("a payload");
             let payload = BASE64_STANDARD.decode(payload).expect("base64");
             assert_eq!((payload.len(), payload[0], payload[bytes - 1]), (bytes, silent, 7), "{codec:?}");

@@ -1,11 +1,15 @@
 //! Sound that does not come, or not as it should. On each of these lines nobody is talked to.
 
+use std::time::Duration;
+
 use serde_json::json;
 use switchhook_core::id::CallId;
 
 use crate::carriers::Stage;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{MediaFate, Script};
+use crate::doubles::twilio::script::{FarEnd, MediaFate, Script};
+
+const CALLEE: &str = "+12025550100";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_does_not_prove_whose_it_is_carries_nothing() {
@@ -46,6 +50,20 @@ async fn a_stream_that_breaks_off_ends_the_call_in_order() {
     assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("caller_hangup")), "{ended}");
     let events = stage.client().event_names(&call).await;
     assert_eq!(events, ["call.queued", "call.dialing", "call.in_progress", "carrier.hangup", "call.completed"]);
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_stream_on_the_same_websocket_is_neither_answered_nor_heard() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let leaves = Script::with(FarEnd::HangsUpAfter(Duration::from_millis(2_500)));
+    stage.double.script(CALLEE, Script { media: MediaFate::Intruded(20), ..leaves });
+    let call = stage.place(CALLEE).await;
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("caller_hangup"), &json!(0)), "{ended}");
+    let (_, transcript) = stage.client().get(&format!("/v1/calls/{call}/transcript")).await;
+    let said = transcript["data"].as_array().expect("a list");
+    assert!(said.iter().all(|line| line["role"] == "agent"), "{transcript}");
     stage.stop().await;
 }
 
