@@ -151,7 +151,7 @@ impl Call {
             Phase::Queued { .. } => self.while_queued(now, input, &mut step),
             Phase::Dialing { abandoned, .. } => self.while_dialing(now, input, *abandoned, &mut step),
             Phase::Answered { .. } => self.while_answered(now, input, &mut step),
-            Phase::InProgress { media_lost, .. } => self.while_in_progress(now, input, *media_lost, &mut step),
+            Phase::InProgress { .. } => self.while_in_progress(now, input, &mut step),
             Phase::Closing(_) => self.while_closing(now, input, &mut step),
             Phase::Ended(_) => {} // Carriers repeat themselves; an ended call stays as it ended.
         }
@@ -164,6 +164,9 @@ impl Call {
 
     /// The line has an id. A line that turns up after the end was decided is hung up: nobody was told to do so yet.
     fn accepted(&mut self, now: Timestamp, carrier_call_id: String, waits: Duration, step: &mut Step) {
+        if self.line == Line::Known {
+            self.hang_up_once(step);
+        }
         if self.line != Line::Asked {
             return;
         }
@@ -176,6 +179,15 @@ impl Call {
                 step.act(CallEffect::HangUp);
             }
             _ => step.change.carrier_call_id = Some(carrier_call_id),
+        }
+    }
+
+    /// A line that lives on although its stream has ended is of no use to anybody.
+    fn hang_up_once(&mut self, step: &mut Step) {
+        if let Phase::Closing(closing) = &mut self.phase
+            && !std::mem::replace(&mut closing.hung_up, true)
+        {
+            step.act(CallEffect::HangUp);
         }
     }
 
@@ -301,14 +313,10 @@ impl Call {
         }
     }
 
-    fn while_in_progress(&mut self, now: Timestamp, input: CallInput, media_lost: bool, step: &mut Step) {
+    fn while_in_progress(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
         match input {
             CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Talking, step),
-            CallInput::TalkEnded(TalkEnd::MediaLost) if !media_lost => {
-                let deadline = now + self.timing.carrier_report;
-                self.phase = Phase::InProgress { deadline, media_lost: true };
-            }
-            CallInput::TalkEnded(TalkEnd::MediaLost) => {}
+            CallInput::TalkEnded(TalkEnd::MediaLost) => self.stream_ended(now, step),
             CallInput::TalkEnded(end) => {
                 if matches!(end, TalkEnd::Transferred { .. }) {
                     self.line = Line::Over;
@@ -321,10 +329,7 @@ impl Call {
             CallInput::Drain => self.close(now, drained(), step),
             // The talk died with its node: there is nothing to stop and nothing to wait for.
             CallInput::Abandoned => self.close_with(false, now, node_died(), step),
-            CallInput::Tick if self.is_due(now) => {
-                let end = if media_lost { TalkEnd::MediaLost } else { TalkEnd::MaxDuration };
-                self.close(now, end.ending(), step);
-            }
+            CallInput::Tick if self.is_due(now) => self.close(now, TalkEnd::MaxDuration.ending(), step),
             _ => {}
         }
     }
@@ -333,24 +338,48 @@ impl Call {
         let Phase::Closing(closing) = &mut self.phase else { return };
         match input {
             CallInput::CarrierHangup(hangup) if self.line.may_exist() => {
+                self.reported(now, hangup, step);
+            }
+            // Its sound ended before the carrier had answered.
+            CallInput::TalkEnded(end @ TalkEnd::Transferred { .. }) if !closing.hung_up => {
                 self.line = Line::Over;
-                closing.report_by = None;
-                closing.ended_at = now;
-                step.change.ended_at = Some(now);
-                step.report(hangup, closing.ending.ended_by());
+                closing.no_report();
+                closing.ending = end.ending();
+                step.change.ending = Some(closing.ending.clone());
             }
             CallInput::WrappedUp => closing.wrap_up_by = None,
             CallInput::Abandoned => {
                 closing.wrap_up_by = None; // The talk died with its node.
                 if self.line.may_exist() {
-                    closing.report_by = Some(now + self.timing.carrier_report);
+                    self.await_report(now);
                     step.act(CallEffect::HangUp); // Asking twice is harmless; perhaps nobody asked.
                 }
             }
-            CallInput::Tick => {}
+            CallInput::Tick => {
+                if closing.look_up_at.take_if(|at| *at <= now).is_some() {
+                    step.act(CallEffect::LookUp);
+                }
+            }
             _ => return,
         }
         self.settle(now, step);
+    }
+
+    /// The carrier's word on a line whose end is decided.
+    fn reported(&mut self, now: Timestamp, hangup: Hangup, step: &mut Step) {
+        let Phase::Closing(closing) = &mut self.phase else { return };
+        self.line = Line::Over;
+        closing.no_report();
+        closing.duration_seconds = hangup.duration_seconds;
+        if !std::mem::replace(&mut closing.hung_up, true) {
+            // The stream had ended by itself. Who ended it, the carrier knows.
+            closing.ending = ending::of_hangup(Reached::Talking, self.direction, &hangup);
+            step.change.ending = Some(closing.ending.clone());
+        } else if hangup.duration_seconds.is_none() {
+            closing.ended_at = now;
+            step.change.ended_at = Some(now);
+        }
+        step.report(hangup, closing.ending.ended_by());
     }
 
     fn answered(&mut self, now: Timestamp, step: &mut Step) {
@@ -364,7 +393,7 @@ impl Call {
             self.answered(now, step);
         }
         let deadline = now + self.timing.max_duration + self.timing.max_duration_grace;
-        self.phase = Phase::InProgress { deadline, media_lost: false };
+        self.phase = Phase::InProgress { deadline };
         step.tell(EventKind::CallInProgress);
         step.act(CallEffect::StartTalk);
     }
@@ -383,33 +412,60 @@ impl Call {
     }
 
     fn close_with(&mut self, talk_runs: bool, now: Timestamp, ending: Ending, step: &mut Step) {
-        let status = self.status();
-        let mut closing = Closing { ending, status, ended_at: now, report_by: None, wrap_up_by: None };
+        self.decide(talk_runs, now, ending, step);
+        self.hang_up_once(step);
+        self.settle(now, step);
+    }
+
+    /// The stream has ended by itself: mostly the caller has hung up, and the carrier is about to say so.
+    fn stream_ended(&mut self, now: Timestamp, step: &mut Step) {
+        self.decide(true, now, TalkEnd::MediaLost.ending(), step);
+        if self.line == Line::Asked {
+            self.hang_up_once(step); // Without its id it can only be found by that.
+        }
+        self.settle(now, step);
+    }
+
+    fn decide(&mut self, talk_runs: bool, now: Timestamp, ending: Ending, step: &mut Step) {
+        step.change.ending = Some(ending.clone());
+        step.change.ended_at = Some(now);
+        let wrap_up_by = talk_runs.then(|| now + self.timing.wrap_up);
         if talk_runs {
-            closing.wrap_up_by = Some(now + self.timing.wrap_up);
             step.act(CallEffect::StopTalk);
         }
-        if self.line.may_exist() {
-            closing.report_by = Some(now + self.timing.carrier_report);
-            step.act(CallEffect::HangUp);
-        }
-        step.change.ending = Some(closing.ending.clone());
-        step.change.ended_at = Some(now);
-        self.phase = Phase::Closing(closing);
-        self.settle(now, step);
+        self.phase = Phase::Closing(Closing {
+            ending,
+            status: self.status(),
+            ended_at: now,
+            duration_seconds: None,
+            hung_up: !self.line.may_exist(),
+            report_by: None,
+            look_up_at: None,
+            wrap_up_by,
+        });
+        self.await_report(now);
+    }
+
+    /// The carrier reports the end of its line, or has its record looked up.
+    fn await_report(&mut self, now: Timestamp) {
+        let Phase::Closing(closing) = &mut self.phase else { return };
+        closing.report_by = self.line.may_exist().then(|| now + self.timing.carrier_report);
+        closing.look_up_at = (self.line == Line::Known).then(|| now + self.timing.report_grace);
     }
 
     /// Ends the call if nothing is awaited any more.
     fn settle(&mut self, now: Timestamp, step: &mut Step) {
         let Phase::Closing(closing) = &mut self.phase else { return };
-        closing.give_up_waiting(now);
+        if closing.give_up_waiting(now) {
+            self.hang_up_once(step);
+        }
         if self.phase.deadline().is_some() {
             return;
         }
         let Phase::Closing(closing) = &self.phase else { return };
         let talked = self.answered_at.map_or(Duration::ZERO, |answered_at| closing.ended_at.since(answered_at));
         let status = closing.ending.status();
-        step.change.duration_seconds = Some(rounded_seconds(talked));
+        step.change.duration_seconds = Some(closing.duration_seconds.unwrap_or_else(|| rounded_seconds(talked)));
         step.tell(if status == Status::Completed { EventKind::CallCompleted } else { EventKind::CallFailed });
         self.phase = Phase::Ended(status);
     }

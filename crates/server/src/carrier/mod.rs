@@ -264,6 +264,8 @@ pub struct LegRef {
     pub to: Option<PhoneNumber>,
     /// When the dial was intended; absent when it was they who called.
     pub dialing_at: Option<Timestamp>,
+    /// Whether it was answered.
+    pub answered: bool,
 }
 
 /// A leg that a carrier knows.

@@ -1,13 +1,14 @@
 //! Sound that does not come, or not as it should. On each of these lines nobody is talked to.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use switchhook_core::id::CallId;
 
 use crate::carriers::Stage;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{FarEnd, MediaFate, Script};
+use crate::doubles::twilio::script::{Delivery, FarEnd, MediaFate, Script};
+use crate::doubles::twilio::{Record, records};
 
 const CALLEE: &str = "+12025550100";
 
@@ -50,6 +51,25 @@ async fn a_stream_that_breaks_off_ends_the_call_in_order() {
     assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("caller_hangup")), "{ended}");
     let events = stage.client().event_names(&call).await;
     assert_eq!(events, ["call.queued", "call.dialing", "call.in_progress", "carrier.hangup", "call.completed"]);
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_ends_without_a_report_ends_the_call_by_the_carriers_record() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let leaves = Script::with(FarEnd::HangsUpAfter(Duration::from_millis(1_200)));
+    stage.double.script(CALLEE, Script { delivery: Delivery::WithoutEnd, ..leaves });
+    let call = stage.place(CALLEE).await;
+    let seen = stage.double.until(CALLEE, "it is over", Record::is_over).await;
+    let over = Instant::now();
+    let ended = stage.client().wait_for_end(&call).await;
+    assert!(over.elapsed() < Duration::from_secs(3), "it ended {:?} after its stream", over.elapsed());
+    assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("caller_hangup"), &json!("caller")), "{ended}");
+    assert_eq!(ended["duration_seconds"], records::seconds(&seen), "{ended}");
+    assert_eq!(ended["carrier"]["cause"], "normal", "{ended}");
+    let events = stage.client().event_names(&call).await;
+    assert_eq!(events[2..], ["call.in_progress", "carrier.hangup", "call.completed"]);
+    assert_eq!(stage.double.call(CALLEE).asked_to_end, 0, "there was nothing left to hang up");
     stage.stop().await;
 }
 

@@ -90,6 +90,8 @@ pub(crate) enum Delivery {
     Chaotic,
     /// Not at all.
     Nothing,
+    /// All but the end.
+    WithoutEnd,
 }
 
 /// What becomes of the sound once the call is answered.
