@@ -346,6 +346,9 @@ pub struct Media {
     pub incoming: mpsc::Receiver<FromCarrier>,
     /// To the carrier. A carrier that cannot keep up is a broken line: 4 s of frames, then the driver ends the call.
     pub outgoing: mpsc::Sender<ToCarrier>,
+    /// Whether the carrier queues what it is sent, plays it in real time and throws it away at [`ToCarrier::Clear`]: then audio may
+    /// be sent ahead of its time.
+    pub buffered: bool,
 }
 
 /// What comes from the line.
