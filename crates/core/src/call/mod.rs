@@ -337,9 +337,7 @@ impl Call {
     fn while_closing(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
         let Phase::Closing(closing) = &mut self.phase else { return };
         match input {
-            CallInput::CarrierHangup(hangup) if self.line.may_exist() => {
-                self.reported(now, hangup, step);
-            }
+            CallInput::CarrierHangup(hangup) if self.line.may_exist() => self.reported(now, hangup, step),
             // Its sound ended before the carrier had answered.
             CallInput::TalkEnded(end @ TalkEnd::Transferred { .. }) if !closing.hung_up => {
                 self.line = Line::Over;
@@ -351,15 +349,12 @@ impl Call {
             CallInput::Abandoned => {
                 closing.wrap_up_by = None; // The talk died with its node.
                 if self.line.may_exist() {
-                    self.await_report(now);
+                    closing.hung_up = true;
                     step.act(CallEffect::HangUp); // Asking twice is harmless; perhaps nobody asked.
+                    self.await_report(now);
                 }
             }
-            CallInput::Tick => {
-                if closing.look_up_at.take_if(|at| *at <= now).is_some() {
-                    step.act(CallEffect::LookUp);
-                }
-            }
+            CallInput::Tick => {}
             _ => return,
         }
         self.settle(now, step);
@@ -456,8 +451,11 @@ impl Call {
     /// Ends the call if nothing is awaited any more.
     fn settle(&mut self, now: Timestamp, step: &mut Step) {
         let Phase::Closing(closing) = &mut self.phase else { return };
+        let look_up = closing.look_up_at.take_if(|at| *at <= now).is_some();
         if closing.give_up_waiting(now) {
             self.hang_up_once(step);
+        } else if look_up {
+            step.act(CallEffect::LookUp);
         }
         if self.phase.deadline().is_some() {
             return;

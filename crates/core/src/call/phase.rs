@@ -139,7 +139,6 @@ impl Closing {
     pub(super) fn give_up_waiting(&mut self, now: Timestamp) -> bool {
         let overdue = |by: &mut Timestamp| *by <= now;
         self.wrap_up_by.take_if(overdue);
-        self.look_up_at.take_if(overdue);
         self.report_by.take_if(overdue).is_some()
     }
 }

@@ -413,6 +413,9 @@ fn an_end_that_the_carrier_does_not_report_is_looked_up_whoever_decided_it() {
     assert_eq!(ended.row.hangup.and_then(|hangup| hangup.hung_up_by), Some(EndedBy::Api));
     assert_eq!((ended.row.ended_at, ended.row.duration_seconds), (Some(at(9_000)), Some(5)));
 
+    let busy = Story::talking().then(9_000, CallInput::HangUpRequested).then(10_010, CallInput::WrappedUp);
+    assert_eq!(busy.acts(), [&CallEffect::LookUp], "also when something else happens first");
+
     let reported = Story::talking().then(9_000, CallInput::HangUpRequested).then(9_200, hangup(CarrierCause::Normal));
     assert_eq!(reported.call.next_deadline(), Some(at(21_000)), "only the summary is awaited");
 }
