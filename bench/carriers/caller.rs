@@ -12,6 +12,8 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
+use super::playout::{Heard, Playout};
+
 /// What is said: µ-law at 8 kHz.
 const LINE: &[u8] = include_bytes!("../../crates/server/assets/caller/name.ulaw");
 /// 20 ms.
@@ -23,8 +25,26 @@ const PAUSE: Duration = Duration::from_millis(600);
 /// Nobody waits longer for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Holds a call of so many turns; how long the answers took, in milliseconds.
-pub(crate) async fn talk(url: &str, signature: &str, sid: &str, token: &str, turns: u32) -> anyhow::Result<Vec<u64>> {
+/// What a caller noticed.
+#[derive(Default)]
+pub(crate) struct Noticed {
+    /// How long the answers took, in milliseconds.
+    pub(crate) responses: Vec<u64>,
+    pub(crate) heard: Heard,
+    /// The latest that a frame of the caller left after it was due: what the bench itself is late.
+    pub(crate) late: Duration,
+}
+
+impl Noticed {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.responses.extend(&other.responses);
+        self.heard.add(&other.heard);
+        self.late = self.late.max(other.late);
+    }
+}
+
+/// Holds a call of so many turns.
+pub(crate) async fn talk(url: &str, signature: &str, sid: &str, token: &str, turns: u32) -> anyhow::Result<Noticed> {
     let mut request = url.into_client_request()?;
     request.headers_mut().insert("X-Twilio-Signature", signature.parse()?);
     let (mut socket, _) = connect_async(request).await.context("the media stream could not be opened")?;
@@ -34,24 +54,34 @@ pub(crate) async fn talk(url: &str, signature: &str, sid: &str, token: &str, tur
         socket.send(Message::text(message.to_string())).await?;
     }
     let mut conversation = Conversation::new(turns);
+    let (mut playout, mut late) = (Playout::new(PAUSE), Duration::ZERO);
     let mut ticks = tokio::time::interval(FRAME_TIME);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     loop {
         tokio::select! {
             biased;
-            _ = ticks.tick() => {
-                let Some(frame) = conversation.next_frame(Instant::now()) else { break };
+            due = ticks.tick() => {
+                let now = Instant::now();
+                late = late.max(now.duration_since(due));
+                while let Some(name) = playout.returned(now) {
+                    socket.send(Message::text(line.mark(&name).to_string())).await?;
+                }
+                let Some(frame) = conversation.next_frame(now) else { break };
                 socket.send(Message::text(line.media(frame).to_string())).await?;
             }
             message = socket.next() => {
                 let Some(Ok(Message::Text(text))) = message else { break };
                 let message: Value = serde_json::from_str(&text)?;
                 match message["event"].as_str() {
-                    Some("media") => conversation.hear(Instant::now()),
+                    Some("media") => {
+                        let (now, lasts) = (Instant::now(), duration(&message["media"]["payload"])?);
+                        conversation.hear(now, playout.audio(now, lasts));
+                    }
                     Some("mark") => {
                         let name = message["mark"]["name"].as_str().unwrap_or_default();
-                        socket.send(Message::text(line.mark(name).to_string())).await?;
+                        playout.mark(Instant::now(), name.to_owned());
                     }
+                    Some("clear") => playout.clear(Instant::now()),
                     _ => {}
                 }
             }
@@ -62,7 +92,13 @@ pub(crate) async fn talk(url: &str, signature: &str, sid: &str, token: &str, tur
     let _ = socket.send(Message::text(stop)).await;
     let _ = socket.close(None).await;
     anyhow::ensure!(conversation.left == 0, "a conversation broke off {} turns before its end", conversation.left);
-    Ok(conversation.responses)
+    Ok(Noticed { responses: conversation.responses, heard: playout.heard, late })
+}
+
+/// How long the audio of a message lasts.
+fn duration(payload: &Value) -> anyhow::Result<Duration> {
+    let bytes = STANDARD.decode(payload.as_str().context("a payload")?)?.len();
+    Ok(Duration::from_micros(u64::try_from(bytes)? * 125))
 }
 
 /// Numbers messages as Twilio does.
@@ -117,13 +153,13 @@ impl Conversation {
         Self { left: turns, speaking: None, spoke_until: Instant::now(), heard_at: None, responses: Vec::new() }
     }
 
-    /// The agent is heard.
-    fn hear(&mut self, now: Instant) {
+    /// The agent is heard until then.
+    fn hear(&mut self, now: Instant, until: Instant) {
         if self.heard_at.is_none() && self.speaking.is_none() {
             let waited = now.duration_since(self.spoke_until);
             self.responses.push(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
         }
-        self.heard_at = Some(now);
+        self.heard_at = Some(until);
     }
 
     /// 20 ms of us; nothing when we hang up.
@@ -139,7 +175,7 @@ impl Conversation {
             return Some(frame.unwrap_or(&SILENCE));
         }
         match self.heard_at {
-            Some(heard_at) if now.duration_since(heard_at) > PAUSE => {
+            Some(heard_at) if now.saturating_duration_since(heard_at) > PAUSE => {
                 if self.left == 0 {
                     return None;
                 }

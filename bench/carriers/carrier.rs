@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sha1::Sha1;
 use tokio_util::sync::CancellationToken;
 
-use super::caller;
+use super::caller::{self, Noticed};
 
 pub(crate) const ACCOUNT: &str = "AC00000000000000000000000000000001";
 pub(crate) const AUTH_TOKEN: &str = "bench";
@@ -27,8 +27,8 @@ pub(crate) struct Carrier {
     turns: u32,
     http: reqwest::Client,
     legs: Mutex<HashMap<String, CancellationToken>>,
-    /// How long callers waited for answers, in milliseconds.
-    responses: Mutex<Vec<u64>>,
+    /// What all callers noticed.
+    noticed: Mutex<Noticed>,
 }
 
 /// A call: where it is reported, and where its sound goes.
@@ -42,11 +42,12 @@ struct Leg {
 
 impl Carrier {
     pub(crate) fn new(turns: u32) -> Self {
-        Self { turns, http: reqwest::Client::new(), legs: Mutex::default(), responses: Mutex::default() }
+        Self { turns, http: reqwest::Client::new(), legs: Mutex::default(), noticed: Mutex::default() }
     }
 
-    pub(crate) fn responses(&self) -> Vec<u64> {
-        self.responses.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What all callers noticed so far.
+    pub(crate) fn noticed(&self) -> Noticed {
+        std::mem::take(&mut self.noticed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn live(self: Arc<Self>, leg: Leg) -> anyhow::Result<()> {
@@ -54,11 +55,11 @@ impl Carrier {
         self.report(&leg, "in-progress").await?;
         let signature = sign(&leg.media, &[]);
         let talk = caller::talk(&leg.media, &signature, &leg.sid, &leg.token, self.turns);
-        let responses = tokio::select! {
-            responses = talk => responses?,
-            () = leg.end.cancelled() => Vec::new(),
+        let noticed = tokio::select! {
+            noticed = talk => noticed?,
+            () = leg.end.cancelled() => Noticed::default(),
         };
-        self.responses.lock().unwrap_or_else(PoisonError::into_inner).extend(responses);
+        self.noticed.lock().unwrap_or_else(PoisonError::into_inner).add(&noticed);
         self.report(&leg, "completed").await
     }
 

@@ -3,7 +3,8 @@
 //!
 //! The service is the release binary in a process of its own, kept on one core. The carrier, the callers and the providers are this
 //! process on another core: nothing of theirs is counted. What is measured is the service: µ-law over websockets, voice activity,
-//! streaming recognition, model and voice, pacing, events and the database.
+//! streaming recognition, model and voice, pacing, events and the database. Each caller hears what a carrier's buffer plays, and notices
+//! when it runs empty within an answer.
 //!
 //! `cargo build --release && cargo run --release -p switchhook --example bench-carriers -- --calls 200`
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -11,6 +12,7 @@
 
 mod caller;
 mod carrier;
+mod playout;
 mod providers;
 #[path = "../support/mod.rs"]
 mod support;
@@ -24,6 +26,7 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use self::caller::Noticed;
 use self::carrier::Carrier;
 use self::support::{Connection, Node, Place};
 
@@ -78,10 +81,8 @@ async fn main() -> anyhow::Result<()> {
         ended.push(api.json("GET", &format!("/v1/calls/{call}"), &key, &json!({})).await?);
     }
     let frames = frames(&mut api).await?;
-    let result = figures(
-        &args,
-        &Measured { ended, cpu, idle_mb, peak_mb, wall, frames, responses: carrier.responses(), pinned },
-    )?;
+    let result =
+        figures(&args, &Measured { ended, cpu, idle_mb, peak_mb, wall, frames, noticed: carrier.noticed(), pinned })?;
     if args.json {
         println!("{result:#}");
     } else {
@@ -108,7 +109,7 @@ struct Measured {
     peak_mb: f64,
     wall: Duration,
     frames: (f64, f64),
-    responses: Vec<u64>,
+    noticed: Noticed,
     pinned: bool,
 }
 
@@ -120,6 +121,7 @@ fn figures(args: &Args, measured: &Measured) -> anyhow::Result<Value> {
     let theirs = u64::try_from((MODEL_TAKES + VOICE_TAKES).as_millis())?;
     let added = percentile(after_turn.map(|ms| ms.saturating_sub(theirs)).collect(), 95);
     let (frames, late) = measured.frames;
+    let Noticed { responses, heard, late: bench_late } = &measured.noticed;
     Ok(json!({
         "calls": args.calls, "completed": completed, "turns": turns, "call_minutes": minutes,
         "wall_seconds": measured.wall.as_secs_f64(), "pinned": measured.pinned,
@@ -128,8 +130,11 @@ fn figures(args: &Args, measured: &Measured) -> anyhow::Result<Value> {
         "memory_kib_per_call": (measured.peak_mb - measured.idle_mb) * 1024.0 / f64::from(args.calls),
         "idle_resident_mb": measured.idle_mb,
         "added_to_a_turn_ms_p95": added,
-        "response_ms_p50": percentile(measured.responses.clone(), 50),
-        "response_ms_p95": percentile(measured.responses.clone(), 95),
+        "response_ms_p50": percentile(responses.clone(), 50),
+        "response_ms_p95": percentile(responses.clone(), 95),
+        "answers": heard.answers, "answers_with_gaps": heard.answers_with_gaps, "gaps": heard.gaps,
+        "underruns": heard.underruns.len(), "longest_underrun_ms": heard.underruns.iter().max().unwrap_or(&0),
+        "bench_late_ms": u64::try_from(bench_late.as_millis())?,
         "frames": frames, "frames_late": late, "frames_late_share": late / frames,
     }))
 }
@@ -165,6 +170,18 @@ fn tell(result: &Value) {
         of("response_ms_p95")
     );
     println!("Frames:  {:.3} % of {:.0} left more than 5 ms late", 100.0 * of("frames_late_share"), of("frames"));
+    println!(
+        "Phone:   {} of {} answers had a gap of more than 40 ms ({} gaps), {} underruns in all, the longest {} ms",
+        result["answers_with_gaps"],
+        result["answers"],
+        result["gaps"],
+        result["underruns"],
+        result["longest_underrun_ms"]
+    );
+    println!(
+        "         the bench itself was late by up to {} ms, which counts as the service's",
+        result["bench_late_ms"]
+    );
     if result["pinned"] == false {
         println!("The processes could not be pinned to cores: the figures are of whatever ran where.");
     }

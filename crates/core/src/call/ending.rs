@@ -3,7 +3,7 @@
 use super::status::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Hangup, Status};
 use crate::private::Private;
 
-/// The decided end of a call. The first one recorded stands.
+/// The decided end of a call. The first one recorded stands, but for the end of a stream, which the carrier explains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The call will be `completed`.

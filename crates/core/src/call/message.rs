@@ -132,9 +132,9 @@ pub enum CallEffect {
     Dial,
     /// Accept an inbound call.
     Answer,
-    /// Ask the carrier what became of a dial whose id is unknown or whose node died. Answer with
-    /// [`CallInput::DialAccepted`] if it lives, [`CallInput::CarrierHangup`] if it ended; say nothing if it cannot be
-    /// found.
+    /// Ask the carrier what became of a dial whose id is unknown or whose node died, or of a call whose end it does not
+    /// report. Answer with [`CallInput::DialAccepted`] if it lives, [`CallInput::CarrierHangup`] if it ended; say
+    /// nothing if it cannot be found. Where the end is decided, go on asking until it ended.
     LookUp,
     /// Have the carrier end the line: by its id, or, where none is known, by looking it up. Finding nothing is fine.
     HangUp,
@@ -165,7 +165,8 @@ pub struct Change {
     /// The carrier's id of the call.
     pub carrier_call_id: Option<String>,
     /// `end_reason`, `ended_by`, `error_code`, `error`. Written as soon as it is decided, which is shortly before the
-    /// status becomes terminal; whoever shows a live call leaves these columns out.
+    /// status becomes terminal, and once more when the carrier says who ended a stream; whoever shows a live call leaves
+    /// these columns out.
     pub ending: Option<Ending>,
     /// The carrier's report: `carrier.cause`, `carrier.sip_code` and the rest of the `carrier.hangup` event.
     pub hangup: Option<Hangup>,

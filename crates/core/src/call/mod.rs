@@ -15,6 +15,7 @@
 //! Messages of the carrier may be late, repeated or out of order. What no longer fits is ignored; what arrives
 //! early (audio before the answer) implies what was missed.
 
+mod closing;
 mod ending;
 mod message;
 mod phase;
@@ -151,7 +152,7 @@ impl Call {
             Phase::Queued { .. } => self.while_queued(now, input, &mut step),
             Phase::Dialing { abandoned, .. } => self.while_dialing(now, input, *abandoned, &mut step),
             Phase::Answered { .. } => self.while_answered(now, input, &mut step),
-            Phase::InProgress { media_lost, .. } => self.while_in_progress(now, input, *media_lost, &mut step),
+            Phase::InProgress { .. } => self.while_in_progress(now, input, &mut step),
             Phase::Closing(_) => self.while_closing(now, input, &mut step),
             Phase::Ended(_) => {} // Carriers repeat themselves; an ended call stays as it ended.
         }
@@ -164,6 +165,9 @@ impl Call {
 
     /// The line has an id. A line that turns up after the end was decided is hung up: nobody was told to do so yet.
     fn accepted(&mut self, now: Timestamp, carrier_call_id: String, waits: Duration, step: &mut Step) {
+        if self.line == Line::Known {
+            self.hang_up_once(step);
+        }
         if self.line != Line::Asked {
             return;
         }
@@ -301,14 +305,10 @@ impl Call {
         }
     }
 
-    fn while_in_progress(&mut self, now: Timestamp, input: CallInput, media_lost: bool, step: &mut Step) {
+    fn while_in_progress(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
         match input {
             CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Talking, step),
-            CallInput::TalkEnded(TalkEnd::MediaLost) if !media_lost => {
-                let deadline = now + self.timing.carrier_report;
-                self.phase = Phase::InProgress { deadline, media_lost: true };
-            }
-            CallInput::TalkEnded(TalkEnd::MediaLost) => {}
+            CallInput::TalkEnded(TalkEnd::MediaLost) => self.stream_ended(now, step),
             CallInput::TalkEnded(end) => {
                 if matches!(end, TalkEnd::Transferred { .. }) {
                     self.line = Line::Over;
@@ -321,36 +321,9 @@ impl Call {
             CallInput::Drain => self.close(now, drained(), step),
             // The talk died with its node: there is nothing to stop and nothing to wait for.
             CallInput::Abandoned => self.close_with(false, now, node_died(), step),
-            CallInput::Tick if self.is_due(now) => {
-                let end = if media_lost { TalkEnd::MediaLost } else { TalkEnd::MaxDuration };
-                self.close(now, end.ending(), step);
-            }
+            CallInput::Tick if self.is_due(now) => self.close(now, TalkEnd::MaxDuration.ending(), step),
             _ => {}
         }
-    }
-
-    fn while_closing(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
-        let Phase::Closing(closing) = &mut self.phase else { return };
-        match input {
-            CallInput::CarrierHangup(hangup) if self.line.may_exist() => {
-                self.line = Line::Over;
-                closing.report_by = None;
-                closing.ended_at = now;
-                step.change.ended_at = Some(now);
-                step.report(hangup, closing.ending.ended_by());
-            }
-            CallInput::WrappedUp => closing.wrap_up_by = None,
-            CallInput::Abandoned => {
-                closing.wrap_up_by = None; // The talk died with its node.
-                if self.line.may_exist() {
-                    closing.report_by = Some(now + self.timing.carrier_report);
-                    step.act(CallEffect::HangUp); // Asking twice is harmless; perhaps nobody asked.
-                }
-            }
-            CallInput::Tick => {}
-            _ => return,
-        }
-        self.settle(now, step);
     }
 
     fn answered(&mut self, now: Timestamp, step: &mut Step) {
@@ -364,7 +337,7 @@ impl Call {
             self.answered(now, step);
         }
         let deadline = now + self.timing.max_duration + self.timing.max_duration_grace;
-        self.phase = Phase::InProgress { deadline, media_lost: false };
+        self.phase = Phase::InProgress { deadline };
         step.tell(EventKind::CallInProgress);
         step.act(CallEffect::StartTalk);
     }
@@ -375,49 +348,6 @@ impl Call {
         step.report(hangup, ending.ended_by());
         self.close(now, ending, step);
     }
-
-    /// Records the end and has everything stopped that may still run. The only way out of a live phase.
-    fn close(&mut self, now: Timestamp, ending: Ending, step: &mut Step) {
-        let talk_runs = matches!(self.phase, Phase::InProgress { .. });
-        self.close_with(talk_runs, now, ending, step);
-    }
-
-    fn close_with(&mut self, talk_runs: bool, now: Timestamp, ending: Ending, step: &mut Step) {
-        let status = self.status();
-        let mut closing = Closing { ending, status, ended_at: now, report_by: None, wrap_up_by: None };
-        if talk_runs {
-            closing.wrap_up_by = Some(now + self.timing.wrap_up);
-            step.act(CallEffect::StopTalk);
-        }
-        if self.line.may_exist() {
-            closing.report_by = Some(now + self.timing.carrier_report);
-            step.act(CallEffect::HangUp);
-        }
-        step.change.ending = Some(closing.ending.clone());
-        step.change.ended_at = Some(now);
-        self.phase = Phase::Closing(closing);
-        self.settle(now, step);
-    }
-
-    /// Ends the call if nothing is awaited any more.
-    fn settle(&mut self, now: Timestamp, step: &mut Step) {
-        let Phase::Closing(closing) = &mut self.phase else { return };
-        closing.give_up_waiting(now);
-        if self.phase.deadline().is_some() {
-            return;
-        }
-        let Phase::Closing(closing) = &self.phase else { return };
-        let talked = self.answered_at.map_or(Duration::ZERO, |answered_at| closing.ended_at.since(answered_at));
-        let status = closing.ending.status();
-        step.change.duration_seconds = Some(rounded_seconds(talked));
-        step.tell(if status == Status::Completed { EventKind::CallCompleted } else { EventKind::CallFailed });
-        self.phase = Phase::Ended(status);
-    }
-}
-
-/// Whole seconds, halves rounded up.
-fn rounded_seconds(duration: Duration) -> u32 {
-    u32::try_from(duration.as_millis().saturating_add(500) / 1_000).unwrap_or(u32::MAX)
 }
 
 fn drained() -> Ending {

@@ -21,9 +21,11 @@ pub struct Timing {
     pub max_duration: Duration,
     /// How much later than `max_duration` the call is ended even if the talk did not end itself.
     pub max_duration_grace: Duration,
-    /// How long the carrier's report is awaited after we asked it to hang up, so that `carrier.hangup` comes before
-    /// the terminal event.
+    /// How long the carrier's report is awaited once the end is decided, so that `carrier.hangup` comes before the
+    /// terminal event.
     pub carrier_report: Duration,
+    /// How long into that its record of the call is looked up, if it has reported nothing.
+    pub report_grace: Duration,
     /// How long the talk has to write its transcript and summary once it was stopped.
     pub wrap_up: Duration,
     /// How long the fate of a dead node's dial is looked into. With the lease that has to run out first (15 s) and
@@ -41,6 +43,7 @@ impl Default for Timing {
             max_duration: Duration::from_secs(3600),
             max_duration_grace: Duration::from_secs(15),
             carrier_report: Duration::from_secs(4),
+            report_grace: Duration::from_secs(1),
             wrap_up: Duration::from_secs(12),
             look_up: Duration::from_secs(6),
         }
@@ -71,8 +74,6 @@ pub enum Phase {
     InProgress {
         /// A net under the talk, which ends itself first.
         deadline: Timestamp,
-        /// Whether the audio broke off; the deadline is then the one for the carrier's report of the hang-up.
-        media_lost: bool,
     },
     /// The end is decided; the carrier's report or the talk's last words are awaited for a moment.
     Closing(Closing),
@@ -96,7 +97,7 @@ impl Phase {
             Self::Queued { deadline }
             | Self::Dialing { deadline, .. }
             | Self::Answered { deadline }
-            | Self::InProgress { deadline, .. } => Some(*deadline),
+            | Self::InProgress { deadline } => Some(*deadline),
             Self::Closing(closing) => closing.deadline(),
             Self::Ended(_) => None,
         }
@@ -110,23 +111,34 @@ pub struct Closing {
     pub ending: Ending,
     /// The status it keeps until then.
     pub status: Status,
-    /// When the line ended: the carrier's report, and before that our decision.
+    /// When the line ended: the carrier's report, and before that our decision or the end of the stream.
     pub ended_at: Timestamp,
+    /// How long the conversation lasted, where the carrier's record says so.
+    pub duration_seconds: Option<u32>,
+    /// Whether the carrier was asked to hang up. Not when the stream ended first: mostly the caller has left.
+    pub hung_up: bool,
     /// Until when the carrier's report is awaited; empty once it came or if there is no line.
     pub report_by: Option<Timestamp>,
+    /// When the carrier's record is to be looked up; empty once it was, or when there is nothing to look up.
+    pub look_up_at: Option<Timestamp>,
     /// Until when the talk may wrap up; empty once it did or if there was no talk.
     pub wrap_up_by: Option<Timestamp>,
 }
 
 impl Closing {
     fn deadline(&self) -> Option<Timestamp> {
-        self.report_by.max(self.wrap_up_by)
+        self.look_up_at.or(self.report_by.max(self.wrap_up_by))
     }
 
-    /// Stops waiting for what is overdue.
-    pub(super) fn give_up_waiting(&mut self, now: Timestamp) {
-        let still = |by: &Timestamp| *by > now;
-        self.report_by = self.report_by.filter(still);
-        self.wrap_up_by = self.wrap_up_by.filter(still);
+    /// The carrier will not report, or has.
+    pub(super) fn no_report(&mut self) {
+        (self.report_by, self.look_up_at) = (None, None);
+    }
+
+    /// Stops waiting for what is overdue; whether the carrier's report is.
+    pub(super) fn give_up_waiting(&mut self, now: Timestamp) -> bool {
+        let overdue = |by: &mut Timestamp| *by <= now;
+        self.wrap_up_by.take_if(overdue);
+        self.report_by.take_if(overdue).is_some()
     }
 }

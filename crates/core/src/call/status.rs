@@ -130,12 +130,15 @@ pub struct Hangup {
     /// Which failure it was, where [`CarrierCause::Failed`] does not say enough: `carrier_unauthorized` or `unknown_error`.
     #[serde(default)]
     pub error_code: Option<ErrorCode>,
+    /// How long the conversation lasted, where this is the carrier's record of the call instead of a report of its end.
+    #[serde(default)]
+    pub duration_seconds: Option<u32>,
 }
 
 impl Hangup {
     /// A report that has nothing to say but the cause.
     #[must_use]
     pub const fn new(cause: CarrierCause) -> Self {
-        Self { cause, sip_code: None, carrier_code: None, hung_up_by: None, error_code: None }
+        Self { cause, sip_code: None, carrier_code: None, hung_up_by: None, error_code: None, duration_seconds: None }
     }
 }

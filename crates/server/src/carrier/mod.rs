@@ -266,6 +266,8 @@ pub struct LegRef {
     pub to: Option<PhoneNumber>,
     /// When the dial was intended; absent when it was they who called.
     pub dialing_at: Option<Timestamp>,
+    /// Whether it was answered.
+    pub answered: bool,
 }
 
 /// What some carriers give in place of a number that is withheld: a word as it is spelled on a telephone's keys.
@@ -362,6 +364,9 @@ pub struct Media {
     pub incoming: mpsc::Receiver<FromCarrier>,
     /// To the carrier. A carrier that cannot keep up is a broken line: 4 s of frames, then the driver ends the call.
     pub outgoing: mpsc::Sender<ToCarrier>,
+    /// Whether the carrier queues what it is sent, plays it in real time and throws it away at [`ToCarrier::Clear`]: then audio may
+    /// be sent ahead of its time.
+    pub buffered: bool,
 }
 
 /// What comes from the line.

@@ -157,7 +157,11 @@ impl Filter {
             return vec!["1 = 0".to_owned()]; // Nothing is called that.
         }
         if self.call.is_some() {
-            return vec![format!("call_id IS NOT NULL AND event IN {} AND state IN {}", words(&events), words(&states))];
+            return vec![format!(
+                "call_id IS NOT NULL AND event IN {} AND state IN {}",
+                words(&events),
+                words(&states)
+            )];
         }
         if self.event.is_empty() && self.state.is_empty() {
             return vec!["1 = 1".to_owned()];

@@ -205,7 +205,7 @@ impl Driver {
                 self.stop_speaking();
                 self.pass_on = None;
             }
-            Effect::Pause => self.handset.playback.pause(),
+            Effect::Pause => self.handset.pause(),
             Effect::Resume => self.handset.playback.resume(),
             Effect::Transcript(entry) => {
                 let by_agent = entry.speaker == Speaker::Agent;

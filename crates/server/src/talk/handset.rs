@@ -4,15 +4,19 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use switchhook_media::dtmf::Dialer;
-use switchhook_media::frame::{AgentAudio, CallerAudio, Frame};
+use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
 use super::in_flight::InFlight;
 use super::latency::Punctuality;
+use super::lead::Lead;
 use super::playback::{Playback, Played};
 use super::recorder::Recorder;
 use crate::carrier::{FromCarrier, Media, ToCarrier};
+
+#[cfg(test)]
+mod tests;
 
 /// Frames of the caller that may wait to be recorded, against jitter: 200 ms.
 const RECORDED_BEHIND: usize = 10;
@@ -26,9 +30,15 @@ pub(super) struct Handset {
     pub(super) playback: Playback,
     pub(super) in_flight: InFlight,
     pub(super) dialer: Dialer,
+    /// Nothing where the carrier does not buffer: there a frame is sent when it is to be heard.
+    lead: Option<Lead>,
+    /// Until when tones of keys are heard.
+    tones_until: Instant,
     punctuality: Punctuality,
     recorder: Option<Recorder>,
     unrecorded: VecDeque<CallerAudio>,
+    /// Frames of the agent that were sent ahead; each is recorded when it is heard.
+    sent_ahead: VecDeque<AgentAudio>,
     /// Whether the line has taken nothing for seconds.
     broken: bool,
 }
@@ -56,47 +66,78 @@ pub(super) enum Arrived {
 
 impl Handset {
     pub(super) fn new(media: Media, recorder: Option<Recorder>) -> Self {
+        let now = Instant::now();
         Self {
+            lead: media.buffered.then(|| Lead::new(now)),
             media,
             playback: Playback::default(),
             in_flight: InFlight::default(),
             dialer: Dialer::default(),
+            tones_until: now,
             punctuality: Punctuality::default(),
             recorder,
             unrecorded: VecDeque::new(),
+            sent_ahead: VecDeque::new(),
             broken: false,
         }
     }
 
-    /// 20 ms of the agent to the line, which were due at `due`: tones of keys, before which speech stands back, or the next of
-    /// its speech.
+    /// 20 ms of the agent to the line, which were due at `due`, and what the carrier is to have ahead of that.
     pub(super) fn tick(&mut self, due: Instant) -> Sent {
-        self.punctuality.tick(due.elapsed());
-        if due.elapsed() > LATEST {
-            return Sent::default();
+        let (now, late) = (Instant::now(), due.elapsed());
+        self.punctuality.tick(late);
+        let mut sent = Sent::default();
+        if let Some(lead) = &mut self.lead {
+            lead.late(now, late);
         }
-        if let Some(tone) = self.dialer.next_frame() {
-            self.sound_out(Some(AgentAudio(tone)));
-            return Sent { keys_sent: self.dialer.is_idle(), ..Sent::default() };
+        if late > LATEST {
+            return sent;
         }
-        let next = self.playback.next_frame();
-        let sound = next.as_ref().and_then(|(frame, _)| *frame);
-        self.sound_out(sound);
-        let now = Instant::now();
-        if let Some(mark) = next.and_then(|(_, played)| self.in_flight.sent(now, played)) {
-            self.send(ToCarrier::Mark(mark));
+        loop {
+            let wanted = self.lead.as_ref().is_none_or(|lead| lead.wants_more(now));
+            if !wanted || !self.send_next(now, &mut sent) || self.lead.is_none() {
+                break;
+            }
         }
-        Sent { speech: sound.is_some(), keys_sent: false, heard: self.in_flight.heard(now) }
+        self.record();
+        sent.heard = self.in_flight.heard(now);
+        sent
     }
 
-    /// The agent's sound to the line, and both sides to the recording.
-    fn sound_out(&mut self, sound: Option<AgentAudio>) {
-        if let Some(frame) = &sound {
-            self.send(ToCarrier::Audio(*frame));
+    /// The next frame: tones of keys, before which speech stands back, or the next of the agent's speech. Whether there was one.
+    fn send_next(&mut self, now: Instant, sent: &mut Sent) -> bool {
+        if let Some(tone) = self.dialer.next_frame() {
+            self.tones_until = self.send_audio(now, AgentAudio(tone)) + FRAME_DURATION;
+            sent.keys_sent = self.dialer.is_idle();
+            return true;
         }
+        let Some((audio, played)) = self.playback.next_frame() else { return false };
+        let plays_at = match audio {
+            Some(audio) => self.send_audio(now, audio),
+            None => self.lead.as_ref().map_or(now, |lead| lead.next(now)),
+        };
+        sent.speech |= audio.is_some();
+        if let Some(mark) = self.in_flight.sent(plays_at, audio, played) {
+            self.send(ToCarrier::Mark(mark));
+        }
+        true
+    }
+
+    /// Sends a frame; gives when the carrier plays it.
+    fn send_audio(&mut self, now: Instant, audio: AgentAudio) -> Instant {
+        self.send(ToCarrier::Audio(audio));
+        if self.recorder.is_some() {
+            self.sent_ahead.push_back(audio);
+        }
+        self.lead.as_mut().map_or(now, |lead| lead.send(now))
+    }
+
+    /// 20 ms of both sides to the recording, as they are heard.
+    fn record(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(Frame::silence()));
-            recorder.push(caller, sound.unwrap_or(AgentAudio(Frame::silence())));
+            let agent = self.sent_ahead.pop_front().unwrap_or(AgentAudio(Frame::silence()));
+            recorder.push(caller, agent);
         }
     }
 
@@ -115,7 +156,32 @@ impl Handset {
     pub(super) fn clear(&mut self) {
         self.playback.clear();
         self.in_flight.clear();
+        self.clear_carrier(Instant::now());
+    }
+
+    /// Falls silent at once; what was sent ahead is heard when playback goes on.
+    pub(super) fn pause(&mut self) {
+        self.playback.pause();
+        let now = Instant::now();
+        if self.lead.as_ref().is_some_and(|lead| !lead.ahead(now).is_zero()) && self.clear_carrier(now) {
+            for (audio, played) in self.in_flight.take_back(now) {
+                self.playback.put_back(audio, played);
+            }
+        }
+    }
+
+    /// Has the carrier throw away what it has not played, unless that is tones of keys, behind which there is hardly any speech.
+    /// Whether it does.
+    fn clear_carrier(&mut self, now: Instant) -> bool {
+        if self.lead.is_some() && self.tones_until > now {
+            return false;
+        }
         self.send(ToCarrier::Clear);
+        self.sent_ahead.clear();
+        if let Some(lead) = &mut self.lead {
+            lead.cleared(now);
+        }
+        true
     }
 
     /// Takes what [`Media::incoming`] gave.
@@ -132,7 +198,10 @@ impl Handset {
             }
             Some(FromCarrier::Dtmf(key)) => Arrived::Key(key),
             Some(FromCarrier::MarkPlayed(mark)) => {
-                self.in_flight.returned(Instant::now(), mark);
+                let now = Instant::now();
+                if let (Some(late), Some(lead)) = (self.in_flight.returned(now, mark), &mut self.lead) {
+                    lead.late(now, late);
+                }
                 Arrived::Nothing
             }
             None => Arrived::Gone,

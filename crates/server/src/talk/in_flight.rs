@@ -2,11 +2,12 @@
 //!
 //! Carriers buffer: what was sent is heard later, or never when it is cleared. A mark behind a frame comes back when the frame was
 //! played. Marks tell how long the line is, and by that what the caller has heard so far; of the last sound of an utterance the
-//! mark itself is awaited, so that nobody hangs up on a goodbye.
+//! mark itself is awaited, so that nobody hangs up on a goodbye. What the carrier has not begun to play can be taken back.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use switchhook_media::frame::{AgentAudio, FRAME_DURATION};
 use tokio::time::Instant;
 
 use super::playback::Played;
@@ -22,17 +23,20 @@ const LONGEST: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     frames: VecDeque<Sent>,
-    /// Marks that have not come back, and when they were sent.
+    /// Marks that have not come back, and when the frames before them were to be played.
     marks: VecDeque<(u64, Instant)>,
-    /// How long a frame takes to be heard, as marks have shown.
+    /// How long a frame takes to be heard once it is its turn, as marks have shown.
     delay: Duration,
+    /// The shortest that was measured.
+    shortest: Option<Duration>,
     marked: u64,
     unmarked: u32,
 }
 
 #[derive(Debug)]
 struct Sent {
-    at: Instant,
+    plays_at: Instant,
+    audio: Option<AgentAudio>,
     played: Played,
     /// The mark behind it.
     mark: Option<u64>,
@@ -40,31 +44,44 @@ struct Sent {
 }
 
 impl InFlight {
-    /// A frame has left; gives the mark that is to follow it, if any.
-    pub(super) fn sent(&mut self, now: Instant, played: Played) -> Option<u64> {
+    /// A frame has left, which is to be played at `plays_at`; gives the mark that is to follow it, if any.
+    pub(super) fn sent(&mut self, plays_at: Instant, audio: Option<AgentAudio>, played: Played) -> Option<u64> {
         self.unmarked += 1;
         let mark = (played.finished || self.unmarked >= BETWEEN_MARKS).then(|| {
             self.unmarked = 0;
             self.marked += 1;
-            self.marks.push_back((self.marked, now));
+            self.marks.push_back((self.marked, plays_at));
             self.marked
         });
-        self.frames.push_back(Sent { at: now, played, mark, returned: false });
+        self.frames.push_back(Sent { plays_at, audio, played, mark, returned: false });
         mark
     }
 
-    /// A mark came back. One that was cleared says nothing.
-    pub(super) fn returned(&mut self, now: Instant, mark: u64) {
-        let Some(position) = self.marks.iter().position(|(sent, _)| *sent == mark) else { return };
-        let (_, sent_at) = self.marks[position];
+    /// A mark came back; gives how much later than the quickest one. One that was cleared says nothing.
+    pub(super) fn returned(&mut self, now: Instant, mark: u64) -> Option<Duration> {
+        let position = self.marks.iter().position(|(sent, _)| *sent == mark)?;
+        let (_, plays_at) = self.marks[position];
         self.marks.drain(..=position);
-        let measured = now.duration_since(sent_at).min(LONGEST);
+        let measured = now.duration_since(plays_at).min(LONGEST);
         // Lines do not change much from one second to the next, single marks do.
         self.delay = if self.delay.is_zero() { measured } else { (self.delay * 3 + measured) / 4 };
+        let shortest = *self.shortest.insert(self.shortest.map_or(measured, |shortest| shortest.min(measured)));
         if let Some(marked) = self.frames.iter().position(|frame| frame.mark == Some(mark)) {
             // Whatever was sent before it has been played too.
             self.frames.iter_mut().take(marked + 1).for_each(|frame| frame.returned = true);
         }
+        Some(measured - shortest)
+    }
+
+    /// Takes back what the carrier, which throws it away, has not played to its end; the latest first.
+    pub(super) fn take_back(&mut self, now: Instant) -> Vec<(Option<AgentAudio>, Played)> {
+        let unheard = |frame: &mut Sent| !frame.returned && frame.plays_at + FRAME_DURATION > now;
+        let mut taken = Vec::new();
+        while let Some(Sent { audio, played, mark, .. }) = self.frames.pop_back_if(unheard) {
+            self.marks.retain(|(sent, _)| Some(*sent) != mark);
+            taken.push((audio, played));
+        }
+        taken
     }
 
     /// What the caller has heard since this was last asked, in order.
@@ -72,7 +89,7 @@ impl InFlight {
         let mut heard = Vec::new();
         while let Some(frame) = self.frames.front() {
             let wait = if frame.played.finished { self.delay + LATE } else { self.delay };
-            if !frame.returned && now.duration_since(frame.at) < wait {
+            if !frame.returned && now < frame.plays_at + wait {
                 break;
             }
             heard.extend(self.frames.pop_front().map(|frame| frame.played));
@@ -110,7 +127,7 @@ mod tests {
     /// Sends an utterance of `frames`, one each 20 ms; gives its last mark.
     fn speak(line: &mut InFlight, start: Instant, frames: u64) -> Option<u64> {
         (1..=frames)
-            .map(|n| line.sent(start + FRAME * u32::try_from(n).expect("few"), played(n, n == frames)))
+            .map(|n| line.sent(start + FRAME * u32::try_from(n).expect("few"), None, played(n, n == frames)))
             .last()?
     }
 
@@ -146,17 +163,42 @@ mod tests {
         let (mut line, start) = (InFlight::default(), Instant::now());
         let mark = speak(&mut line, start, 2).expect("a mark");
         line.clear();
-        line.returned(start + FRAME * 2, mark);
+        assert_eq!(line.returned(start + FRAME * 2, mark), None);
         assert_eq!((line.heard(start + LATE * 9), line.delay()), (vec![], Duration::ZERO));
     }
 
     #[test]
     fn long_speech_has_a_mark_each_second() {
         let (mut line, start) = (InFlight::default(), Instant::now());
-        let marks: Vec<u64> = (1..=200).filter_map(|n| line.sent(start, played(n, n == 200))).collect();
+        let marks: Vec<u64> = (1..=200).filter_map(|n| line.sent(start, None, played(n, n == 200))).collect();
         assert_eq!(marks, [1, 2, 3, 4]);
         assert_eq!(line.heard(start).len(), 199, "nothing is known of the line yet");
         line.returned(start + FRAME * 5, 1);
         assert_eq!(line.delay(), FRAME * 5, "the first mark tells how long it is");
+    }
+
+    #[test]
+    fn what_the_carrier_has_not_played_is_taken_back_and_was_not_heard() {
+        let (mut line, start) = (InFlight::default(), Instant::now());
+        let mark = speak(&mut line, start, 5).expect("a mark behind the last frame");
+        let taken = line.take_back(start + FRAME * 3);
+        let order: Vec<u64> = taken.iter().map(|(_, played)| played.samples / 160).collect();
+        assert_eq!(order, [5, 4, 3], "the latest first; the second has ended");
+        assert_eq!(line.returned(start + FRAME * 3, mark), None, "carriers return the marks of what they throw away");
+        assert_eq!(line.heard(start + FRAME * 9), [played(1, false), played(2, false)]);
+        assert!(line.is_empty());
+    }
+
+    #[test]
+    fn marks_tell_how_much_later_than_usual_something_was_heard() {
+        let (mut line, start) = (InFlight::default(), Instant::now());
+        let late: Vec<Option<Duration>> = [100, 130, 90, 120]
+            .into_iter()
+            .map(|ms| {
+                let mark = line.sent(start, None, played(1, true)).expect("a mark");
+                line.returned(start + Duration::from_millis(ms), mark)
+            })
+            .collect();
+        assert_eq!(late, [0, 30, 0, 30].map(|ms| Some(Duration::from_millis(ms))));
     }
 }

@@ -12,6 +12,7 @@ mod handset;
 pub mod hearing;
 mod in_flight;
 pub mod latency;
+mod lead;
 mod machine;
 mod opening;
 pub mod phrases;

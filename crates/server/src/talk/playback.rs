@@ -99,6 +99,26 @@ impl Playback {
         self.paused = false;
     }
 
+    /// Takes a frame back that was sent and will not be heard; of several, the latest first. It is played again when its turn
+    /// comes.
+    pub fn put_back(&mut self, audio: Option<AgentAudio>, played: Played) {
+        let Played { utterance: number, samples: sent, finished } = played;
+        if finished {
+            let samples = VecDeque::new();
+            self.queue.push_front(Utterance { number, samples, complete: true, received: sent, played: sent });
+        }
+        let (Some(audio), Some(utterance)) = (audio, self.find(number)) else { return };
+        // Every frame of an utterance is whole, but for the last.
+        let count = match sent % FRAME_SAMPLES as u64 {
+            0 => FRAME_SAMPLES,
+            rest => usize::try_from(rest).unwrap_or(FRAME_SAMPLES),
+        };
+        for sample in audio.0.samples()[..count].iter().rev() {
+            utterance.samples.push_front(*sample);
+        }
+        utterance.played = utterance.played.saturating_sub(u64::try_from(count).unwrap_or(0));
+    }
+
     /// The next 20 ms, or nothing when there is nothing to say, it is held, or its sound has not come yet.
     ///
     /// The last frame of an utterance is padded with silence; an utterance whose sound is late waits for a whole frame
@@ -192,6 +212,30 @@ mod tests {
         playback.clear();
         playback.push(1, &samples(0, 480));
         assert_eq!(playback.next_frame(), None, "late sound of a cleared utterance is dropped");
+    }
+
+    #[test]
+    fn what_is_put_back_is_played_again_from_the_very_sample() {
+        let mut playback = Playback::default();
+        for number in [1, 2] {
+            playback.announce(number);
+        }
+        playback.push(1, &samples(0, 400));
+        playback.complete(1);
+        playback.push(2, &samples(1_000, 480));
+        let sent: Vec<_> = (0..4).map(|_| playback.next_frame().expect("a frame")).collect();
+        assert_eq!(sent[2].1, Played { utterance: 1, samples: 400, finished: true });
+        for &(audio, played) in sent[1..].iter().rev() {
+            playback.put_back(audio, played);
+        }
+        let again: Vec<_> = (0..3).map(|_| playback.next_frame().expect("a frame")).collect();
+        assert_eq!(again, sent[1..], "the end of the first, padded as before, and the beginning of the second");
+        let (audio, played) = playback.next_frame().expect("the rest");
+        assert_eq!((first(audio), played.samples), (1_160, 320));
+
+        playback.clear();
+        playback.put_back(audio, played);
+        assert!(playback.is_idle(), "what was cleared is gone");
     }
 
     #[test]

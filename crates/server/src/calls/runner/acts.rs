@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, MachineDetection, OnMachine};
-use switchhook_core::call::{CallInput, Direction, ErrorCode};
+use switchhook_core::call::{CallInput, Direction, ErrorCode, Phase};
 use switchhook_core::conversation::{Failure, FailureCode};
 use switchhook_core::id::ConnectionId;
 use switchhook_core::phone_number::PhoneNumber;
@@ -56,6 +56,7 @@ impl Runner {
             from: self.row.from_number.parse().ok(),
             to: self.row.to_number.parse().ok(),
             dialing_at: self.row.dialing_at.filter(|_| outbound).map(Timestamp::from_micros),
+            answered: self.row.answered_at.is_some(),
         }
     }
 
@@ -158,17 +159,25 @@ impl Runner {
         self.context.runners.spawn(async move { asked.hang_up().await });
     }
 
-    /// Asks the carrier again and again, since what it lists may be late, until it knows the call or the call moves on otherwise.
+    /// Asks the carrier again and again, since what it lists may be late, until it knows the call or the call moves on otherwise;
+    /// where the end is decided, until it has ended.
     pub(super) fn look_up(&mut self) {
         let Some(asked) = self.asked() else { return };
+        let until_ended = matches!(self.call.phase(), Phase::Closing(_));
+        let outcomes = self.outcomes.0.clone();
         self.start(async move {
             for pause in LOOK_UP_AGAIN {
                 tokio::time::sleep(pause).await;
-                let Some(Some(found)) = asked.find().await else { continue };
-                return Some(Outcome::Input(match found.ended {
-                    None => CallInput::DialAccepted { carrier_call_id: found.carrier_call_id, waits: Duration::ZERO },
+                let Some(Some(Found { carrier_call_id, ended, .. })) = asked.find().await else { continue };
+                let input = match ended {
+                    None => CallInput::DialAccepted { carrier_call_id, waits: Duration::ZERO },
                     Some(hangup) => CallInput::CarrierHangup(hangup),
-                }));
+                };
+                if !until_ended || matches!(input, CallInput::CarrierHangup(_)) {
+                    return Some(Outcome::Input(input));
+                }
+                // A runner that has gone needs no outcome.
+                let _ = outcomes.send(Outcome::Input(input));
             }
             None
         });

@@ -100,7 +100,7 @@ impl FarEnd {
         tokio::time::sleep(UNTIL_MEDIA).await;
         let (to_us, from_agent) = mpsc::channel(WAITING);
         let (to_agent, incoming) = mpsc::channel(WAITING);
-        teller.tell(CarrierEvent::Media(Media { incoming, outgoing: to_us })).await;
+        teller.tell(CarrierEvent::Media(Media { incoming, outgoing: to_us, buffered: false })).await;
         let sound = Sound::new(self.scenario, &self.settings, self.dice(), self.heard_keys.clone());
         sound.talk(from_agent, to_agent).await;
         Hangup { hung_up_by: Some(EndedBy::Caller), ..Hangup::new(CarrierCause::Normal) }

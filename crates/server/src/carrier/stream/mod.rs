@@ -105,7 +105,7 @@ where
     };
     let (to_us, incoming) = mpsc::channel(WAITING);
     let (outgoing, from_us) = mpsc::channel(WAITING);
-    if !attach(started, Media { incoming, outgoing }).await {
+    if !attach(started, Media { incoming, outgoing, buffered: true }).await {
         return close(socket).await;
     }
     let (sink, stream) = socket.split();
@@ -275,18 +275,37 @@ impl Speaker {
         }
     }
 
-    /// Sends `first` and whatever waits behind it.
+    /// Sends `first` and whatever waits behind it; audio that waits together goes in one message.
     async fn speak(&mut self, first: ToCarrier, from_us: &mut mpsc::Receiver<ToCarrier>) -> Result<(), axum::Error> {
-        let mut next = Some(first);
+        let (mut next, mut payload) = (Some(first), Vec::new());
         while let Some(message) = next {
-            let text = with(&self.wire, |wire| match message {
-                ToCarrier::Audio(audio) => wire.play(&self.encoder.encode(&audio.0)),
-                ToCarrier::Mark(mark) => wire.mark(mark),
-                ToCarrier::Clear => wire.clear(),
-            });
-            self.sink.feed(Message::Text(text.into())).await?;
+            match message {
+                ToCarrier::Audio(audio) => payload.extend(self.encoder.encode(&audio.0)),
+                ToCarrier::Mark(mark) => {
+                    self.play(&mut payload).await?;
+                    self.feed(|wire| wire.mark(mark)).await?;
+                }
+                ToCarrier::Clear => {
+                    self.play(&mut payload).await?;
+                    self.feed(|wire| wire.clear()).await?;
+                }
+            }
             next = from_us.try_recv().ok();
         }
+        self.play(&mut payload).await?;
         self.sink.flush().await
+    }
+
+    async fn play(&mut self, payload: &mut Vec<u8>) -> Result<(), axum::Error> {
+        let payload = std::mem::take(payload);
+        if payload.is_empty() {
+            return Ok(());
+        }
+        self.feed(|wire| wire.play(&payload)).await
+    }
+
+    async fn feed(&mut self, message: impl FnOnce(&mut dyn Wire) -> String) -> Result<(), axum::Error> {
+        let text = with(&self.wire, message);
+        self.sink.feed(Message::Text(text.into())).await
     }
 }

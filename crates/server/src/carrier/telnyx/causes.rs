@@ -83,7 +83,7 @@ pub(super) fn of_hangup(cause: &str, sip: Option<&str>, source: Option<&str>, di
         _ => None,
     };
     let carrier_code = network_code.or(Some(cause)).filter(|word| !word.is_empty()).map(ToOwned::to_owned);
-    Hangup { cause: cause_of, sip_code, carrier_code, hung_up_by, error_code }
+    Hangup { sip_code, carrier_code, hung_up_by, error_code, ..Hangup::new(cause_of) }
 }
 
 /// Whether these are the ends of calls that were answered.

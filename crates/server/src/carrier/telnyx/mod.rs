@@ -72,6 +72,8 @@ struct Shown {
     client_state: Option<String>,
     /// When it has ended.
     end_time: Option<String>,
+    /// In seconds.
+    call_duration: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -289,9 +291,14 @@ impl Carrier for Telnyx {
             Err(failure) if failure.says_ended() => return Ok(Vec::new()),
             Err(failure) => return Err(failure.into()),
         };
-        // Why, only its webhook says.
-        let unexplained = Hangup { error_code: Some(ErrorCode::UnknownError), ..Hangup::new(CarrierCause::Failed) };
-        Ok(vec![Found { carrier_call_id: id.clone(), ended: shown.end_time.map(|_| unexplained), certain: true }])
+        // Why, only its webhook says; calls that were answered end because somebody hangs up.
+        let cause = if leg.answered {
+            Hangup::new(CarrierCause::Normal)
+        } else {
+            Hangup { error_code: Some(ErrorCode::UnknownError), ..Hangup::new(CarrierCause::Failed) }
+        };
+        let ended = shown.end_time.map(|_| Hangup { duration_seconds: shown.call_duration, ..cause });
+        Ok(vec![Found { carrier_call_id: id.clone(), ended, certain: true }])
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {

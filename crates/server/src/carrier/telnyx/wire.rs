@@ -54,6 +54,8 @@ fn silence(format: Format) -> Vec<u8> {
 pub(super) struct TelnyxWire {
     /// How we asked that the agent's sound be taken; once the stream has started, how it is.
     spoken: Format,
+    /// Whether the stream has begun, and the id that it said then.
+    begun: Option<Option<String>>,
 }
 
 #[derive(Deserialize)]
@@ -61,22 +63,41 @@ pub(super) struct TelnyxWire {
 enum Message {
     Start {
         start: Start,
+        stream_id: Option<String>,
     },
     Media {
         media: Media,
+        stream_id: Option<String>,
     },
     Dtmf {
         dtmf: Dtmf,
+        stream_id: Option<String>,
     },
     Mark {
         mark: Mark,
+        stream_id: Option<String>,
     },
-    Stop,
+    Stop {
+        stream_id: Option<String>,
+    },
     Error {
         payload: Complaint,
     },
     #[serde(other)]
     Other,
+}
+
+impl Message {
+    fn stream_id(&self) -> Option<&String> {
+        match self {
+            Self::Start { stream_id, .. }
+            | Self::Media { stream_id, .. }
+            | Self::Dtmf { stream_id, .. }
+            | Self::Mark { stream_id, .. }
+            | Self::Stop { stream_id } => stream_id.as_ref(),
+            Self::Error { .. } | Self::Other => None,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -123,12 +144,18 @@ impl Wire for TelnyxWire {
             Ok(message) => message,
             Err(error) => return Heard::Malformed(format!("it is not as Telnyx describes it: {error}")),
         };
+        if self.is_foreign(&message) {
+            return Heard::Malformed("it is of another stream".to_owned());
+        }
         match message {
-            Message::Start { start } => self.started(start),
-            Message::Media { media } => sound(&media),
-            Message::Dtmf { dtmf } => dtmf.digit.chars().next().map_or(Heard::Nothing, Heard::Key),
-            Message::Mark { mark } => mark.name.parse().map_or(Heard::Nothing, Heard::Mark),
-            Message::Stop => Heard::Stopped,
+            Message::Start { .. } if self.begun.is_some() => {
+                Heard::Malformed("it starts a stream that has begun".to_owned())
+            }
+            Message::Start { start, stream_id } => self.started(start, stream_id),
+            Message::Media { media, .. } => sound(&media),
+            Message::Dtmf { dtmf, .. } => dtmf.digit.chars().next().map_or(Heard::Nothing, Heard::Key),
+            Message::Mark { mark, .. } => mark.name.parse().map_or(Heard::Nothing, Heard::Mark),
+            Message::Stop { .. } => Heard::Stopped,
             Message::Error { payload } => Heard::Complaint(payload.words()),
             Message::Other => Heard::Nothing,
         }
@@ -154,16 +181,23 @@ impl Wire for TelnyxWire {
 impl TelnyxWire {
     /// On a stream for which we asked for this codec.
     pub(super) fn new(codec: Codec) -> Self {
-        Self { spoken: codec.format() }
+        Self { spoken: codec.format(), begun: None }
     }
 
-    fn started(&mut self, start: Start) -> Heard {
+    /// Whether a message is of another stream than the one that this websocket began with. One that does not say is not.
+    fn is_foreign(&self, message: &Message) -> bool {
+        let ours = self.begun.as_ref().and_then(Option::as_ref);
+        ours.is_some_and(|ours| message.stream_id().is_some_and(|stream| stream != ours))
+    }
+
+    fn started(&mut self, start: Start, stream_id: Option<String>) -> Heard {
         match heard(&start.media_format) {
             Some(heard) => {
                 // Where Telnyx sends another codec it could not convert to ours, and converts ours to the call's.
                 if heard.coding == self.spoken.coding {
                     self.spoken = heard;
                 }
+                self.begun = Some(stream_id);
                 Heard::Started(Started {
                     carrier_call_id: start.call_control_id,
                     token: start.client_state.and_then(|state| token(&state)),
@@ -294,6 +328,32 @@ mod tests {
         assert!(heard(error) == Heard::Complaint("100003 malformed_frame Why".to_owned()));
         assert!(heard(r#"{"event":"something_new"}"#) == Heard::Nothing);
         assert!(matches!(heard("no JSON"), Heard::Malformed(_)));
+    }
+
+    #[test]
+    fn a_second_start_and_messages_of_another_stream_are_not_heard() {
+        let start = |stream: &str| {
+            let format = json!({ "encoding": "PCMU", "sample_rate": 8_000, "channels": 1 });
+            let start = json!({ "call_control_id": "v3:x", "media_format": format });
+            json!({ "event": "start", "start": start, "stream_id": stream }).to_string()
+        };
+        let media = |stream: &str| {
+            format!(r#"{{"event":"media","media":{{"track":"inbound","payload":"YWJj"}},"stream_id":"{stream}"}}"#)
+        };
+        let mut wire = TelnyxWire::new(Codec::Pcmu);
+        assert!(matches!(wire.read(&start("s")), Heard::Started(_)));
+        for message in [
+            start("s"),
+            start("other"),
+            media("other"),
+            r#"{"event":"dtmf","dtmf":{"digit":"1"},"stream_id":"other"}"#.to_owned(),
+            r#"{"event":"mark","mark":{"name":"1"},"stream_id":"other"}"#.to_owned(),
+            r#"{"event":"stop","stream_id":"other"}"#.to_owned(),
+        ] {
+            assert!(matches!(wire.read(&message), Heard::Malformed(_)), "{message}");
+        }
+        assert!(wire.read(&media("s")) == Heard::Sound { chunk: None, payload: b"abc".to_vec() });
+        assert!(wire.read(r#"{"event":"stop"}"#) == Heard::Stopped, "one that does not say is of this stream");
     }
 
     #[test]

@@ -199,11 +199,11 @@ impl End<'_> {
         };
         let ended_by_carrier = matches!(meaning, Some(Meaning::LastedTooLong | Meaning::Stream));
         Hangup {
-            cause,
             sip_code,
             carrier_code: Some(short(self.code.unwrap_or(self.status))),
             hung_up_by: ended_by_carrier.then_some(EndedBy::Carrier),
             error_code: (!is_terminal(self.status)).then_some(ErrorCode::UnknownError),
+            ..Hangup::new(cause)
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use switchhook_core::Timestamp;
+use switchhook_core::call::Hangup;
 use switchhook_core::phone_number::PhoneNumber;
 use time::OffsetDateTime;
 use time::format_description::well_known::{Rfc2822, Rfc3339};
@@ -40,6 +41,9 @@ pub(super) struct CallRecord {
     date_created: Option<String>,
     #[serde(deserialize_with = "text")]
     queue_time: Option<String>,
+    /// From the answer to the end, in seconds.
+    #[serde(deserialize_with = "text")]
+    duration: Option<String>,
     /// SignalWire's only.
     #[serde(deserialize_with = "text")]
     sip_result_code: Option<String>,
@@ -56,7 +60,8 @@ impl CallRecord {
         let (carrier_call_id, status) = (self.sid?, self.status?);
         let sip_code = self.sip_result_code.and_then(|code| code.parse().ok());
         let end = End { status: &status, sip_code, code: None };
-        let ended = causes::is_terminal(&status).then(|| end.hangup(flavour));
+        let duration_seconds = self.duration.and_then(|seconds| seconds.parse().ok());
+        let ended = causes::is_terminal(&status).then(|| Hangup { duration_seconds, ..end.hangup(flavour) });
         Some(Found { carrier_call_id, ended, certain: false })
     }
 
@@ -174,7 +179,7 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use switchhook_core::call::{CarrierCause, Hangup};
+    use switchhook_core::call::CarrierCause;
 
     use super::*;
 
@@ -205,6 +210,11 @@ mod tests {
             Hangup { sip_code: Some(486), carrier_code: Some("busy".to_owned()), ..Hangup::new(CarrierCause::Busy) };
         assert_eq!(busy, Some(Found { carrier_call_id: "x".to_owned(), ended: Some(hangup), certain: false }));
         assert_eq!(call(json!({ "status": "busy" })).found(Flavour::Twilio), None);
+        for (duration, seconds) in [(json!("42"), Some(42)), (json!(42), Some(42)), (json!(null), None)] {
+            let record = call(json!({ "sid": "x", "status": "completed", "duration": duration }));
+            let ended = record.found(Flavour::Twilio).and_then(|found| found.ended).expect("it has ended");
+            assert_eq!((ended.cause, ended.duration_seconds), (CarrierCause::Normal, seconds));
+        }
     }
 
     #[test]

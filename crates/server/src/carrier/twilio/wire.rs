@@ -54,6 +54,9 @@ impl MediaStreams {
     }
 
     fn start(&mut self, message: &Value) -> Result<Heard, &'static str> {
+        if !self.stream.is_empty() {
+            return Err("a second start on a stream that has begun");
+        }
         let start = &message["start"];
         let stream = start["streamSid"].as_str().or(message["streamSid"].as_str());
         let carrier_call_id = start["callSid"].as_str().ok_or("a start without callSid")?.to_owned();
@@ -61,6 +64,11 @@ impl MediaStreams {
         stream.ok_or("a start without streamSid")?.clone_into(&mut self.stream);
         let token = start["customParameters"][TOKEN].as_str().map(str::to_owned);
         Ok(Heard::Started(Started { carrier_call_id, token, heard: format, spoken: format }))
+    }
+
+    /// Whether a message is of another stream than the one that this websocket began with. One that does not say is not.
+    fn is_foreign(&self, message: &Value) -> bool {
+        !self.stream.is_empty() && message["streamSid"].as_str().is_some_and(|stream| stream != self.stream)
     }
 
     /// Whether messages are missing is of interest to whoever looks for the reason of bad sound.
@@ -82,6 +90,9 @@ impl Wire for MediaStreams {
         let Ok(message) = serde_json::from_str::<Value>(text) else {
             return Heard::Malformed("a message that is no JSON".to_owned());
         };
+        if self.is_foreign(&message) {
+            return Heard::Malformed("a message of another stream".to_owned());
+        }
         self.count(&message);
         let heard = match message["event"].as_str() {
             Some("start") => self.start(&message),
@@ -191,6 +202,26 @@ mod tests {
     }
 
     #[test]
+    fn a_second_start_and_messages_of_another_stream_change_nothing_and_are_not_heard() {
+        let mut wire = started();
+        for message in [
+            START.to_owned(),
+            START.replace("MZ1", "MZ2"),
+            r#"{"event":"media","media":{"payload":"/38A"},"streamSid":"MZ2"}"#.to_owned(),
+            r#"{"event":"dtmf","dtmf":{"digit":"1"},"streamSid":"MZ2"}"#.to_owned(),
+            r#"{"event":"mark","mark":{"name":"7"},"streamSid":"MZ2"}"#.to_owned(),
+            r#"{"event":"stop","streamSid":"MZ2"}"#.to_owned(),
+        ] {
+            assert!(matches!(wire.read(&message), Heard::Malformed(_)), "{message}");
+        }
+        assert_eq!(wire.clear(), r#"{"event":"clear","streamSid":"MZ1"}"#);
+        assert!(
+            wire.read(r#"{"event":"media","media":{"payload":"/38A"},"streamSid":"MZ1"}"#)
+                == sound(None, &[0xff, 0x7f, 0x00])
+        );
+    }
+
+    #[test]
     fn signalwires_stream_leaves_out_what_it_likes() {
         let mut wire = MediaStreams::default();
         let start = r#"{"event":"start","sequenceNumber":1,"start":{"streamSid":"s-1","callSid":"c-1","mediaFormat":{"encoding":"audio/x-L16","sampleRate":"16000","channels":1}}}"#;
@@ -226,7 +257,7 @@ mod tests {
             r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"encoding":"audio/opus"}}}"#,
             r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"sampleRate":-1}}}"#,
         ] {
-            assert!(matches!(started().read(message), Heard::Malformed(_)), "{message}");
+            assert!(matches!(MediaStreams::default().read(message), Heard::Malformed(_)), "{message}");
         }
         for message in ["[]", "{}", "7", r#"{"event":7}"#, r#"{"event":"mark","mark":{"name":"not ours"}}"#] {
             assert!(started().read(message) == Heard::Nothing, "{message}");

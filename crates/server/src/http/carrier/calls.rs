@@ -57,8 +57,14 @@ async fn is_of_another_call(received: &Received, row: &CallRow, carrier_call_id:
 
 fn hang_up(carrier: Arc<dyn Carrier>, row: &CallRow, carrier_call_id: String) {
     tracing::warn!(call = %row.call_id(), "a line lives on whose call has ended: hanging up");
-    let leg =
-        LegRef { call: row.call_id(), carrier_call_id: Some(carrier_call_id), from: None, to: None, dialing_at: None };
+    let leg = LegRef {
+        call: row.call_id(),
+        carrier_call_id: Some(carrier_call_id),
+        from: None,
+        to: None,
+        dialing_at: None,
+        answered: true,
+    };
     tokio::spawn(async move {
         if let Err(error) = carrier.hang_up(&leg).await {
             // The carrier's next report tries again.

@@ -162,7 +162,7 @@ impl FarEnd {
                 }
             }
         });
-        (Self { began, heard }, Media { incoming, outgoing })
+        (Self { began, heard }, Media { incoming, outgoing, buffered: false })
     }
 
     fn now(&self) -> u64 {

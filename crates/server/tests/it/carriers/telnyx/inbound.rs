@@ -153,6 +153,7 @@ async fn telnyx_is_asked_what_became_of_a_call() {
         from: Some(number(OURS)),
         to: Some(number(THEM)),
         dialing_at: None,
+        answered: true,
     };
     let by_id = LegRef { carrier_call_id: Some(id.clone()), ..by_state.clone() };
     // It is on the second page of the list.

@@ -1,5 +1,7 @@
 //! Everything that can become of a dial instead of a conversation.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::{Rig, THEM};
@@ -81,5 +83,24 @@ async fn a_stream_that_breaks_off_ends_the_call_and_the_line() {
     assert_eq!((&ended["status"], &ended["ended_by"]), (&json!("completed"), &json!("carrier")), "{ended}");
     rig.telnyx.ended(THEM).await;
     assert_eq!(rig.telnyx.commands("hangup").len(), 1);
+    rig.service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_ends_without_a_report_ends_the_call_by_the_carriers_record() {
+    let rig = Rig::start().await;
+    rig.telnyx.lose_hangups();
+    rig.telnyx.script(THEM, [Script::Answered(FarEnd::HangsUp)]);
+    let call = rig.place(THEM).await;
+    rig.client().wait_for(&call, |call| call["status"] == "in_progress").await;
+    rig.telnyx.ended(THEM).await;
+    let over = Instant::now();
+    let ended = rig.client().wait_for_end(&call).await;
+    assert!(over.elapsed() < Duration::from_secs(3), "it ended {:?} after its stream", over.elapsed());
+    assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("caller_hangup"), &json!("caller")), "{ended}");
+    assert_eq!(ended["duration_seconds"], rig.telnyx.duration(THEM), "{ended}");
+    let events = rig.client().event_names(&call).await;
+    assert_eq!(events[2..], ["call.in_progress", "carrier.hangup", "call.completed"]);
+    assert!(rig.telnyx.commands("hangup").is_empty(), "there was nothing left to hang up");
     rig.service.stop().await;
 }

@@ -1,11 +1,16 @@
 //! Sound that does not come, or not as it should. On each of these lines nobody is talked to.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use switchhook_core::id::CallId;
 
 use crate::carriers::Stage;
 use crate::doubles::twilio::flavour::Flavour;
-use crate::doubles::twilio::script::{MediaFate, Script};
+use crate::doubles::twilio::script::{Delivery, FarEnd, MediaFate, Script};
+use crate::doubles::twilio::{Record, records};
+
+const CALLEE: &str = "+12025550100";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_does_not_prove_whose_it_is_carries_nothing() {
@@ -46,6 +51,39 @@ async fn a_stream_that_breaks_off_ends_the_call_in_order() {
     assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("caller_hangup")), "{ended}");
     let events = stage.client().event_names(&call).await;
     assert_eq!(events, ["call.queued", "call.dialing", "call.in_progress", "carrier.hangup", "call.completed"]);
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_ends_without_a_report_ends_the_call_by_the_carriers_record() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let leaves = Script::with(FarEnd::HangsUpAfter(Duration::from_millis(1_200)));
+    stage.double.script(CALLEE, Script { delivery: Delivery::WithoutEnd, ..leaves });
+    let call = stage.place(CALLEE).await;
+    let seen = stage.double.until(CALLEE, "it is over", Record::is_over).await;
+    let over = Instant::now();
+    let ended = stage.client().wait_for_end(&call).await;
+    assert!(over.elapsed() < Duration::from_secs(3), "it ended {:?} after its stream", over.elapsed());
+    assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("caller_hangup"), &json!("caller")), "{ended}");
+    assert_eq!(ended["duration_seconds"], records::seconds(&seen), "{ended}");
+    assert_eq!(ended["carrier"]["cause"], "normal", "{ended}");
+    let events = stage.client().event_names(&call).await;
+    assert_eq!(events[2..], ["call.in_progress", "carrier.hangup", "call.completed"]);
+    assert_eq!(stage.double.call(CALLEE).asked_to_end, 0, "there was nothing left to hang up");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_stream_on_the_same_websocket_is_neither_answered_nor_heard() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let leaves = Script::with(FarEnd::HangsUpAfter(Duration::from_millis(2_500)));
+    stage.double.script(CALLEE, Script { media: MediaFate::Intruded(20), ..leaves });
+    let call = stage.place(CALLEE).await;
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("caller_hangup"), &json!(0)), "{ended}");
+    let (_, transcript) = stage.client().get(&format!("/v1/calls/{call}/transcript")).await;
+    let said = transcript["data"].as_array().expect("a list");
+    assert!(said.iter().all(|line| line["role"] == "agent"), "{transcript}");
     stage.stop().await;
 }
 

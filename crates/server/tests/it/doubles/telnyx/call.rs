@@ -1,7 +1,7 @@
 //! The life of a leg.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
@@ -117,9 +117,14 @@ pub(super) fn arrive(double: &Arc<Double>, from: &str, to: &str, person: FarEnd)
 
 /// Tells the end of a leg.
 async fn ended(double: &Double, leg: &Leg, End { cause, source, sip }: End) {
-    leg.with(|progress| progress.ended = true);
+    leg.with(|progress| {
+        progress.ended = true;
+        progress.duration = progress.answered_at.map_or(0, |answered_at| answered_at.elapsed().as_secs());
+    });
     let hangup = json!({ "hangup_cause": cause, "hangup_source": source, "sip_hangup_cause": sip, "state": "hangup" });
-    double.tell(leg, "call.hangup", hangup).await;
+    if !double.with(|account| account.loses_hangups) {
+        double.tell(leg, "call.hangup", hangup).await;
+    }
     double.tell_the_rest(leg).await;
     leg.with(|progress| progress.over = true);
 }
@@ -145,7 +150,10 @@ async fn talk(
     (stream, person, detects): (Option<Stream>, FarEnd, bool),
     mut given: UnboundedReceiver<Order>,
 ) -> End {
-    leg.with(|progress| (progress.answered, progress.streamed) = (true, stream.is_some()));
+    leg.with(|progress| {
+        (progress.answered, progress.streamed) = (true, stream.is_some());
+        progress.answered_at = Some(Instant::now());
+    });
     double.tell(leg, "call.answered", json!({ "state": "answered" })).await;
     if detects {
         let result = if person == FarEnd::Machine { "machine" } else { "human" };

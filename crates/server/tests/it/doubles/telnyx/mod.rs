@@ -13,6 +13,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use axum::Router;
 use base64::Engine as _;
@@ -82,6 +83,8 @@ struct Double {
 struct Account {
     scripts: HashMap<String, VecDeque<Script>>,
     delivery: Delivery,
+    /// Nothing tells that a leg has ended.
+    loses_hangups: bool,
     legs: Vec<Arc<Leg>>,
     /// Whom the account asked to ring, refused or not.
     asked: Vec<String>,
@@ -118,6 +121,9 @@ struct Progress {
     answered: bool,
     /// Whether its stream was asked for.
     streamed: bool,
+    answered_at: Option<Instant>,
+    /// In seconds, since the answer.
+    duration: u64,
     ended: bool,
     passed_on: bool,
     /// Everything has been told.
@@ -244,6 +250,16 @@ impl Telnyx {
     pub(crate) fn hang_up(&self, number: &str) {
         // A leg that has ended needs no orders.
         let _ = self.leg(number).orders.send(Order::FarEndHangsUp);
+    }
+
+    /// How long the record of the only leg with this number says that it lasted, in seconds.
+    pub(crate) fn duration(&self, number: &str) -> u64 {
+        self.leg(number).with(|progress| progress.duration)
+    }
+
+    /// From now on nothing tells that a leg has ended, but for its record.
+    pub(crate) fn lose_hangups(&self) {
+        self.double.with(|account| account.loses_hangups = true);
     }
 
     /// Waits until the only leg with this number has ended and everything has been told about it.

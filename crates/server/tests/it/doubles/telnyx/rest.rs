@@ -269,6 +269,7 @@ impl Leg {
         });
         if progress.ended {
             shown["end_time"] = json!("2026-11-21T09:00:00.000000Z");
+            shown["call_duration"] = json!(progress.duration);
         }
         shown
     }

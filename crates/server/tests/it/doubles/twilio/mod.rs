@@ -11,7 +11,7 @@ mod leg;
 mod network;
 mod placing;
 mod playout;
-mod records;
+pub(crate) mod records;
 mod rest;
 pub(crate) mod script;
 #[cfg(test)]

@@ -94,6 +94,8 @@ pub(crate) enum Delivery {
     Json,
     /// Not at all.
     Nothing,
+    /// All but the end.
+    WithoutEnd,
 }
 
 /// What becomes of the sound once the call is answered.
@@ -114,6 +116,8 @@ pub(crate) enum MediaFate {
     NeverStarts,
     /// It breaks off after so many frames, without another word.
     BreaksOff(u32),
+    /// After so many frames another stream is started on the same websocket, and somebody speaks on it.
+    Intruded(u64),
 }
 
 /// Who is at the other end.

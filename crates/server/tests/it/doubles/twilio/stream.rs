@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
+use switchhook::carrier::simulator::recordings;
 use tokio::net::TcpStream;
 use tokio::time::MissedTickBehavior;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -179,6 +180,9 @@ impl Talk {
             }
             Does::Sounds(frame) => frame,
         };
+        if let MediaFate::Intruded(after) = leg.script.media {
+            self.intrude(leg, after).await;
+        }
         self.chunk += 1;
         let media = json!({
             "track": "inbound", "chunk": self.chunk.to_string(), "timestamp": (self.chunk * 20).to_string(),
@@ -186,6 +190,23 @@ impl Talk {
         });
         self.numbered(json!({ "event": "media", "media": media })).await;
         None
+    }
+
+    /// Another stream, which nobody asked for: its start, and then recorded speech.
+    async fn intrude(&mut self, leg: &Leg, after: u64) {
+        let Some(position) = self.chunk.checked_sub(after) else { return };
+        let stream = format!("MZ{}", "f".repeat(32));
+        if position == 0 {
+            let start = json!({
+                "accountSid": self.flavour.account(), "streamSid": stream, "callSid": leg.sid, "tracks": ["inbound"],
+                "mediaFormat": { "encoding": "audio/x-mulaw", "sampleRate": 8000, "channels": 1 },
+            });
+            self.send(json!({ "event": "start", "sequenceNumber": "1", "start": start, "streamSid": stream })).await;
+        }
+        let line = recordings::line("name").expect("a shipped recording");
+        let Some(frame) = usize::try_from(position).ok().and_then(|position| line.frame(position)) else { return };
+        let media = json!({ "track": "inbound", "payload": STANDARD.encode(frame) });
+        self.send(json!({ "event": "media", "media": media, "streamSid": stream })).await;
     }
 
     /// What we sent.

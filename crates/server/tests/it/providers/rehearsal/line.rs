@@ -23,7 +23,7 @@ impl Line {
     pub(super) fn new() -> (Self, Media) {
         let (to_agent, incoming) = mpsc::channel(WAITING);
         let (outgoing, from_agent) = mpsc::channel(WAITING);
-        (Self { to_agent, from_agent, sounds: Vec::new() }, Media { incoming, outgoing })
+        (Self { to_agent, from_agent, sounds: Vec::new() }, Media { incoming, outgoing, buffered: false })
     }
 
     /// 20 ms of the caller.
