@@ -66,7 +66,8 @@ async fn nobody_is_rung_on_for_a_provider_that_refuses_what_it_is_sent() {
     let error = r#"{"type":"Error","variant":"SchemaError","description":"Could not parse your message."}"#;
     let double = Listening::start([Behaviour::Ends(1, error, 4400)], Nova::default).await;
     let (agent, _) = agent(&service.client, &double, "dg-key").await;
-    let call = service.client.place(&agent, "+12025550100").await;
+    // Nobody answers there, so that it cannot be answered before the refusal is read.
+    let call = service.client.place(&agent, "+12025550102").await;
     let ended = service.client.wait_for_end(&call).await;
     assert_eq!((&ended["error_code"], &ended["answered_at"]), (&json!("config_error"), &json!(null)), "{ended}");
     assert!(ended["error"].as_str().is_some_and(|words| words.contains("Could not parse")), "{ended}");
