@@ -3,6 +3,8 @@
 //! Carriers and providers are made once per connection and version of it, and shared by all calls: they hold connections,
 //! caches and models. What cannot be made is a `config_error` that names the connection.
 
+mod not_taken;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +25,7 @@ use crate::providers::check::{self, Check};
 use crate::providers::prices::Rates;
 use crate::providers::registry::{Provider, Registry};
 use crate::providers::scripted::NeverAnswers;
-use crate::providers::{Llm, Stt, SttOptions, Tts};
+use crate::providers::{Llm, Stt, SttOptions, Tts, without_secret};
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
@@ -244,7 +246,7 @@ impl Setup {
         let secrets = row.open(&self.vault).unwrap_or_default();
         for check in &mut checks {
             for secret in secrets.reveal().values() {
-                check.detail = check.detail.replace(secret, "••••");
+                check.detail = without_secret(&check.detail, secret);
             }
         }
         checks

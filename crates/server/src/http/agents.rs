@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::HttpState;
 use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
-use super::connections::catalogue::{Kind, Provider};
+use super::connections::catalogue::{self, Kind, Provider};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{self, Body, JsonBytes, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
@@ -114,7 +114,7 @@ async fn create(
     tenant: Tenant,
     JsonBytes(json): JsonBytes,
 ) -> Result<Response, ApiError> {
-    let Body { value: (name, config), warnings } = read(&json)?;
+    let Body { value: (name, config), mut warnings } = read(&json)?;
     let now = state.clock.now();
     let id = AgentId::new(now, clock::random());
     let row = AgentRow {
@@ -129,6 +129,7 @@ async fn create(
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // A connection cannot go away between check and use.
     check_connections(&mut tx, tenant, &row.config).await?;
+    warnings.extend(not_taken(&state, &mut tx, tenant, &row.config).await?);
     agents::insert(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
     tx.commit().await?;
     Ok(created(&format!("/v1/agents/{id}"), AgentResource::from(row), warnings))
@@ -192,10 +193,25 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
                 let message = format!("is a connection to {}, which is not {}", row.provider, needed.words());
                 errors.push(FieldError::new(path, message));
             }
+            Some(row) if !catalogue::kinds(&row.provider, &row.settings).contains(&needed) => {
+                let message = format!("is a connection whose settings.kinds say that it is not {}", needed.words());
+                errors.push(FieldError::new(path, message));
+            }
             Some(row) => errors.extend(astray(&path, &row, config)),
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+/// Warnings of what the agent's providers cannot take. Where these cannot be made an agent can be saved all the same.
+async fn not_taken(
+    state: &HttpState,
+    conn: &mut Conn,
+    tenant: Tenant,
+    config: &AgentConfig,
+) -> Result<Vec<String>, ApiError> {
+    let Ok(setup) = state.setup() else { return Ok(Vec::new()) };
+    Ok(setup.not_taken(conn, tenant.id, config).await?)
 }
 
 /// A tool with an address to which the secrets of its connection may not go. What its variables are filled in with is judged in
@@ -281,7 +297,8 @@ async fn update(
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
     let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
-    let Body { value: (name, config), warnings } = patched(&row, &patch)?;
+    let Body { value: (name, config), mut warnings } = patched(&row, &patch)?;
+    warnings.extend(not_taken(&state, &mut tx, tenant, &config).await?);
     if name != row.name || config != row.config.0 {
         check_connections(&mut tx, tenant, &config).await?;
         row.name = name;

@@ -111,6 +111,16 @@ pub(crate) fn versioned(base: &str, version: &str) -> String {
     if has_path { base.to_owned() } else { format!("{base}/{version}") }
 }
 
+/// A base address with `/` and `version` behind it unless a version stands in its path already, as `v1` or `v1beta` does.
+pub(crate) fn with_version(base: &str, version: &str) -> String {
+    let is_version = |segment: &str| {
+        let digits = segment.strip_prefix('v').map(|rest| rest.chars().take_while(char::is_ascii_digit).count());
+        digits.is_some_and(|digits| digits > 0 && segment[1 + digits..].chars().all(char::is_alphanumeric))
+    };
+    let path = base.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
+    if path.split('/').any(is_version) { base.to_owned() } else { format!("{base}/{version}") }
+}
+
 /// A request with the key, if there is one: in this header, or as a bearer token.
 pub(crate) fn signed(
     request: RequestBuilder,
@@ -166,6 +176,26 @@ mod tests {
             Err("settings.rate must be a whole number from 1 to 9000.".to_owned())
         );
         assert_eq!(connect.flag("smart"), Err("settings.smart must be true or false.".to_owned()));
+    }
+
+    #[test]
+    fn a_version_is_added_where_there_is_none() {
+        for (base, version, expected) in [
+            ("https://a.com", "v1", "https://a.com/v1"),
+            ("https://a.com/v1", "v1", "https://a.com/v1"),
+            ("https://a.com/anthropic", "v1", "https://a.com/anthropic/v1"),
+            ("https://a.com/anthropic/v1", "v1", "https://a.com/anthropic/v1"),
+            ("https://v1.a.com", "v1beta", "https://v1.a.com/v1beta"),
+            ("https://a.com/v1alpha", "v1beta", "https://a.com/v1alpha"),
+            (
+                "https://a.com/v1/projects/p/publishers/google",
+                "v1beta",
+                "https://a.com/v1/projects/p/publishers/google",
+            ),
+            ("https://a.com/vertex", "v1beta", "https://a.com/vertex/v1beta"),
+        ] {
+            assert_eq!(with_version(base, version), expected);
+        }
     }
 
     #[test]

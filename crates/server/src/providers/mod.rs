@@ -30,6 +30,8 @@ pub(crate) mod sse;
 mod streaming;
 pub mod voice;
 
+pub(crate) use self::refusal::without_secret;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -196,6 +198,11 @@ pub trait Stt: Send + Sync {
         options: SttOptions,
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError>;
+
+    /// What of `options` it cannot take: the rest of sentences that begin with its name.
+    fn not_taken(&self, _options: &SttOptions) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a recogniser should know.
@@ -207,6 +214,12 @@ pub struct SttOptions {
     pub model: Option<String>,
     /// Words to expect.
     pub keyterms: Vec<String>,
+}
+
+/// Whether a BCP 47 tag means English; none may be any language.
+fn is_english(language: &str) -> bool {
+    let primary = language.split(['-', '_']).next().unwrap_or_default();
+    primary.is_empty() || primary.eq_ignore_ascii_case("en")
 }
 
 /// One call's recogniser. Nothing here may block: sound is due every 20 ms.
@@ -366,6 +379,11 @@ pub trait Tts: Send + Sync {
     /// When it turns out that nothing could be spoken. That it does not fail proves nothing.
     async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
         Ok(())
+    }
+
+    /// What of a request like this, whatever its words, it cannot take: the rest of a sentence that begins with its name.
+    fn not_taken(&self, _like: &TtsRequest) -> Option<String> {
+        None
     }
 
     /// Whether it is worth while to keep what it says often.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
+use url::Url;
 
 use super::ProviderError;
 use crate::outbound::SendError;
@@ -45,8 +46,10 @@ const OURS: [&str; 11] = [
     "voice_id_does_not_exist",
 ];
 /// Parts of what will.
-const BUSY: [&str; 7] =
-    ["rate_limit", "overloaded", "api_error", "server_error", "resource_exhausted", "unavailable", "internal"];
+const BUSY: [&str; 8] =
+    ["rate_limit", "overloaded", "api_error", "server_error", "resource_exhausted", "unavailable", "internal", "net-0"];
+/// A key this long that is not a word does not stand in a sentence by chance.
+const SURE_KEY: usize = 8;
 
 /// Whose doing it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,18 +77,36 @@ pub(crate) struct Judged {
     pub(crate) busy: Option<Duration>,
 }
 
+impl Judged {
+    /// Names the address if nothing was found there.
+    pub(crate) fn asked_at(self, url: &Url) -> Self {
+        Self { words: self.words.asked_at(url), ..self }
+    }
+}
+
 /// What a provider says of a refusal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Words {
     reason: String,
     /// Its code, the status and the request's id, as far as it gave them.
     details: String,
+    /// Whether it is the sentence of a server that knows nothing of the address.
+    missed: bool,
 }
 
 impl Words {
     /// Words of ours.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), details: String::new() }
+        Self { reason: reason.into(), details: String::new(), missed: false }
+    }
+
+    /// Names the address where nothing was found, but for its query, which may hold secrets.
+    pub(crate) fn asked_at(mut self, url: &Url) -> Self {
+        if self.missed {
+            let path = url.path();
+            self.details = format!("{}, at {}{path}", self.details, url.origin().ascii_serialization());
+        }
+        self
     }
 
     /// All of it without the key, should the provider repeat it.
@@ -122,6 +143,11 @@ pub(crate) fn said(message: &Value) -> Judged {
     described.judge(status.unwrap_or(0), None)
 }
 
+/// Whether an error message that ends a stream means that what was sent is at fault, as it does unless it says otherwise.
+pub(crate) fn is_our_fault(message: &Value) -> bool {
+    !Described::read(message).blames_provider()
+}
+
 /// Whether an event of an answer is an error, in any of the shapes that servers of language models use.
 pub(crate) fn is_error(event: &Value) -> bool {
     let event = event.as_array().and_then(|list| list.first()).unwrap_or(event);
@@ -133,10 +159,28 @@ pub(crate) fn is_error(event: &Value) -> bool {
 
 /// Words without the key, should the provider repeat it.
 pub(crate) fn without_key(words: String, key: Option<&Private<String>>) -> String {
-    match key.map(|key| key.reveal().as_str()) {
-        Some(key) if !key.is_empty() => words.replace(key, "••••"),
-        _ => words,
+    match key {
+        Some(key) => without_secret(&words, key.reveal()),
+        None => words,
     }
+}
+
+/// Words without a secret. A short one that stands within a word or a number is no secret there.
+pub(crate) fn without_secret(words: &str, secret: &str) -> String {
+    if secret.is_empty() {
+        return words.to_owned();
+    }
+    let sure = secret.chars().count() >= SURE_KEY && !secret.chars().all(char::is_alphabetic);
+    let joins = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
+    let mut kept = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some((before, behind)) = rest.split_once(secret) {
+        let within = joins(before.chars().next_back().or(kept.chars().next_back())) || joins(behind.chars().next());
+        kept.push_str(before);
+        kept.push_str(if sure || !within { "••••" } else { secret });
+        rest = behind;
+    }
+    kept + rest
 }
 
 /// An error as a provider describes it.
@@ -174,7 +218,7 @@ impl Described {
         let text = |name: &&str| error.get(*name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let sentences = ["message", "err_msg", "msg", "description", "detail", "reason", "title", "error"];
         let sentence = sentences.iter().find_map(text);
-        let codes = ["code", "err_code", "error_code", "type", "status", "error"];
+        let codes = ["code", "err_code", "error_code", "variant", "type", "status", "error"];
         let codes = codes.iter().filter_map(text).filter(|code| Some(*code) != sentence);
         Self {
             codes: codes.filter(|code| !code.eq_ignore_ascii_case("error")).map(str::to_owned).collect(),
@@ -188,6 +232,14 @@ impl Described {
         let verdict = self.verdict(status);
         let again = matches!(verdict, Verdict::Theirs | Verdict::Late).then_some(Duration::ZERO);
         Judged { verdict, words: self.words(status, request), again, busy: None }
+    }
+
+    /// Whether its codes say that the provider is in trouble.
+    fn blames_provider(&self) -> bool {
+        let codes = self.codes.join(" ").to_lowercase();
+        let late = ["timeout", "deadline_exceeded"].iter().any(|sign| codes.contains(sign));
+        let number = self.number.is_some_and(|number| matches!(number, 408 | 429 | 500..));
+        late || number || BUSY.iter().any(|sign| codes.contains(sign))
     }
 
     fn verdict(&self, status: u16) -> Verdict {
@@ -224,10 +276,12 @@ impl Described {
             (None, None) => ("it failed without saying why".to_owned(), None),
         };
         let rate = if status == 429 { "provider rate limit: " } else { "" };
-        let status = (status > 0).then(|| format!("status {status}"));
+        let status_words = (status > 0).then(|| format!("status {status}"));
         let request = request.map(|id| format!("request {id}"));
-        let details: Vec<String> = [code, status, request].into_iter().flatten().collect();
-        Words { reason: format!("{rate}{reason}"), details: details.join(", ") }
+        let details: Vec<String> = [code, status_words, request].into_iter().flatten().collect();
+        let nameless = self.codes.is_empty() || reason.trim_end_matches('.').eq_ignore_ascii_case("not found");
+        let missed = matches!(status, 404 | 405) && nameless;
+        Words { reason: format!("{rate}{reason}"), details: details.join(", "), missed }
     }
 }
 
@@ -289,18 +343,26 @@ impl Trouble {
     pub(crate) fn opening(
         provider: &'static str,
         error: OpenError,
+        url: &Url,
         key: Option<&Private<String>>,
         waited: Duration,
     ) -> Self {
         match error {
             OpenError::Refused(refused) => {
                 let answer = &refused.answer;
-                Self::answered(provider, answer.status, &refused.headers, &answer.excerpt, key, waited)
+                let judged = answered(answer.status, &refused.headers, &answer.excerpt).asked_at(url);
+                Self::judged(provider, judged, key, waited)
             }
-            OpenError::NoAnswer(SendError::Timeout(waited)) => Self::timeout(provider, waited),
-            OpenError::NoAnswer(error @ (SendError::Url(_) | SendError::Refused(_))) => {
-                Self::config(provider, error.to_string())
-            }
+            OpenError::NoAnswer(error) => Self::unanswered(provider, error),
+            error @ OpenError::NotWebSocket(_) => Self::failed(provider, error.to_string()),
+        }
+    }
+
+    /// Nothing was answered.
+    pub(crate) fn unanswered(provider: &'static str, error: SendError) -> Self {
+        match error {
+            SendError::Timeout(waited) => Self::timeout(provider, waited),
+            error @ (SendError::Url(_) | SendError::Refused(_)) => Self::config(provider, error.to_string()),
             error => Self::failed(provider, error.to_string()),
         }
     }
@@ -320,24 +382,18 @@ impl Trouble {
         if matches!(code, 1007 | 1008) { Self { again: None, ..trouble } } else { trouble }
     }
 
-    /// An HTTP answer that is a refusal. `waited` is as for [`Trouble::opening`].
-    pub(crate) fn answered(
-        provider: &'static str,
-        status: u16,
-        headers: &HeaderMap,
-        body: &str,
-        key: Option<&Private<String>>,
-        waited: Duration,
-    ) -> Self {
-        Self::judged(provider, answered(status, headers, body), key, waited)
-    }
-
     /// An error message inside what began well.
     pub(crate) fn said(provider: &'static str, message: &Value, key: Option<&Private<String>>) -> Self {
         Self::judged(provider, said(message), key, Duration::ZERO)
     }
 
-    fn judged(provider: &'static str, judged: Judged, key: Option<&Private<String>>, waited: Duration) -> Self {
+    /// A refusal. `waited` is as for [`Trouble::opening`].
+    pub(crate) fn judged(
+        provider: &'static str,
+        judged: Judged,
+        key: Option<&Private<String>>,
+        waited: Duration,
+    ) -> Self {
         let Judged { verdict, words, again, busy } = judged;
         let words = words.without_key(key);
         if let Some(retry_after) = busy {
@@ -353,126 +409,4 @@ impl Trouble {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn headers(headers: &[(&'static str, &'static str)]) -> HeaderMap {
-        headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
-    }
-
-    #[test]
-    fn the_providers_own_words_are_found_in_whatever_shape() {
-        for (given, body, words) in [
-            (vec![], r#"{"error":{"message":"No such model","code":"x"}}"#, "No such model (x, status 400)"),
-            (vec![], r#"{"detail":[{"msg":"field required"}]}"#, "field required (status 400)"),
-            (vec![], r#"{"detail":{"status":"x","message":"Bad key"}}"#, "Bad key (x, status 400)"),
-            (vec![], r#"{"detail":"Invalid API key"}"#, "Invalid API key (status 400)"),
-            (vec![], r#"{"error":"model 'x' not found"}"#, "model 'x' not found (status 400)"),
-            (vec![], r#"{"object":"error","message":"Bad."}"#, "Bad. (status 400)"),
-            (vec![], r#"[{"error":{"code":400,"status":"X","message":"No."}}]"#, "No. (X, status 400)"),
-            (vec![("dg-error", "Bad encoding"), ("dg-request-id", "r1")], "", "Bad encoding (status 400, request r1)"),
-            (vec![("x-request-id", "r2")], "plain", "plain (status 400, request r2)"),
-            (vec![], "<html>", "it refused (status 400)"),
-            (vec![], "{}", "it refused (status 400)"),
-        ] {
-            assert_eq!(answered(400, &headers(&given), body).words.without_key(None), words);
-        }
-    }
-
-    #[test]
-    fn what_may_be_tried_again_and_when_follows_from_the_status() {
-        let ms = Duration::from_millis;
-        for (status, given, verdict, again) in [
-            (401, vec![("retry-after", "1")], Verdict::Ours, None),
-            (402, vec![], Verdict::Ours, None),
-            (404, vec![], Verdict::Ours, None),
-            (413, vec![], Verdict::TooLong, None),
-            (408, vec![], Verdict::Late, Some(ms(0))),
-            (498, vec![], Verdict::Theirs, Some(ms(0))),
-            (499, vec![], Verdict::Theirs, Some(ms(0))),
-            (429, vec![("retry-after", "1")], Verdict::Theirs, Some(ms(1_000))),
-            (429, vec![("retry-after-ms", "250")], Verdict::Theirs, Some(ms(250))),
-            (429, vec![("retry-after", "30")], Verdict::Theirs, None),
-            (429, vec![("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], Verdict::Theirs, None),
-            (429, vec![("retry-after", "-1")], Verdict::Theirs, Some(ms(0))),
-            (500, vec![("x-should-retry", "false")], Verdict::Theirs, None),
-            (503, vec![], Verdict::Theirs, Some(ms(0))),
-            (504, vec![], Verdict::Late, Some(ms(0))),
-        ] {
-            let judged = answered(status, &headers(&given), "no");
-            assert_eq!((judged.verdict, judged.again), (verdict, again), "{status} {given:?}");
-        }
-        let asked = |delay: &str| {
-            let body = json!({ "error": { "details": [{ "@type": "x" }, { "retryDelay": delay }] } });
-            answered(429, &HeaderMap::new(), &body.to_string()).again
-        };
-        assert_eq!((asked("1.5s"), asked("40s")), (Some(ms(1_500)), None));
-    }
-
-    #[test]
-    fn codes_say_what_a_status_does_not() {
-        let error = |message: &str, code: &str| json!({ "error": { "message": message, "type": "x", "code": code } });
-        let anthropic = |kind: &str| json!({ "type": "error", "error": { "type": kind, "message": "No." } });
-        let (ours, theirs) = (Verdict::Ours, Verdict::Theirs);
-        for (status, body, verdict) in [
-            (429, error("Slow down.", "rate_limit_exceeded"), theirs),
-            (429, error("Pay.", "insufficient_quota"), ours),
-            (429, json!({ "error": { "status": "RESOURCE_EXHAUSTED", "message": "Check your billing." } }), theirs),
-            (400, error("Long.", "context_length_exceeded"), Verdict::TooLong),
-            (
-                400,
-                json!({ "error": { "code": 400, "type": "exceed_context_size_error", "n_ctx": 4096 } }),
-                Verdict::TooLong,
-            ),
-            (400, error("Filtered.", "content_filter"), Verdict::Unwilling),
-            (404, error("Not there.", "DeploymentNotFound"), ours),
-            (
-                401,
-                json!({ "error": { "code": 401, "type": "authentication_error", "message": "Invalid API Key" } }),
-                ours,
-            ),
-            (503, json!({ "error": { "code": 503, "type": "unavailable_error", "message": "Loading model" } }), theirs),
-            (529, anthropic("overloaded_error"), theirs),
-            (504, anthropic("timeout_error"), Verdict::Late),
-            (0, anthropic("timeout_error"), Verdict::Late),
-            (0, anthropic("overloaded_error"), theirs),
-            (0, anthropic("authentication_error"), ours),
-            (0, json!({ "error": { "code": 401, "message": "No auth." } }), ours),
-            (0, error("No voice.", "voice_not_found"), ours),
-            (0, json!({ "error": "invalid_api_key" }), ours),
-            (0, json!({ "error": "busy", "message": "Too many", "code": 1008 }), theirs),
-            (0, json!({ "type": "Error" }), theirs),
-        ] {
-            let body_text = body.to_string();
-            let judged = if status == 0 { said(&body) } else { answered(status, &HeaderMap::new(), &body_text) };
-            assert_eq!(judged.verdict, verdict, "{status} {body}");
-        }
-        let words = |message: Value| said(&message).words.without_key(None);
-        assert_eq!(words(json!({ "error": "busy", "message": "Too many", "code": 1008 })), "Too many (busy)");
-        assert_eq!(words(json!({ "type": "Error" })), "it failed without saying why");
-    }
-
-    #[test]
-    fn only_errors_are_errors() {
-        for (event, error) in [
-            (json!({ "choices": [], "error": null }), false),
-            (json!({ "type": "message_start", "message": { "id": "m" } }), false),
-            (json!({ "error": "gone" }), true),
-            (json!([{ "error": { "message": "No." } }]), true),
-            (json!({ "detail": "No." }), true),
-        ] {
-            assert_eq!(is_error(&event), error, "{event}");
-        }
-    }
-
-    #[test]
-    fn no_trouble_ever_holds_the_key() {
-        let key = Private::new("s3cret".to_owned());
-        let judged = said(&json!({ "type": "Error", "description": "Hm s3cret", "code": "NET-0000" }));
-        let trouble = Trouble::judged("double", judged, Some(&key), Duration::ZERO);
-        assert_eq!(trouble.error.to_string(), "double: Hm •••• (NET-0000)");
-        assert_eq!((trouble.error.code().as_str(), trouble.again), ("pipeline_error", Some(Duration::ZERO)));
-    }
-}
+mod tests;

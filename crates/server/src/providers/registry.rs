@@ -71,6 +71,12 @@ impl UsualModels {
 }
 
 impl Provider {
+    /// Its word in the API.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What its speech to text charges with this model, as far as that is known.
     #[must_use]
     pub fn stt_rates(&self, model: Option<&str>) -> Option<Rates> {

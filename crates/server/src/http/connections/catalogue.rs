@@ -1,6 +1,7 @@
 //! The carriers and providers that a connection can be for.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
@@ -43,6 +44,9 @@ impl Kind {
         }
     }
 }
+
+/// What `settings.kinds` can name.
+const PARTS: [Kind; 4] = [Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime];
 
 /// A carrier or provider.
 #[derive(Debug)]
@@ -87,6 +91,19 @@ pub const PROVIDERS: &[Provider] = &[
     usable(secrets::PROVIDER, &[Kind::Tool], &[]),
 ];
 
+/// What a connection is for: what its provider offers, or the part of it that `settings.kinds` names.
+#[must_use]
+pub fn kinds(provider: &str, settings: &Map<String, Value>) -> Vec<Kind> {
+    let offered = Provider::named(provider).map_or(&[] as &[_], |provider| provider.kinds);
+    let named = settings.get("kinds").and_then(Value::as_array);
+    let is_named = |kind: &Kind| {
+        let word = serde_json::to_value(kind).ok();
+        named.is_none_or(|named| word.is_some_and(|word| named.contains(&word)))
+    };
+    let only_part = offered.iter().any(|kind| PARTS.contains(kind));
+    offered.iter().filter(|kind| !only_part || is_named(kind)).copied().collect()
+}
+
 /// The word for a provider in the API.
 pub struct ProviderName;
 
@@ -102,15 +119,6 @@ impl Provider {
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.name == name)
-    }
-
-    /// Its only kind, or [`Kind::Several`].
-    #[must_use]
-    pub fn kind(&self) -> Kind {
-        match self.kinds {
-            [only] => *only,
-            _ => Kind::Several,
-        }
     }
 
     /// The last segment of the address to which its numbers' calls are to be sent; nothing where nothing is to be set.

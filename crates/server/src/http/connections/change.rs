@@ -25,6 +25,10 @@ pub(super) const MAX_CREDENTIALS: usize = 20;
 /// A private key in PEM form is a few thousand bytes.
 pub(super) const MAX_CREDENTIAL: usize = 16 * 1024;
 const MAX_CONCURRENT: i64 = 100_000;
+/// No key of a provider is shorter, in characters.
+const MIN_KEY: usize = 8;
+/// Providers that anybody can speak to with a key only, unless it is a server of one's own.
+const WITH_KEY: [&str; 7] = ["openai", "anthropic", "gemini", "deepgram", "assemblyai", "elevenlabs", "cartesia"];
 
 /// Reads and checks a whole connection.
 pub(super) fn read(json: &[u8], config: &Config) -> Result<Body<CreateConnection>, ApiError> {
@@ -47,6 +51,7 @@ fn check(request: &CreateConnection, config: &Config) -> Vec<FieldError> {
         }
     }
     errors.extend(bad_credentials(request.credentials.reveal()));
+    errors.extend(short_key(request));
     errors.extend(bad_base_url(&request.settings, config));
     if request.provider == secrets::PROVIDER && errors.is_empty() {
         errors.extend(bad_for_tools(request));
@@ -80,6 +85,14 @@ fn bad_credentials(credentials: &Credentials) -> Vec<FieldError> {
         Some(FieldError::new(format!("credentials.{name}"), message))
     });
     bad.collect()
+}
+
+/// Half a key, or something else in its place.
+fn short_key(request: &CreateConnection) -> Option<FieldError> {
+    let own_server = request.settings.get("base_url").is_some_and(|url| !url.is_null() && url != "");
+    let key = request.credentials.reveal().get("api_key").filter(|key| !key.is_empty() && !own_server)?;
+    let short = WITH_KEY.contains(&request.provider.as_str()) && key.chars().count() < MIN_KEY;
+    short.then(|| FieldError::new("credentials.api_key", format!("must have at least {MIN_KEY} characters")))
 }
 
 fn bad_base_url(settings: &Map<String, Value>, config: &Config) -> Option<FieldError> {

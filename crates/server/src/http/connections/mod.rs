@@ -24,7 +24,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use self::catalogue::{Kind, Provider, ProviderName};
+use self::catalogue::{Kind, ProviderName};
 use super::HttpState;
 use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
@@ -156,12 +156,12 @@ pub struct ConnectionResource {
 
 impl From<ConnectionRow> for ConnectionResource {
     fn from(row: ConnectionRow) -> Self {
-        let kinds = Provider::named(&row.provider).map_or(&[] as &[_], |provider| provider.kinds);
+        let kinds = catalogue::kinds(&row.provider, &row.settings);
         Self {
             id: row.id,
             name: row.name,
-            kind: Provider::named(&row.provider).map_or(Kind::Several, Provider::kind),
-            kinds: kinds.to_vec(),
+            kind: if let [only] = kinds[..] { only } else { Kind::Several },
+            kinds,
             provider: row.provider,
             settings: row.settings.0,
             credentials: row

@@ -2,7 +2,7 @@
 //!
 //! | setting | meaning |
 //! |---|---|
-//! | `base_url` | with or without `/v1` at its end |
+//! | `base_url` | with or without `/v1` at its end, whatever its path |
 //! | `model` | when the agent names none |
 //! | `prompt_caching` | whether instructions, tools and the conversation so far are marked for the provider's cache; `true` by default |
 //! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read` |
@@ -37,7 +37,7 @@ const HOTTEST: f32 = 1.0;
 pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
     let server = Server::read(connect, ANTHROPIC_URL, Some(HeaderName::from_static("x-api-key")))?;
     let caching = connect.flag("prompt_caching")?.unwrap_or(true);
-    let base = server.versioned("v1");
+    let base = server.with_version("v1");
     let (url, models) = (format!("{base}/messages"), format!("{base}/models?limit=1"));
     Ok(Arc::new(Models::new(Messages { url, models, caching }, server)))
 }

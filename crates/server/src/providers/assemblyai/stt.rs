@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 
 use crate::outbound::ws::Message;
@@ -12,17 +13,27 @@ use crate::providers::streaming::{
     Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, Terms, close_words, field,
     json as parse, recogniser,
 };
-use crate::providers::{Stt, SttOptions};
+use crate::providers::{Stt, SttOptions, is_english};
 
 const PROVIDER: &str = "assemblyai";
 const URL: &str = "https://streaming.assemblyai.com";
 /// When neither the agent nor the connection names a model.
 pub(crate) const ENGLISH: &str = "universal-streaming-english";
 const OTHER: &str = "universal-streaming-multilingual";
+/// The languages of the latter.
+const SIX: [&str; 6] = ["en", "es", "fr", "de", "it", "pt"];
+/// Beginnings of the names of models that are told which languages to expect.
+const CODE_SWITCHING: [&str; 2] = ["universal-3", "u3-"];
+/// The protocol's date.
+const VERSION: &str = "2025-05-12";
 /// A message must hold 50 to 1000 ms.
-const DEFAULTS: Defaults = Defaults { encodings: &[Encoding::Mulaw, Encoding::Linear16], chunk: 3, patience_ms: 1_500 };
-/// A ForceEndpoint without a turn is not answered; one with words is, in 420 ms at the 99th percentile.
-const WITHOUT_WORDS: Duration = Duration::from_millis(800);
+const DEFAULTS: Defaults = Defaults {
+    encodings: &[Encoding::Mulaw, Encoding::Linear16],
+    chunk: 3,
+    patience_ms: 1_500,
+    // A ForceEndpoint without a turn is not answered; one with words is, in 420 ms at the 99th percentile.
+    without_words_ms: Some(800),
+};
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 const TERMS: Terms = Terms { most: 100, longest: 50, together: 5_000 };
 
@@ -50,7 +61,7 @@ impl AssemblyAi {
 
     fn query(&self, options: &SttOptions) -> Vec<(&str, String)> {
         let language = self.server.tuning.short_language(options);
-        let model = self.server.tuning.model(options, if matches!(&*language, "en" | "") { ENGLISH } else { OTHER });
+        let model = self.model(&language, options);
         let encoding = if self.server.tuning.encoding == Encoding::Mulaw { "pcm_mulaw" } else { "pcm_s16le" };
         let mut query = vec![
             ("sample_rate", self.server.tuning.sample_rate.to_string()),
@@ -67,14 +78,24 @@ impl AssemblyAi {
         if !terms.is_empty() {
             query.push(("keyterms_prompt", json!(terms).to_string()));
         }
+        // The others know one language, or hear themselves which one it is.
+        if !language.is_empty() && CODE_SWITCHING.iter().any(|name| model.starts_with(name)) {
+            query.push(("language_codes", json!([language]).to_string()));
+        }
         query.push(("speech_model", model));
         query
+    }
+
+    fn model(&self, language: &str, options: &SttOptions) -> String {
+        self.server.tuning.model(options, if is_english(language) { ENGLISH } else { OTHER })
     }
 }
 
 impl Dialect for AssemblyAi {
     fn target(&self, options: &SttOptions) -> Result<Target, String> {
-        self.server.target("/v3/ws", self.query(options), "authorization", "")
+        let mut target = self.server.target("/v3/ws", self.query(options), "authorization", "")?;
+        target.headers.insert("assemblyai-version", HeaderValue::from_static(VERSION));
+        Ok(target)
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn Protocol> {
@@ -83,10 +104,21 @@ impl Dialect for AssemblyAi {
         Box::new(Turns { finalize: self.finalize(), formatted, forced: false, over: None })
     }
 
-    fn style(&self) -> Style {
-        let tuning = &self.server.tuning;
-        let patience_without_words = WITHOUT_WORDS.min(tuning.patience);
-        Style { only_whole_chunks: true, patience_without_words, ..Style::of(PROVIDER, tuning) }
+    fn style(&self, _: &SttOptions) -> Style {
+        Style { only_whole_chunks: true, ..Style::of(PROVIDER, &self.server.tuning, self.finalize()) }
+    }
+
+    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+        let language = self.server.tuning.short_language(options);
+        let model = self.model(&language, options);
+        let known: &[&str] = match model.as_str() {
+            ENGLISH => &["en"],
+            OTHER => &SIX,
+            _ => &[],
+        };
+        let foreign = !language.is_empty() && !known.is_empty() && !known.contains(&language.as_str());
+        let words = || format!("understands {} with the model {model}, not {language:?}", known.join(", "));
+        foreign.then(words).into_iter().chain(TERMS.left_out(options)).collect()
     }
 }
 
@@ -148,7 +180,8 @@ impl Protocol for Turns {
             "Turn" => Ok(self.turn(&message)),
             "Error" => {
                 let code = message.get("error_code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
-                Err(self.closed(code.unwrap_or(0), field(&message, "error")))
+                let words = field(&message, "error");
+                Err(code.map_or_else(|| Broken::Lost(words.to_owned()), |code| self.closed(code, words)))
             }
             _ => Ok(Vec::new()),
         }
@@ -157,7 +190,8 @@ impl Protocol for Turns {
     fn closed(&self, code: u16, reason: &str) -> Broken {
         let words = close_words(code, reason);
         match code {
-            1008 | 3006 | 4001..=4003 => Broken::Refused(words),
+            // The key, the account, a parameter or a message of ours.
+            1008 | 3006 | 4000..=4003 | 4100 | 4101 => Broken::Refused(words),
             3009 | 4102 => Broken::Lost(format!("provider rate limit: {words}")),
             _ => Broken::Lost(words),
         }
@@ -197,7 +231,25 @@ mod tests {
         let error = r#"{"type":"Error","error_code":4001,"error":"Not authorized"}"#;
         let refused = Broken::Refused("Not authorized (close code 4001)".to_owned());
         assert_eq!(turns(true, false).read(error).err(), Some(refused));
-        assert!(matches!(turns(true, false).closed(3008, ""), Broken::Lost(_)));
+        for (code, refused) in [
+            (3006, true),
+            (4000, true),
+            (4002, true),
+            (4100, true),
+            (4101, true),
+            (3005, false),
+            (3008, false),
+            (4004, false),
+            (4008, false),
+            (4029, false),
+            (4031, false),
+            (4103, false),
+        ] {
+            let broken = turns(true, false).closed(code, "");
+            assert_eq!(matches!(broken, Broken::Refused(_)), refused, "{code}: {broken:?}");
+        }
+        let nameless = turns(true, false).read(r#"{"type":"Error","error":"Oh"}"#).err();
+        assert_eq!(nameless, Some(Broken::Lost("Oh".to_owned())));
         assert!(matches!(turns(true, false).closed(3009, "busy"), Broken::Lost(words) if words.contains("rate limit")));
     }
 }

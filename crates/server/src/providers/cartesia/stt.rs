@@ -7,23 +7,29 @@ use std::time::Duration;
 use reqwest::header::HeaderValue;
 use serde_json::Value;
 
+use super::VERSION;
 use crate::outbound::ws::Message;
 use crate::providers::connect::Connect;
 use crate::providers::streaming::{
     Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, Terms, field, json,
     recogniser,
 };
-use crate::providers::{Stt, SttOptions};
+use crate::providers::{Stt, SttOptions, is_english};
 
 const PROVIDER: &str = "cartesia";
 const URL: &str = "https://api.cartesia.ai";
-/// The protocol's date.
-const VERSION: &str = "2026-03-01";
-/// When neither the agent nor the connection names a model: the first knows English only.
+/// When neither the agent nor the connection names a model: the second where the connection names another language, which the
+/// published protocol does not know.
 const ENGLISH: &str = "ink-2";
 const OTHER: &str = "ink-whisper";
-const DEFAULTS: Defaults =
-    Defaults { encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16], chunk: 4, patience_ms: 2_000 };
+/// Its only language.
+const LANGUAGE: &str = "en";
+const DEFAULTS: Defaults = Defaults {
+    encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16],
+    chunk: 4,
+    patience_ms: 2_000,
+    without_words_ms: None,
+};
 const TERMS: Terms = Terms { most: 100, longest: 200, together: 1_200 };
 /// While no sound comes: the server closes after three minutes, and turns end in silence only.
 const SILENCE_AFTER: Duration = Duration::from_secs(30);
@@ -48,24 +54,22 @@ impl Cartesia {
     }
 
     fn query(&self, options: &SttOptions) -> Vec<(&str, String)> {
-        let language = self.server.tuning.short_language(options);
+        let language = self.server.tuning.own_language().unwrap_or(LANGUAGE);
         let encoding = match self.server.tuning.encoding {
             Encoding::Mulaw => "pcm_mulaw",
             Encoding::Alaw => "pcm_alaw",
             Encoding::Linear16 => "pcm_s16le",
         };
-        let default = if matches!(&*language, "en" | "") { ENGLISH } else { OTHER };
+        let default = if is_english(language) { ENGLISH } else { OTHER };
         let mut query = vec![
             ("model", self.server.tuning.model(options, default)),
             ("encoding", encoding.to_owned()),
             ("sample_rate", self.server.tuning.sample_rate.to_string()),
         ];
-        if self.manual() && !language.is_empty() {
-            query.push(("language", language));
+        if self.manual() {
+            query.push(("language", language.to_owned()));
         }
-        if !self.manual() {
-            query.extend(TERMS.of(options).into_iter().map(|term| ("keyterm", term.to_owned())));
-        }
+        query.extend(TERMS.of(options).into_iter().map(|term| ("keyterm", term.to_owned())));
         query
     }
 }
@@ -73,7 +77,7 @@ impl Cartesia {
 impl Dialect for Cartesia {
     fn target(&self, options: &SttOptions) -> Result<Target, String> {
         let path = if self.manual() { "/stt/websocket" } else { "/stt/turns/websocket" };
-        let mut target = self.server.target(path, self.query(options), "x-api-key", "")?;
+        let mut target = self.server.target(path, self.query(options), "authorization", "Bearer ")?;
         target.headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
         Ok(target)
     }
@@ -82,9 +86,16 @@ impl Dialect for Cartesia {
         if self.manual() { Box::new(Manual) } else { Box::new(Turns) }
     }
 
-    fn style(&self) -> Style {
+    fn style(&self, _: &SttOptions) -> Style {
         // Its texts carry their own spaces.
-        Style { joiner: if self.manual() { "" } else { " " }, ..Style::of(PROVIDER, &self.server.tuning) }
+        let joiner = if self.manual() { "" } else { " " };
+        Style { joiner, ..Style::of(PROVIDER, &self.server.tuning, self.manual()) }
+    }
+
+    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+        let foreign = self.server.tuning.own_language().is_none() && !is_english(&options.language);
+        let language = foreign.then(|| format!("understands English only, not {:?}", options.language));
+        language.into_iter().chain(TERMS.left_out(options)).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Cartesia's voices, over its websocket with contexts (`/tts/websocket`, API version 2026-03-01): one context for each
+//! Cartesia's voices, over its websocket with contexts (`/tts/websocket`, API version 2026-08-14): one context for each
 //! utterance, µ-law at 8 kHz, and the times of words from the start of the context.
 
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use switchhook_core::conversation::SpokenWord;
 use switchhook_core::private::Private;
 use url::Url;
 
+use super::VERSION;
 use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
 use crate::providers::parameters::Parameters;
-use crate::providers::refusal::Trouble;
+use crate::providers::refusal::{Trouble, answered};
 use crate::providers::voice::pool::Pool;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
 use crate::providers::voice::words::Times;
@@ -24,7 +25,6 @@ use crate::providers::{ProviderError, Tts, TtsRequest};
 
 const PROVIDER: &str = "cartesia";
 const URL: &str = "https://api.cartesia.ai";
-const VERSION: &str = "2026-03-01";
 /// When neither the agent nor the connection names one. The voice is one that Cartesia's own examples speak with.
 const VOICE: &str = "6ccbfb76-1fc6-48f7-b71d-91ac6298247b";
 pub(crate) const USUAL_MODEL: &str = "sonic-3";
@@ -73,7 +73,7 @@ impl Wire for CartesiaTts {
     }
 
     fn headers(&self) -> HeaderMap {
-        let mut headers = with_key("x-api-key", "", self.key());
+        let mut headers = with_key("authorization", "Bearer ", self.key());
         headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
         headers
     }
@@ -84,7 +84,7 @@ impl Wire for CartesiaTts {
             "model_id": self.defaults.model(request),
             "transcript": request.text,
             "continue": false,
-            "voice": { "mode": "id", "id": self.defaults.voice(request) },
+            "voice": { "id": self.defaults.voice(request) },
             "language": primary_language(&request.language),
             "output_format": { "container": "raw", "encoding": "pcm_mulaw", "sample_rate": 8000 },
             "add_timestamps": true,
@@ -119,7 +119,7 @@ impl CartesiaTts {
     fn refusal(&self, message: &Value) -> Trouble {
         let status = message.get("status_code").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
         let (status, body) = (status.unwrap_or(500), message.to_string());
-        Trouble::answered(PROVIDER, status, &HeaderMap::new(), &body, self.key(), Duration::ZERO)
+        Trouble::judged(PROVIDER, answered(status, &HeaderMap::new(), &body), self.key(), Duration::ZERO)
     }
 }
 

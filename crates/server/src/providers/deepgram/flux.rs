@@ -5,9 +5,11 @@ use std::time::Duration;
 use super::stt::TERMS;
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
-use crate::providers::streaming::{Broken, Heard, KeepAlive, Protocol, Tuning, field, json};
+use crate::providers::streaming::{Broken, Heard, KeepAlive, Protocol, Tuning, broken_by, field, json};
 
 pub(super) const PATH: &str = "/v2/listen";
+/// The model that is told no language.
+pub(super) const ENGLISH: &str = "flux-general-en";
 /// It has no keep-alive message: without sound the model hears nothing end.
 const SILENCE_AFTER: Duration = Duration::from_millis(500);
 
@@ -58,7 +60,7 @@ impl Protocol for Flux {
             ("TurnInfo", "EndOfTurn") => vec![Heard::Words(text()), Heard::TurnOver],
             ("Error", _) => {
                 let words = format!("{} ({})", field(&message, "description"), field(&message, "code"));
-                return Err(Broken::Lost(words));
+                return Err(broken_by(&message, words));
             }
             _ => Vec::new(),
         })
@@ -92,5 +94,8 @@ mod tests {
         let error = r#"{"type":"Error","sequence_id":3,"code":"INTERNAL_SERVER_ERROR","description":"Oh no"}"#;
         let lost = Broken::Lost("Oh no (INTERNAL_SERVER_ERROR)".to_owned());
         assert_eq!(Flux::new(false).read(error).err(), Some(lost));
+        let error = r#"{"type":"Error","sequence_id":0,"code":"UNSUPPORTED_MODEL","description":"No such model"}"#;
+        let refused = Broken::Refused("No such model (UNSUPPORTED_MODEL)".to_owned());
+        assert_eq!(Flux::new(false).read(error).err(), Some(refused));
     }
 }

@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::stt::TERMS;
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
-use crate::providers::streaming::{Broken, Heard, KeepAlive, Protocol, Tuning, close_words, field, json};
+use crate::providers::streaming::{
+    Broken, Heard, KeepAlive, Protocol, Tuning, broken_by, close_words, closed_by, field, json,
+};
 
 pub(super) const PATH: &str = "/v1/listen";
 /// The server closes after 10 s without sound or this message.
@@ -72,7 +74,7 @@ impl Protocol for Nova {
             "Error" => {
                 let words = [field(&message, "description"), field(&message, "message")];
                 let words = words.into_iter().find(|words| !words.is_empty()).unwrap_or("it failed without saying why");
-                Err(Broken::Lost(words.to_owned()))
+                Err(broken_by(&message, words.to_owned()))
             }
             _ => Ok(Vec::new()),
         }
@@ -83,7 +85,7 @@ impl Protocol for Nova {
         if reason.contains("DATA-0000") {
             return Broken::Refused(close_words(code, reason));
         }
-        Broken::Lost(close_words(code, reason))
+        closed_by(code, reason)
     }
 }
 
@@ -132,5 +134,15 @@ mod tests {
     fn sound_that_cannot_be_decoded_is_a_wrong_setting() {
         assert!(matches!(Nova::new(true).closed(1008, "DATA-0000"), Broken::Refused(_)));
         assert!(matches!(Nova::new(true).closed(1011, "NET-0001"), Broken::Lost(_)));
+    }
+
+    #[test]
+    fn a_message_that_is_not_taken_is_a_refusal() {
+        let schema = r#"{"type":"Error","variant":"SchemaError","description":"Could not parse","message":"{}"}"#;
+        assert_eq!(Nova::new(true).read(schema).err(), Some(Broken::Refused("Could not parse".to_owned())));
+        let own = r#"{"type":"Error","code":"NET-0000","description":"Nothing was sent"}"#;
+        assert_eq!(Nova::new(true).read(own).err(), Some(Broken::Lost("Nothing was sent".to_owned())));
+        assert!(matches!(Nova::new(true).closed(4400, ""), Broken::Refused(_)));
+        assert!(matches!(Nova::new(true).closed(4500, ""), Broken::Lost(_)));
     }
 }

@@ -14,10 +14,10 @@ use crate::outbound::ws::{Message, below};
 use crate::providers::connect::Connect;
 use crate::providers::parameters::Parameters;
 use crate::providers::refusal::Trouble;
-use crate::providers::voice::Deadlines;
 use crate::providers::voice::pool::Pool;
 use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
 use crate::providers::voice::words::Times;
+use crate::providers::voice::{Deadlines, primary_language};
 use crate::providers::{ProviderError, Tts, TtsRequest};
 
 const PROVIDER: &str = "deepgram";
@@ -54,6 +54,12 @@ pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tt
     Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
 }
 
+impl DeepgramTts {
+    fn voice<'a>(&'a self, request: &'a TtsRequest) -> &'a str {
+        request.voice.as_ref().or(request.model.as_ref()).unwrap_or(&self.voice)
+    }
+}
+
 impl Wire for DeepgramTts {
     fn provider(&self) -> &'static str {
         PROVIDER
@@ -68,9 +74,11 @@ impl Wire for DeepgramTts {
     }
 
     fn address(&self, request: &TtsRequest) -> Result<Url, ProviderError> {
-        let voice = request.voice.as_ref().or(request.model.as_ref()).unwrap_or(&self.voice);
-        let mut query =
-            vec![("model", voice.clone()), ("encoding", "mulaw".to_owned()), ("sample_rate", "8000".to_owned())];
+        let mut query = vec![
+            ("model", self.voice(request).to_owned()),
+            ("encoding", "mulaw".to_owned()),
+            ("sample_rate", "8000".to_owned()),
+        ];
         if (request.speed - 1.0).abs() > f32::EPSILON {
             query.push(("speed", request.speed.clamp(SPEEDS.0, SPEEDS.1).to_string()));
         }
@@ -80,6 +88,13 @@ impl Wire for DeepgramTts {
 
     fn headers(&self) -> HeaderMap {
         with_key("authorization", "Token ", self.key())
+    }
+
+    fn not_taken(&self, like: &TtsRequest) -> Option<String> {
+        let voice = self.voice(like);
+        let own = voice.rsplit_once('-').map(|(_, language)| language).filter(|language| language.len() == 2)?;
+        let other = !like.language.is_empty() && !own.eq_ignore_ascii_case(primary_language(&like.language));
+        other.then(|| format!("speaks {own:?} with the voice {voice}, not {:?}", like.language))
     }
 
     fn begin(&self, _context: &str, request: &TtsRequest) -> Vec<String> {

@@ -20,7 +20,12 @@ const PROVIDER: &str = "elevenlabs";
 const URL: &str = "https://api.elevenlabs.io";
 /// When neither the agent nor the connection names a model.
 pub(crate) const USUAL_MODEL: &str = "scribe_v2_realtime";
-const DEFAULTS: Defaults = Defaults { encodings: &[Encoding::Mulaw, Encoding::Linear16], chunk: 5, patience_ms: 1_500 };
+const DEFAULTS: Defaults = Defaults {
+    encodings: &[Encoding::Mulaw, Encoding::Linear16],
+    chunk: 5,
+    patience_ms: 1_500,
+    without_words_ms: None,
+};
 /// While no sound comes.
 const SILENCE_AFTER: Duration = Duration::from_secs(5);
 const TERMS: Terms = Terms { most: 50, longest: 20, together: 1_000 };
@@ -73,8 +78,12 @@ impl Dialect for ElevenLabs {
         Box::new(Scribe { rate: self.server.tuning.sample_rate, finalize: self.finalize(), timestamps, ready: false })
     }
 
-    fn style(&self) -> Style {
-        Style::of(PROVIDER, &self.server.tuning)
+    fn style(&self, _: &SttOptions) -> Style {
+        Style::of(PROVIDER, &self.server.tuning, self.finalize())
+    }
+
+    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+        TERMS.left_out(options).into_iter().collect()
     }
 }
 
@@ -142,6 +151,8 @@ impl Protocol for Scribe {
             "committed_transcript_with_timestamps" if self.timestamps => committed(),
             // There was too little to commit.
             "commit_throttled" => vec![Heard::Flushed],
+            // A caller who is silent for long is nobody's mistake.
+            "insufficient_audio_activity" => Vec::new(),
             kind if message.get("error").is_some() => return Err(self.error(kind, field(&message, "error"))),
             _ => Vec::new(),
         })
@@ -174,6 +185,9 @@ mod tests {
             let message = json!({ "message_type": kind, "error": "No." }).to_string();
             Scribe { rate: 8_000, finalize: true, timestamps: false, ready }.read(&message).err().expect("an error")
         };
+        let silent = r#"{"message_type":"insufficient_audio_activity","error":"No speech."}"#;
+        let mut scribe = Scribe { rate: 8_000, finalize: true, timestamps: false, ready: true };
+        assert!(scribe.read(silent).is_ok_and(|heard| heard.is_empty()), "no error at all");
         assert_eq!(read("auth_error", false), Broken::Refused("No. (auth_error)".to_owned()));
         assert_eq!(read("input_error", true), Broken::Lost("No. (input_error)".to_owned()));
         assert_eq!(read("rate_limited", true), Broken::Lost("provider rate limit: No. (rate_limited)".to_owned()));

@@ -2,7 +2,7 @@
 //!
 //! | setting | meaning |
 //! |---|---|
-//! | `base_url` | up to `/models`; without a path, `/v1beta` is added |
+//! | `base_url` | up to `/models`; `/v1beta` is added where no version stands in its path |
 //! | `model` | when the agent names none |
 //! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read`; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
 
@@ -37,7 +37,7 @@ pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
     // A key in the address would be written into logs on the way.
     let server = Server::read(connect, GEMINI_URL, Some(HeaderName::from_static("x-goog-api-key")))?;
     let base =
-        reqwest::Url::parse(&server.versioned("v1beta")).map_err(|error| format!("settings.base_url: {error}."))?;
+        reqwest::Url::parse(&server.with_version("v1beta")).map_err(|error| format!("settings.base_url: {error}."))?;
     Ok(Arc::new(Models::new(Contents { base }, server)))
 }
 

@@ -120,9 +120,9 @@ impl Refusal {
 
     /// A refusal by status.
     pub(super) async fn read(response: reqwest::Response) -> Self {
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let (status, headers, url) = (response.status().as_u16(), response.headers().clone(), response.url().clone());
         let body = tokio::time::timeout(BODY_TIME, beginning(response)).await.unwrap_or_default();
-        Self::judged(answered(status, &headers, &String::from_utf8_lossy(&body)))
+        Self::judged(answered(status, &headers, &String::from_utf8_lossy(&body)).asked_at(&url))
     }
 
     /// The answer to a request that every key may make, if it says that the key is wrong. A key that may not list models, which

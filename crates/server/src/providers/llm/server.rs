@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::Refusal;
 use crate::providers::LlmRequest;
-use crate::providers::connect::{Connect, signed, versioned};
+use crate::providers::connect::{Connect, signed, versioned, with_version};
 use crate::providers::extras::{Extras, object};
 pub(super) use crate::providers::registry::CONNECT;
 
@@ -98,6 +98,11 @@ impl Server {
     /// The base address, with `/` and `version` behind it where it has no path of its own.
     pub(crate) fn versioned(&self, version: &str) -> String {
         versioned(&self.base, version)
+    }
+
+    /// The same unless a version stands in its path.
+    pub(crate) fn with_version(&self, version: &str) -> String {
+        with_version(&self.base, version)
     }
 
     /// The agent's model, the connection's, or the provider's usual one.

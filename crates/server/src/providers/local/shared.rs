@@ -10,7 +10,7 @@ use super::cores::Cores;
 use super::tts::Phrases;
 use super::{Hibari, Moonshine, SpeechError};
 use crate::models::{HIBARI, MOONSHINE, Models};
-use crate::providers::ProviderError;
+use crate::providers::{ProviderError, is_english};
 
 /// The name by which errors speak of us.
 const PROVIDER: &str = "local speech";
@@ -80,12 +80,16 @@ impl LocalSpeech {
 
 /// Both models know English only.
 pub(super) fn check_language(language: &str) -> Result<(), ProviderError> {
-    let primary = language.split(['-', '_']).next().unwrap_or_default();
-    if primary.is_empty() || primary.eq_ignore_ascii_case("en") {
+    if is_english(language) {
         return Ok(());
     }
-    let words = format!("it knows English only, not {language:?}; choose another provider for this agent");
+    let words = format!("it {}; choose another provider for this agent", english_only(language));
     Err(ProviderError::Config { provider: PROVIDER, words })
+}
+
+/// What is to be said of another language.
+pub(super) fn english_only(language: &str) -> String {
+    format!("knows English only, not {language:?}")
 }
 
 /// For `map_err` on what a model did.

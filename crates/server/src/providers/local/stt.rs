@@ -14,10 +14,10 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::cores::Core;
 use super::job::Cancel;
 use super::moonshine::{self, Moonshine};
-use super::shared::{LocalSpeech, check_language, failed};
+use super::shared::{LocalSpeech, check_language, english_only, failed};
 use super::{Job, SpeechError};
 use crate::providers::segment::{Segment, Segmenter};
-use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, is_english};
 
 /// Frames between two looks at the running segment: 600 ms.
 const PARTIAL_EVERY: u32 = 30;
@@ -54,6 +54,12 @@ impl Stt for LocalStt {
             partial_run: None,
             frames_since_partial: 0,
         }))
+    }
+
+    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+        let language = (!is_english(&options.language)).then(|| english_only(&options.language));
+        let terms = (!options.keyterms.is_empty()).then(|| "takes no keyterms: they are left out".to_owned());
+        language.into_iter().chain(terms).collect()
     }
 }
 

@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 
 use super::hibari::{self, Hibari, Speech};
 use super::job::Cancel;
-use super::shared::{LocalSpeech, check_language, failed};
+use super::shared::{LocalSpeech, check_language, english_only, failed};
 use super::{Job, SpeechError};
-use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
+use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, is_english};
 
 /// Samples sent at once: one second.
 const PIECE: usize = frame::SAMPLE_RATE as usize;
@@ -81,6 +81,10 @@ impl Tts for LocalTts {
             }
         }
         Ok(usage)
+    }
+
+    fn not_taken(&self, like: &TtsRequest) -> Option<String> {
+        (!is_english(&like.language)).then(|| english_only(&like.language))
     }
 
     /// Loads the model. Whether it cannot be is told when something is said.

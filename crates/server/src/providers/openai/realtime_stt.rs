@@ -22,8 +22,12 @@ use crate::providers::streaming::{
 pub(super) const USUAL_MODEL: &str = "gpt-live-transcribe";
 /// The models that take `keywords`.
 const KEYWORDS: [&str; 2] = ["gpt-transcribe", "gpt-live-transcribe"];
-const DEFAULTS: Defaults =
-    Defaults { encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16], chunk: 5, patience_ms: 3_000 };
+const DEFAULTS: Defaults = Defaults {
+    encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16],
+    chunk: 5,
+    patience_ms: 3_000,
+    without_words_ms: None,
+};
 
 /// The only rate of OpenAI's own for linear sound.
 const LINEAR_RATE: u32 = 24_000;
@@ -92,9 +96,17 @@ impl Dialect for Realtime {
         Box::new(Session::new(self.session(options), self.finalize()))
     }
 
-    fn style(&self) -> Style {
+    fn style(&self, _: &SttOptions) -> Style {
         let finalize = self.finalize();
-        Style { only_whole_chunks: true, only_speech: finalize, ..Style::of(PROVIDER, &self.tuning) }
+        Style { only_whole_chunks: true, only_speech: finalize, ..Style::of(PROVIDER, &self.tuning, finalize) }
+    }
+
+    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+        let model = self.tuning.model(options, USUAL_MODEL);
+        if !options.keyterms.is_empty() && terms(&model, &["x"]).is_none() {
+            return vec![format!("takes no keyterms with the model {model}: they are left out")];
+        }
+        TERMS.left_out(options).into_iter().collect()
     }
 }
 

@@ -15,11 +15,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::server::SpeechServer;
-use crate::outbound::ws::OpenError;
 use crate::outbound::{SendError, explain};
 use crate::providers::connect::Connect;
 use crate::providers::parameters::Parameters;
-use crate::providers::refusal::Trouble;
+use crate::providers::refusal::{Trouble, answered};
 use crate::providers::voice::sound::Decoder;
 use crate::providers::voice::{Attempts, Deadlines, Defaults, Line, cost, is_speakable};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
@@ -133,21 +132,22 @@ impl OpenAiSpeech {
         if status.is_success() && !is_json {
             return Ok(response);
         }
-        let headers = response.headers().clone();
+        let (headers, url) = (response.headers().clone(), response.url().clone());
         let body = beginning(&mut response, self.deadlines.gap).await;
         let key = self.server.key();
         if status.is_success() {
             return Err(Trouble::said(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
         }
         let body = String::from_utf8_lossy(&body);
-        Err(Trouble::answered(PROVIDER, status.as_u16(), &headers, &body, key, self.deadlines.first_sound))
+        let judged = answered(status.as_u16(), &headers, &body).asked_at(&url);
+        Err(Trouble::judged(PROVIDER, judged, key, self.deadlines.first_sound))
     }
 
     /// The connection broke, or none came about.
     fn no_answer(&self, error: &reqwest::Error) -> Trouble {
         let patience = self.deadlines.connect;
         let error: SendError = explain(error, patience);
-        Trouble::opening(PROVIDER, OpenError::NoAnswer(error), self.server.key(), patience)
+        Trouble::unanswered(PROVIDER, error)
     }
 }
 

@@ -21,7 +21,7 @@ use super::stt::{PROVIDER, TERMS};
 use crate::clock;
 use crate::providers::connect::Connect;
 use crate::providers::parameters::Parameters;
-use crate::providers::refusal::Trouble;
+use crate::providers::refusal::{Trouble, answered};
 use crate::providers::segment::{Segment, Segmenter};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 
@@ -115,6 +115,10 @@ impl Stt for Transcriptions {
             last: None,
         }))
     }
+
+    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+        TERMS.left_out(options).into_iter().collect()
+    }
 }
 
 /// One call. Dropping it ends its requests.
@@ -192,7 +196,7 @@ impl Ear {
     async fn models(&self) -> Result<(), Trouble> {
         let broken = |error: reqwest::Error| Trouble::failed(PROVIDER, chain(&error.without_url()));
         let response = self.server.get("/models").send().await.map_err(broken)?;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let (status, headers, url) = (response.status().as_u16(), response.headers().clone(), response.url().clone());
         let refuses = matches!(status, 401..=403);
         if !refuses && status < 500 {
             return Ok(());
@@ -203,7 +207,8 @@ impl Ear {
         if refuses && body.contains("scope") {
             return Ok(());
         }
-        Err(Trouble::answered(PROVIDER, status, &headers, &body, self.server.key(), KNOCK))
+        let judged = answered(status, &headers, &body).asked_at(&url);
+        Err(Trouble::judged(PROVIDER, judged, self.server.key(), KNOCK))
     }
 
     /// Answers for a segment, and takes back what was answered for the pauses in it.
@@ -254,12 +259,12 @@ impl Ear {
         let asking = async {
             let broken = |error: reqwest::Error| Trouble::failed(PROVIDER, chain(&error.without_url()));
             let response = request.send().await.map_err(broken)?;
-            let (status, headers) = (response.status(), response.headers().clone());
+            let (status, headers, url) = (response.status(), response.headers().clone(), response.url().clone());
             let body = whole(response).await?;
             let body = String::from_utf8_lossy(&body);
             if !status.is_success() {
-                let key = self.server.key();
-                return Err(Trouble::answered(PROVIDER, status.as_u16(), &headers, &body, key, self.patience));
+                let judged = answered(status.as_u16(), &headers, &body).asked_at(&url);
+                return Err(Trouble::judged(PROVIDER, judged, self.server.key(), self.patience));
             }
             let json = headers.get("content-type").and_then(|value| value.to_str().ok());
             let json = json.is_some_and(|kind| kind.contains("json"));

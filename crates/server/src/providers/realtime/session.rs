@@ -50,7 +50,7 @@ impl RealtimeClient {
         let name = self.dialect.name();
         let target = self.dialect.target(options).map_err(|words| Trouble::config(name, words))?;
         let opened = self.websockets.connect(&target.url, target.headers, OPEN).await;
-        let socket = opened.map_err(|error| Trouble::opening(name, error, self.key.as_ref(), OPEN))?;
+        let socket = opened.map_err(|error| Trouble::opening(name, error, &target.url, self.key.as_ref(), OPEN))?;
         let protocol = self.dialect.protocol(options);
         let mut line = Line { socket, protocol, name, key: self.key.clone() };
         line.ready().await?;

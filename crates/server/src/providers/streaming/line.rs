@@ -34,7 +34,7 @@ pub(super) struct Dial {
 
 impl Dial {
     pub(super) fn style(&self) -> Style {
-        self.dialect.style()
+        self.dialect.style(&self.options)
     }
 
     /// The first connection of a call, tried up to three times in all.
@@ -61,7 +61,8 @@ impl Dial {
         let style = self.style();
         let target = self.dialect.target(&self.options).map_err(|words| Trouble::config(style.name, words))?;
         let opened = self.websockets.connect(&target.url, target.headers, OPEN).await;
-        let socket = opened.map_err(|error| Trouble::opening(style.name, error, self.key.as_ref(), OPEN))?;
+        let socket =
+            opened.map_err(|error| Trouble::opening(style.name, error, &target.url, self.key.as_ref(), OPEN))?;
         let encoder = Encoder::new(style.encoding, style.sample_rate, style.chunk)
             .map_err(|error| Trouble::config(style.name, error.to_string()))?;
         let now = Instant::now();

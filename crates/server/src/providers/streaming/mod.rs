@@ -23,7 +23,9 @@ use switchhook_core::private::Private;
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
-pub(crate) use self::protocol::{Broken, Dialect, Heard, KeepAlive, Protocol, Style, Target, close_words, field, json};
+pub(crate) use self::protocol::{
+    Broken, Dialect, Heard, KeepAlive, Protocol, Style, Target, broken_by, close_words, closed_by, field, json,
+};
 pub(crate) use self::server::Server;
 pub(crate) use self::settings::{Defaults, Terms, Tuning};
 pub(crate) use self::sound::{Encoder, Encoding};
@@ -65,6 +67,10 @@ impl Stt for StreamingStt {
         let sent = Sent::default();
         tokio::spawn(Task::new(dial, events, waiting, sent.clone()).run(line));
         Ok(Box::new(Session { told, sent }))
+    }
+
+    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+        self.dialect.not_taken(options)
     }
 }
 

@@ -8,7 +8,7 @@ use url::Url;
 use super::settings::Tuning;
 use super::sound::Encoding;
 use crate::outbound::ws::Message;
-use crate::providers::SttOptions;
+use crate::providers::{SttOptions, refusal};
 
 /// One provider's way of recognising, as a connection's settings have it.
 pub(crate) trait Dialect: Send + Sync {
@@ -20,7 +20,9 @@ pub(crate) trait Dialect: Send + Sync {
     /// The protocol of one new connection.
     fn protocol(&self, options: &SttOptions) -> Box<dyn Protocol>;
     /// What its connections have in common.
-    fn style(&self) -> Style;
+    fn style(&self, options: &SttOptions) -> Style;
+    /// What of the options it cannot take, as [`crate::providers::Stt::not_taken`] says it.
+    fn not_taken(&self, options: &SttOptions) -> Vec<String>;
 }
 
 /// Where a stream is opened.
@@ -51,11 +53,13 @@ pub(crate) struct Style {
     pub(crate) patience_without_words: Duration,
     /// Whether every [`Protocol::finalize`] with words is answered by a [`Heard::Flushed`]; otherwise the provider ends speech by itself.
     pub(crate) answers_finalize: bool,
+    /// Whether those without words are answered as well, so that no answer is a failure.
+    pub(crate) answers_all: bool,
 }
 
 impl Style {
-    /// How most want to be treated.
-    pub(crate) fn of(name: &'static str, tuning: &Tuning) -> Self {
+    /// How most want to be treated; `finalizes` where our ears say when speech ends.
+    pub(crate) fn of(name: &'static str, tuning: &Tuning, finalizes: bool) -> Self {
         Self {
             name,
             encoding: tuning.encoding,
@@ -65,14 +69,10 @@ impl Style {
             only_speech: false,
             joiner: " ",
             patience: tuning.patience,
-            patience_without_words: tuning.patience,
-            answers_finalize: tuning.finalize != Some(false),
+            patience_without_words: tuning.patience_without_words.filter(|_| finalizes).unwrap_or(tuning.patience),
+            answers_finalize: finalizes,
+            answers_all: finalizes && tuning.answers_all,
         }
-    }
-
-    /// Whether speech without words is answered as well, so that no answer is a failure.
-    pub(crate) fn answers_all(&self) -> bool {
-        self.answers_finalize && self.patience_without_words == self.patience
     }
 }
 
@@ -99,7 +99,7 @@ pub(crate) trait Protocol: Send + Sync {
     fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken>;
     /// What it means that the server closed the connection.
     fn closed(&self, code: u16, reason: &str) -> Broken {
-        Broken::Lost(close_words(code, reason))
+        closed_by(code, reason)
     }
 }
 
@@ -148,6 +148,21 @@ pub(crate) fn close_words(code: u16, reason: &str) -> String {
         "" => format!("it closed the connection with code {code}"),
         reason => format!("{reason} (close code {code})"),
     }
+}
+
+/// What a close frame means where a provider has no codes of its own: the statuses of HTTP stand in it 4000 higher.
+pub(crate) fn closed_by(code: u16, reason: &str) -> Broken {
+    let words = close_words(code, reason);
+    match code {
+        4408 | 4429 => Broken::Lost(words),
+        4400..=4499 => Broken::Refused(words),
+        _ => Broken::Lost(words),
+    }
+}
+
+/// What an error message means, of which these are the words.
+pub(crate) fn broken_by(message: &serde_json::Value, words: String) -> Broken {
+    if refusal::is_our_fault(message) { Broken::Refused(words) } else { Broken::Lost(words) }
 }
 
 /// A message as JSON.

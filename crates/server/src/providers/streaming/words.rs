@@ -2,13 +2,17 @@
 //!
 //! Providers cut speech as they like: in several final texts, in turns of several segments, or with an end before we noticed
 //! one. A segment is answered when the provider says that everything before its end is told, when it judges the turn to
-//! be over, or with what there is when neither comes in time.
+//! be over, or with what there is when neither comes in time. What comes later is told once as well: words that were told before
+//! they were final are known again, corrected or not, and partials of a segment that is answered wait for their end.
+
+mod alike;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::alike::{Beginning, Kind};
 use super::protocol::{Heard, Style};
 use crate::providers::SttEvent;
 
@@ -18,8 +22,8 @@ const LATE: Duration = Duration::from_secs(3);
 const LATE_WITHOUT_WORDS: Duration = Duration::from_secs(1);
 /// No segment has more characters: that is more than ten minutes of speech.
 const LONGEST: usize = 10_000;
-/// What ends the words before it rather than beginning those behind it.
-const LEFT_OVER: [char; 6] = ['.', ',', ';', ':', '!', '?'];
+/// Where the provider heard the end of speech before we did, more words are awaited only so long.
+const AFTER_END: Duration = Duration::from_millis(500);
 /// Voice that some word would come of, in frames; the 200 ms in which its end was noticed are part of it.
 const VOICE: u32 = 25;
 /// The same where noise is not answered.
@@ -36,6 +40,12 @@ pub(super) struct Words {
     unsettled: String,
     /// The beginning of the next text as it was told already, when time was up.
     told_early: String,
+    /// Whether the last final words were all told already: an end that the provider tells with them is that of an earlier segment.
+    stale: bool,
+    /// Whether the provider has said that the speech that goes on is over, and nothing since.
+    ended: bool,
+    /// When partials that came while nothing was expected are told as they are.
+    late: Option<Instant>,
     /// Whether words are to come again on a new connection.
     again: bool,
     speaking: bool,
@@ -45,9 +55,11 @@ pub(super) struct Words {
     /// Segments without an answer, oldest first.
     open: VecDeque<Open>,
     /// Until when the provider's answers may still come for segments that were answered without them.
-    owed: VecDeque<Instant>,
+    owed: VecDeque<(Instant, u32)>,
     /// The number of the segment that the next words belong to.
     next: u32,
+    /// Characters that were told since the caller last spoke, though nobody waited for them.
+    unasked: usize,
     last: Option<Told>,
 }
 
@@ -78,6 +90,9 @@ impl Words {
             partial: String::new(),
             unsettled: String::new(),
             told_early: String::new(),
+            stale: false,
+            ended: false,
+            late: None,
             again: false,
             speaking: false,
             began: None,
@@ -85,6 +100,7 @@ impl Words {
             open: VecDeque::new(),
             owed: VecDeque::new(),
             next: 0,
+            unasked: 0,
             last: None,
         }
     }
@@ -97,6 +113,7 @@ impl Words {
     pub(super) fn started(&mut self, now: Instant) {
         self.speaking = true;
         (self.began, self.voiced) = (Some(now), 0);
+        (self.stale, self.ended, self.late, self.unasked) = (false, false, None, 0);
     }
 
     /// 20 ms of the caller.
@@ -107,6 +124,7 @@ impl Words {
     /// A segment ended. Returns the number that its words will have; none when the provider was faster than we, and it is answered.
     pub(super) fn stopped(&mut self, segment: u32, now: Instant) -> Option<u32> {
         self.speaking = false;
+        self.stale = false;
         if segment < self.next && self.is_empty() {
             return None;
         }
@@ -130,54 +148,115 @@ impl Words {
         self.settled.trim().is_empty() && self.partial.trim().is_empty()
     }
 
-    /// When time is up for the oldest segment.
+    /// When [`Words::expire`] has something to do.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let outstanding = self.again || !self.partial.is_empty();
-        let patience = if outstanding { self.style.patience } else { self.style.patience_without_words };
+        self.oldest_due().into_iter().chain(self.late).min()
+    }
+
+    /// When time is up for the oldest segment.
+    fn oldest_due(&self) -> Option<Instant> {
+        let patience = if self.again || !self.partial.is_empty() {
+            self.style.patience
+        } else if self.ended {
+            AFTER_END.min(self.style.patience)
+        } else {
+            self.style.patience_without_words
+        };
         self.open.front().map(|open| open.since + patience)
     }
 
     pub(super) fn heard(&mut self, heard: Heard, now: Instant) -> Vec<SttEvent> {
         match heard {
-            Heard::Partial(text) => {
-                self.partial = self.beyond_told(&text).unwrap_or(&text).to_owned();
-                self.unsettled = text;
-                self.so_far()
-            }
-            Heard::Words(text) => {
-                let beyond = self.beyond_told(&text);
-                let corrects = beyond.is_none();
-                let text = beyond.unwrap_or(&text).to_owned();
-                self.partial.clear();
-                self.unsettled.clear();
-                self.told_early.clear();
-                self.settle(&text);
-                if self.speaking || !self.open.is_empty() { self.so_far() } else { self.unexpected(corrects, now) }
-            }
-            // The words of a segment that was answered without them are told with the next one's, and that one's are still to come.
-            Heard::Flushed | Heard::Failed(_) if self.was_owed(now) => {
-                if !self.settled.is_empty() {
-                    self.settled.push(' ');
-                }
-                Vec::new()
-            }
-            Heard::Flushed | Heard::Failed(_) => match self.open.pop_front() {
-                Some(open) => vec![self.tell(open.segment, now)],
-                None => Vec::new(),
-            },
+            Heard::Partial(text) => self.may_change(text, now),
+            Heard::Words(text) => self.are_final(&text, now),
+            Heard::Flushed | Heard::Failed(_) => self.flushed(now),
             Heard::TurnOver => self.turn_over(now),
             Heard::Ready | Heard::Answer(_) => Vec::new(),
         }
     }
 
+    fn may_change(&mut self, text: String, now: Instant) -> Vec<SttEvent> {
+        let partial = self.beginning(&text, now).untold().to_owned();
+        let changed = partial != self.partial;
+        self.ended &= partial.trim().is_empty();
+        (self.partial, self.unsettled) = (partial, text);
+        if self.is_expecting() {
+            return self.so_far();
+        }
+        // The conversation would take them for a turn, and the final words for the next one.
+        if changed && !self.is_empty() {
+            self.late = Some(now + self.style.patience);
+        }
+        Vec::new()
+    }
+
+    fn are_final(&mut self, text: &str, now: Instant) -> Vec<SttEvent> {
+        let beginning = self.beginning(text, now);
+        let silent = !text.contains(char::is_alphanumeric);
+        let told_before = !silent && !std::mem::take(&mut self.told_early).is_empty();
+        self.stale = told_before && beginning.untold().trim().is_empty();
+        self.late = None;
+        if self.stale {
+            // What may still change is behind these words.
+            self.unsettled.clone_from(&self.partial);
+        } else {
+            self.partial.clear();
+            self.unsettled.clear();
+        }
+        let expecting = self.is_expecting();
+        if told_before {
+            self.told_early.clone_from(&beginning.left);
+            if !expecting || beginning.kind != Kind::Other {
+                self.recall(&beginning);
+            }
+        }
+        if expecting {
+            self.settle(beginning.untold());
+            return self.so_far();
+        }
+        let corrects = told_before && beginning.kind != Kind::Same;
+        self.unexpected(&beginning, corrects, now)
+    }
+
+    /// The provider has told everything before an end, ours or its own.
+    fn flushed(&mut self, now: Instant) -> Vec<SttEvent> {
+        if let Some(segment) = self.pay(now) {
+            if self.last.as_ref().is_some_and(|told| told.segment == segment) {
+                self.told_early.clear();
+            }
+            // Its words are told with those of the next segment, and that one's are still to come.
+            if !self.settled.is_empty() {
+                self.settled.push(' ');
+            }
+            return Vec::new();
+        }
+        self.told_early.clear();
+        if self.stale && self.is_expecting() {
+            return Vec::new();
+        }
+        if let Some(open) = self.open.pop_front() {
+            return vec![self.tell(open.segment, now)];
+        }
+        self.ended = self.speaking && !self.style.answers_finalize && !self.settled.trim().is_empty();
+        Vec::new()
+    }
+
+    /// Whether there is speech that words would belong to.
+    fn is_expecting(&self) -> bool {
+        self.speaking || !self.open.is_empty()
+    }
+
     /// Answers the segments whose time is up with what there is.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<SttEvent> {
         let mut events = Vec::new();
-        while self.deadline().is_some_and(|deadline| deadline <= now) {
+        if self.late.is_some_and(|due| due <= now) {
+            events.push(self.tell_late(now));
+        }
+        while self.oldest_due().is_some_and(|deadline| deadline <= now) {
             if let Some(open) = self.open.pop_front() {
-                let sure = self.style.answers_all() || !self.is_empty();
+                let sure = self.style.answers_all || !self.is_empty();
                 if self.style.answers_finalize {
-                    self.owed.push_back(now + if sure { LATE } else { LATE_WITHOUT_WORDS });
+                    self.owed.push_back((now + if sure { LATE } else { LATE_WITHOUT_WORDS }, open.segment));
                 }
                 events.push(self.tell(open.segment, now));
             }
@@ -188,8 +267,8 @@ impl Words {
     /// Whether time is up for speech that some word or answer should have come of; true once for each segment. `spoke` is when the
     /// provider said anything at all.
     pub(super) fn is_fruitless(&mut self, spoke: Instant, now: Instant) -> bool {
-        let overdue = self.deadline().is_some_and(|deadline| deadline <= now) && self.is_empty();
-        let answers_all = self.style.answers_all();
+        let overdue = self.oldest_due().is_some_and(|deadline| deadline <= now) && self.is_empty();
+        let answers_all = self.style.answers_all;
         let Some(open) = self.open.front_mut().filter(|open| overdue && !open.fruitless) else { return false };
         open.fruitless = if answers_all {
             open.voiced >= VOICE
@@ -201,6 +280,9 @@ impl Words {
 
     /// Whether there are more words than anybody can have said.
     pub(super) fn are_too_many(&self) -> bool {
+        if self.unasked > LONGEST {
+            return true;
+        }
         let told = self.last.as_ref().map_or("", |told| told.text.as_str());
         [&[told][..], &[self.settled.as_str(), self.unsettled.as_str()]].into_iter().any(|texts| {
             let bytes: usize = texts.iter().map(|text| text.len()).sum();
@@ -209,10 +291,10 @@ impl Words {
         })
     }
 
-    /// Whether this answer is that of a segment which was answered without it.
-    fn was_owed(&mut self, now: Instant) -> bool {
-        self.owed.retain(|until| now < *until);
-        self.owed.pop_front().is_some()
+    /// The segment that was answered without this answer, if it is owed for one.
+    fn pay(&mut self, now: Instant) -> Option<u32> {
+        self.owed.retain(|(until, _)| now < *until);
+        self.owed.pop_front().map(|(_, segment)| segment)
     }
 
     /// There is a new connection. `everything` without final words is said again; otherwise what was heard of it stands.
@@ -226,6 +308,7 @@ impl Words {
         }
         self.unsettled.clear();
         self.told_early.clear();
+        self.late = None;
         self.owed.clear();
         for open in &mut self.open {
             open.since = now;
@@ -233,6 +316,10 @@ impl Words {
     }
 
     fn turn_over(&mut self, now: Instant) -> Vec<SttEvent> {
+        self.told_early.clear();
+        if self.stale && self.is_expecting() {
+            return Vec::new();
+        }
         let Some(last) = self.open.pop_back() else {
             if self.is_empty() {
                 // Time was up before: the words are told, the judgement is new.
@@ -251,23 +338,50 @@ impl Words {
         events
     }
 
-    /// Final words while nobody seems to speak: late ones, which may correct what was told when time was up, or of a speaker too quiet
-    /// for our ears.
-    fn unexpected(&mut self, corrects: bool, now: Instant) -> Vec<SttEvent> {
-        if self.is_empty() {
-            return Vec::new();
+    /// Final words while nobody seems to speak: late ones, corrections of what was told when time was up, or those of a speaker too
+    /// quiet for our ears. What is new comes as a segment of its own, since the turn of the last one may be over.
+    fn unexpected(&mut self, beginning: &Beginning<'_>, corrects: bool, now: Instant) -> Vec<SttEvent> {
+        let mut events = Vec::new();
+        let again = self.last.as_mut().filter(|told| corrects && now - told.at < LATE);
+        let news = if again.is_some() { beginning.news } else { beginning.untold() };
+        if let Some(told) = again {
+            told.at = now;
+            events.push(SttEvent::Final { segment: told.segment, text: told.text.trim().to_owned() });
         }
-        match self.last.take_if(|told| now - told.at < LATE) {
-            Some(mut told) => {
-                if corrects {
-                    told.text.truncate(told.settled);
-                }
-                let rest = std::mem::replace(&mut self.settled, told.text);
-                self.settle(&rest);
-                vec![self.tell(told.segment, now)]
-            }
-            None => vec![self.tell_next(now)],
+        if !news.trim().is_empty() {
+            self.settle(news);
+            self.unasked += news.chars().count();
+            let segment = self.unanswered(now);
+            events.push(self.tell(segment, now));
         }
+        events
+    }
+
+    /// Puts final words in the place of those that were told when time was up.
+    fn recall(&mut self, beginning: &Beginning<'_>) {
+        let joiner = self.style.joiner;
+        if let Some(told) = &mut self.last {
+            told.text.truncate(told.settled);
+            told.text = join(&told.text, beginning.covered, joiner);
+            told.settled = told.text.len();
+            told.text = join(&told.text, &beginning.left, joiner);
+        }
+    }
+
+    /// Partials of which nothing final has come.
+    fn tell_late(&mut self, now: Instant) -> SttEvent {
+        self.late = None;
+        let segment = self.unanswered(now);
+        self.tell(segment, now)
+    }
+
+    /// The number for words that nobody waits for: that of the last segment if it was just answered without any.
+    fn unanswered(&mut self, now: Instant) -> u32 {
+        let last = self.last.as_ref().filter(|told| told.text.trim().is_empty() && now - told.at < LATE);
+        last.map(|told| told.segment).unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        })
     }
 
     fn tell_next(&mut self, now: Instant) -> SttEvent {
@@ -277,7 +391,7 @@ impl Words {
     }
 
     fn tell(&mut self, segment: u32, now: Instant) -> SttEvent {
-        self.again = false;
+        (self.again, self.ended) = (false, false);
         let partial = std::mem::take(&mut self.partial);
         if !self.unsettled.is_empty() {
             self.told_early = std::mem::take(&mut self.unsettled);
@@ -301,31 +415,20 @@ impl Words {
         self.settled = join(&self.settled, text, self.style.joiner);
     }
 
-    /// The text without the words that were told already; nothing when it does not begin with them.
-    fn beyond_told<'t>(&self, text: &'t str) -> Option<&'t str> {
-        beyond(&self.told_early, text)
+    fn has_told_within(&self, time: Duration, now: Instant) -> bool {
+        self.last.as_ref().is_some_and(|told| now - told.at < time)
     }
-}
 
-/// What is behind `told` in `text`, whatever the case and the punctuation of both, with the space in front of it.
-fn beyond<'t>(told: &str, text: &'t str) -> Option<&'t str> {
-    let mut letters = text.char_indices().filter(|(_, letter)| letter.is_alphanumeric());
-    let mut end = 0;
-    for expected in told.chars().filter(|letter| letter.is_alphanumeric()) {
-        let (at, letter) = letters.next().filter(|(_, letter)| letter.to_lowercase().eq(expected.to_lowercase()))?;
-        end = at + letter.len_utf8();
+    /// How a text begins, where its beginning may have been told already.
+    fn beginning<'t>(&self, text: &'t str, now: Instant) -> Beginning<'t> {
+        match Beginning::of(text, &self.told_early) {
+            // A text that comes much later is another one that has a few words in common.
+            beginning if beginning.kind == Kind::Corrected && !self.has_told_within(LATE, now) => {
+                Beginning::other(text)
+            }
+            beginning => beginning,
+        }
     }
-    if end == 0 {
-        return Some(text);
-    }
-    let Some((at, next)) = letters.next() else { return Some("") };
-    // "four on" is not the beginning of "four one". Scripts without cases may write words without spaces.
-    if at == end {
-        return Some(&text[at..]).filter(|_| !(next.is_lowercase() || next.is_uppercase() || next.is_numeric()));
-    }
-    // What stands right before the first new letter belongs to it, as in "$20".
-    let between = &text[end..at];
-    Some(if between.contains(char::is_whitespace) { text[end..].trim_start_matches(LEFT_OVER) } else { &text[at..] })
 }
 
 /// Texts that bring their own spaces have no joiner, and keep one of them.

@@ -218,7 +218,7 @@ impl<W: Wire> Pool<W> {
                     let handle = Handle::serve(wire, socket, deadlines);
                     Ok(Pooled { handle, opened: Instant::now(), begun: VecDeque::new() })
                 }
-                Err(error) => Err(Trouble::opening(wire.provider(), error, wire.key(), deadlines.connect)),
+                Err(error) => Err(Trouble::opening(wire.provider(), error, &url, wire.key(), deadlines.connect)),
             };
             lock(&shared).opened(number, opened);
         });
@@ -273,6 +273,10 @@ impl<W: Wire> Tts for Pool<W> {
             attempts.again(trouble, &mut line).await?;
         }
         Ok(cost(&request.text))
+    }
+
+    fn not_taken(&self, like: &TtsRequest) -> Option<String> {
+        self.wire.not_taken(like)
     }
 
     async fn warm(&self, like: &TtsRequest) -> Result<(), ProviderError> {

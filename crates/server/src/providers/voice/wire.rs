@@ -28,6 +28,11 @@ pub(crate) trait Wire: Send + Sync + 'static {
     /// When the voice or the model cannot be part of an address.
     fn address(&self, request: &TtsRequest) -> Result<Url, ProviderError>;
 
+    /// What of a request like this it cannot take, as [`crate::providers::Tts::not_taken`] says it.
+    fn not_taken(&self, _like: &TtsRequest) -> Option<String> {
+        None
+    }
+
     /// What the opening request needs besides, the key above all.
     fn headers(&self) -> HeaderMap;
 

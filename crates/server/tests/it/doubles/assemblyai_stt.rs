@@ -24,22 +24,34 @@ pub(crate) struct AssemblyAi {
     refused: Option<(u16, String)>,
     /// Whether it ends turns itself.
     judges: bool,
+    /// Whether no turn ever ends: what was said so far then.
+    never_final: Option<String>,
     order: u64,
 }
 
 impl AssemblyAi {
+    /// Goes on with one turn for ever.
+    pub(crate) fn never_final() -> Self {
+        Self { never_final: Some(String::new()), ..Self::default() }
+    }
+
     fn turns(&mut self, words: &str) -> Vec<Message> {
         if words.is_empty() {
             return Vec::new();
         }
+        let order = self.order;
         let turn = |end: bool, text: &str| {
             let turn = json!({
-                "type": "Turn", "turn_order": self.order, "turn_is_formatted": false, "end_of_turn": end,
+                "type": "Turn", "turn_order": order, "turn_is_formatted": false, "end_of_turn": end,
                 "transcript": text, "end_of_turn_confidence": 0.8, "words": [],
             });
             Message::text(turn.to_string())
         };
-        let said = vec![turn(false, &halves(words).0), turn(true, words)];
+        if let Some(so_far) = &mut self.never_final {
+            *so_far = format!("{so_far} {words}").trim().to_owned();
+            return vec![turn(false, so_far)];
+        }
+        let said = vec![turn(false, &halves(words).0), turn(false, words), turn(true, words)];
         self.order += 1;
         said
     }
@@ -56,7 +68,15 @@ impl Peer for AssemblyAi {
         let terms_are_a_list = terms.is_empty()
             || serde_json::from_str::<Vec<String>>(terms)
                 .is_ok_and(|terms| terms.len() <= 100 && terms.iter().all(|term| term.chars().count() <= 50));
-        if asked.header("authorization") != "aai-key" {
+        let codes = asked.one("language_codes");
+        let switches = asked.one("speech_model").starts_with("universal-3");
+        let has_language = serde_json::from_str::<Vec<String>>(codes)
+            .is_ok_and(|codes| !codes.is_empty() && codes.len() <= 10 && codes.iter().all(|code| code.len() == 2));
+        if asked.header("assemblyai-version") != "2025-05-12" {
+            self.refused = Some((3006, "the version is not that of the published types".to_owned()));
+        } else if has_language != switches || has_language == codes.is_empty() {
+            self.refused = Some((3006, format!("language_codes cannot be {codes:?} here")));
+        } else if asked.header("authorization") != "aai-key" {
             self.refused = Some((4001, "Not authorized".to_owned()));
         } else if let Some(words) = asked.unknown(KNOWN) {
             self.refused = Some((3006, words));

@@ -10,11 +10,15 @@ fn text(message: &Value) -> Message {
 }
 
 fn admitted(asked: &Asked, path: &str, known: &[&str]) -> Result<(), (u16, String)> {
-    if asked.header("x-api-key") != "ca-key" {
+    if asked.header("authorization") != "Bearer ca-key" {
         return Err((401, json!({ "title": "Unauthorized", "message": "Invalid API key." }).to_string()));
     }
-    if asked.header("cartesia-version").len() != 10 {
-        return Err((400, "the version must be a date".to_owned()));
+    if asked.header("cartesia-version") != "2026-08-14" {
+        return Err((400, "the version is not that of the published types".to_owned()));
+    }
+    let terms: Vec<&str> = asked.query.iter().filter(|(name, _)| name == "keyterm").map(|(_, term)| &**term).collect();
+    if terms.len() > 100 || terms.concat().chars().count() > 1_200 {
+        return Err((400, "too many keyterms".to_owned()));
     }
     if asked.path != path {
         return Err((404, format!("there is no {}", asked.path)));
@@ -36,7 +40,10 @@ pub(crate) struct Manual {
 
 impl Peer for Manual {
     fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)> {
-        admitted(asked, "/stt/websocket", &["model", "encoding", "sample_rate", "language"])?;
+        admitted(asked, "/stt/websocket", &["model", "encoding", "sample_rate", "language", "keyterm"])?;
+        if !matches!(asked.one("language"), "" | "en") {
+            return Err((400, "there is no such language".to_owned()));
+        }
         self.encoding = asked.one("encoding").to_owned();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Cartesia's websocket with contexts, version 2026-03-01.
+//! Cartesia's websocket with contexts, version 2026-08-14.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,8 +27,8 @@ async fn open(State(stage): State<Stage>, headers: HeaderMap, upgrade: WebSocket
         return no;
     }
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    stage.expect("x-api-key", header("x-api-key"), KEY);
-    stage.expect("cartesia-version", header("cartesia-version"), "2026-03-01");
+    stage.expect("authorization", header("authorization"), &format!("Bearer {KEY}"));
+    stage.expect("cartesia-version", header("cartesia-version"), "2026-08-14");
     upgrade.on_upgrade(move |socket| async move {
         let connected = Connected::new(&stage);
         talk(socket, &stage).await;
@@ -105,8 +105,9 @@ fn check(stage: &Stage, request: &Value) {
     if request["output_format"] != format {
         stage.complain(format!("telephones do not play {}", request["output_format"]));
     }
-    if request["voice"]["mode"] != "id" || request["voice"]["id"].as_str().is_none_or(str::is_empty) {
-        stage.complain("there is no voice");
+    let voice = request["voice"].as_object();
+    if voice.is_none_or(|voice| voice.len() != 1 || voice["id"].as_str().is_none_or(str::is_empty)) {
+        stage.complain(format!("a voice is its id and nothing else: {}", request["voice"]));
     }
     if request["model_id"].as_str().is_none_or(str::is_empty) {
         stage.complain("there is no model");

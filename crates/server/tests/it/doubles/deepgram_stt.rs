@@ -58,11 +58,29 @@ pub(crate) struct Nova {
     encoding: String,
     /// Whether it ends speech by itself, as copies do that know no Finalize.
     ends_by_itself: bool,
+    /// Whether nothing ever becomes final: what was said so far then.
+    never_final: Option<String>,
 }
 
 impl Nova {
     pub(crate) fn without_finalize() -> Self {
         Self { ends_by_itself: true, ..Self::default() }
+    }
+
+    /// Takes Finalize, and goes on with what may still change.
+    pub(crate) fn never_final() -> Self {
+        Self { never_final: Some(String::new()), ..Self::default() }
+    }
+
+    /// What may still change: everything since the last final text.
+    fn so_far(&mut self, ear: &mut Ear) -> Vec<Message> {
+        let Some(so_far) = &mut self.never_final else { return Vec::new() };
+        let words = ear.words();
+        if words.is_empty() {
+            return Vec::new();
+        }
+        *so_far = format!("{so_far} {words}").trim().to_owned();
+        vec![results(so_far, &json!({ "is_final": false }))]
     }
 
     fn ended(&self, ear: &mut Ear) -> Vec<Message> {
@@ -74,6 +92,7 @@ impl Nova {
         let (first, rest) = halves(&words);
         let mut said = vec![
             results(&first.to_lowercase(), &json!({ "is_final": false })),
+            results(&words.to_lowercase(), &json!({ "is_final": false })),
             results(&first, &json!({ "is_final": true })),
             results(&rest, &json!({ "is_final": true, "speech_final": true })),
         ];
@@ -107,7 +126,11 @@ impl Peer for Nova {
             Said::Binary(sound) if sound.starts_with(b"{\"") => return Err("JSON was sent as sound".to_owned()),
             Said::Binary(sound) => {
                 ear.hear(&self.encoding, &sound);
-                return Ok(if self.ends_by_itself && ear.has_stopped() { self.ended(ear) } else { Vec::new() });
+                let stopped = ear.has_stopped();
+                if stopped && self.never_final.is_some() {
+                    return Ok(self.so_far(ear));
+                }
+                return Ok(if stopped && self.ends_by_itself { self.ended(ear) } else { Vec::new() });
             }
             Said::Text(text) => parse(&text)?,
         };
@@ -117,6 +140,7 @@ impl Peer for Nova {
                 text(&json!({ "type": "Metadata", "request_id": "r", "duration": 1.0, "channels": 1 })),
                 Message::Close(None),
             ]),
+            Some("Finalize") if self.never_final.is_some() => Ok(Vec::new()),
             Some("Finalize") if !self.ends_by_itself => Ok(self.ended(ear)),
             other => Err(format!("there is no message {other:?}")),
         }

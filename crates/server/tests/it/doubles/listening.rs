@@ -47,10 +47,14 @@ pub(crate) enum Behaviour {
     Says(usize, String),
     /// This is said first, and no greeting.
     Greets(&'static str),
+    /// After so many messages this is said, and the server closes with this code. After none it is said in place of a greeting.
+    Ends(usize, &'static str, u16),
     /// After so many messages it takes everything, and says nothing any more.
     Deaf(usize),
     /// Whatever it says comes so much later.
     Late(Duration),
+    /// The same of messages that are like this; the others come at once.
+    LateWhere(Duration, fn(&str) -> bool),
 }
 
 /// One provider's side of a connection.
@@ -115,6 +119,8 @@ struct Shared {
     /// What happens to the one that is open, from its next message on.
     now: Mutex<Option<Behaviour>>,
     complaints: Mutex<Vec<String>>,
+    /// The parameters of each handshake.
+    queries: Mutex<Vec<Vec<(String, String)>>>,
     connections: watch::Sender<usize>,
     /// Connections that are over.
     over: watch::Sender<usize>,
@@ -132,6 +138,7 @@ impl Listening {
             behaviours: Mutex::new(behaviours.into_iter().collect()),
             now: Mutex::default(),
             complaints: Mutex::default(),
+            queries: Mutex::default(),
             connections: watch::Sender::new(0),
             over: watch::Sender::new(0),
             messages: watch::Sender::new(0),
@@ -179,6 +186,13 @@ impl Listening {
 
     pub(crate) fn complaints(&self) -> Vec<String> {
         locked(&self.shared.complaints).clone()
+    }
+
+    /// What this parameter was in the last handshake, as often as it was given.
+    pub(crate) fn parameter(&self, name: &str) -> Vec<String> {
+        let queries = locked(&self.shared.queries);
+        let last = queries.last().into_iter().flatten();
+        last.filter(|(other, _)| other == name).map(|(_, value)| value.clone()).collect()
     }
 }
 
@@ -238,6 +252,7 @@ fn opening(
             .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()))
             .collect(),
     };
+    locked(&shared.queries).push(asked.query.clone());
     peer.opens(&asked).map(|()| response).map_err(|(status, body)| {
         if status != 401 {
             locked(&shared.complaints).push(format!("{status}: {body}"));
@@ -262,6 +277,7 @@ impl Serving<'_> {
         }
         let greeting = match self.behaviour {
             Behaviour::Greets(words) => vec![Message::text(words)],
+            Behaviour::Ends(0, words, code) => return self.end(words, code).await,
             _ => peer.greeting(),
         };
         for message in greeting {
@@ -291,6 +307,15 @@ impl Serving<'_> {
                     Behaviour::Deaf(after) if count > after => {}
                     Behaviour::Late(by) => {
                         self.late.extend(answers.into_iter().map(|answer| (Instant::now() + by, answer)));
+                    }
+                    Behaviour::LateWhere(by, is_late) => {
+                        for answer in answers {
+                            if answer.to_text().is_ok_and(is_late) {
+                                self.late.push_back((Instant::now() + by, answer));
+                            } else {
+                                let _ = self.socket.send(answer).await;
+                            }
+                        }
                     }
                     _ => {
                         for answer in answers {
@@ -324,6 +349,16 @@ impl Serving<'_> {
         }
     }
 
+    async fn end(&mut self, words: &'static str, code: u16) {
+        let _ = self.socket.send(Message::text(words)).await;
+        self.close(code, "").await;
+    }
+
+    async fn close(&mut self, code: u16, reason: &'static str) {
+        let _ = self.socket.close(Some(CloseFrame { code: code.into(), reason: reason.into() })).await;
+        while let Some(Ok(_)) = self.socket.next().await {}
+    }
+
     /// Does what the test wants at this message, and says whether that was the end.
     async fn misbehaved(&mut self, count: usize) -> bool {
         match &self.behaviour {
@@ -331,9 +366,13 @@ impl Serving<'_> {
             Behaviour::DiesInSpeech => self.ear.heard_speech,
             Behaviour::Freezes(after) if count == *after => std::future::pending().await,
             Behaviour::Closes(after, code, reason) if count == *after => {
-                let frame = CloseFrame { code: (*code).into(), reason: (*reason).into() };
-                let _ = self.socket.close(Some(frame)).await;
-                while let Some(Ok(_)) = self.socket.next().await {}
+                let (code, reason) = (*code, *reason);
+                self.close(code, reason).await;
+                true
+            }
+            Behaviour::Ends(after, words, code) if count == *after => {
+                let (words, code) = (*words, *code);
+                self.end(words, code).await;
                 true
             }
             Behaviour::Says(after, words) if count == *after => {

@@ -219,6 +219,11 @@ async fn serve<P: Protocol>(
         return axum::Json(json!({ "data": ["x".repeat(10_000)] })).into_response();
     }
     inner.askers.lock().expect("whole").push(peer);
+    // Whatever is behind a gateway is served there.
+    let uri = match uri.to_string().strip_prefix("/gateway") {
+        Some(rest) => rest.parse().expect("an address"),
+        None => uri,
+    };
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let mut complaints = inner.protocol.complaints(&uri, &headers, &body);
     if headers.get("content-type").is_none_or(|kind| kind != "application/json") {

@@ -14,7 +14,11 @@ const STYLE: Style = Style {
     patience: Duration::from_millis(1_500),
     patience_without_words: Duration::from_millis(700),
     answers_finalize: true,
+    answers_all: false,
 };
+
+/// The provider ends speech by itself.
+const ALONE: Style = Style { patience_without_words: STYLE.patience, answers_finalize: false, ..STYLE };
 
 /// One thing that happens.
 enum Happens {
@@ -35,7 +39,11 @@ use Happens::{Flushed, Partial, Passes, Reconnected, Starts, Stops, TurnOver};
 
 /// What is told: `~` for a partial, the number for a final, `.` for a turn.
 fn told(script: Vec<Happens>) -> Vec<String> {
-    let mut words = Words::new(STYLE);
+    told_in(STYLE, script)
+}
+
+fn told_in(style: Style, script: Vec<Happens>) -> Vec<String> {
+    let mut words = Words::new(style);
     let mut now = Instant::now();
     let mut told = Vec::new();
     for happens in script {
@@ -74,7 +82,11 @@ fn told(script: Vec<Happens>) -> Vec<String> {
 
 /// Without partials.
 fn finals(script: Vec<Happens>) -> Vec<String> {
-    told(script).into_iter().filter(|told| !told.starts_with('~')).collect()
+    finals_in(STYLE, script)
+}
+
+fn finals_in(style: Style, script: Vec<Happens>) -> Vec<String> {
+    told_in(style, script).into_iter().filter(|told| !told.starts_with('~')).collect()
 }
 
 #[test]
@@ -127,7 +139,9 @@ fn words_that_were_told_when_time_was_up_are_not_told_again() {
 #[test]
 fn late_words_belong_to_the_segment_that_was_answered_without_them() {
     let late = vec![Starts, Happens::Words("Yes,"), Stops(0), Passes(700), Happens::Words("please."), Flushed];
-    assert_eq!(finals(late), ["0 Yes,", "0 Yes, please."]);
+    assert_eq!(finals(late), ["0 Yes,", "1 please."], "as new ones, since the turn of the others may be over");
+    let altogether = vec![Starts, Stops(0), Passes(700), Passes(1_300), Happens::Words("Yes, please."), Flushed];
+    assert_eq!(finals(altogether), ["0 ", "0 Yes, please."]);
     let much_later = vec![Starts, Stops(0), Passes(700), Passes(3_000), Happens::Words("Hello?")];
     assert_eq!(finals(much_later), ["0 ", "1 Hello?"], "a speaker whom we do not hear");
 }
@@ -162,24 +176,8 @@ fn what_was_told_early_and_is_corrected_is_told_as_a_whole() {
 }
 
 #[test]
-fn what_is_behind_words_does_not_depend_on_their_spelling() {
-    for (told, text, rest) in [
-        ("", "$20", Some("$20")),
-        ("my number is", "My number is: four one.", Some("four one.")),
-        ("it costs", "It costs, $20.", Some("$20.")),
-        ("Yes", "yes.", Some("")),
-        ("four on", "four one", None),
-        ("a b c", "a b", None),
-        ("你好", "你好。再见", Some("再见")),
-        ("你好", "你好再见", Some("再见")),
-    ] {
-        assert_eq!(beyond(told, text).map(str::trim_start), rest, "{told} in {text}");
-    }
-}
-
-#[test]
 fn a_text_that_brings_its_own_spaces_keeps_them_when_some_of_it_was_told_early() {
-    for (joiner, expected) in [("", "Sarah Miller. Friday evening."), (" ", "Sarah Miller. Friday evening.")] {
+    for joiner in ["", " "] {
         let mut words = Words::new(Style { joiner, ..STYLE });
         let now = Instant::now();
         words.started(now);
@@ -188,8 +186,10 @@ fn a_text_that_brings_its_own_spaces_keeps_them_when_some_of_it_was_told_early()
         let late = now + STYLE.patience;
         assert_eq!(words.expire(late).len(), 1);
         let told = words.heard(Heard::Words("Sarah Miller. Friday evening.".to_owned()), late);
-        let [SttEvent::Final { segment: 0, text }] = told.as_slice() else { panic!("it is told again") };
-        assert_eq!(text, expected, "joined by {joiner:?}");
+        let [SttEvent::Final { segment: 1, text }] = told.as_slice() else { panic!("what is new is told") };
+        assert_eq!(text, "Friday evening.", "joined by {joiner:?}");
+        let told = words.heard(Heard::Words("Sarah Muller.".to_owned()), late);
+        assert!(matches!(told.as_slice(), [SttEvent::Final { segment: 2, .. }]));
     }
 }
 
@@ -231,11 +231,10 @@ fn is_fruitless(style: Style, frames: u32, spoke_in_it: bool, partial: &str) -> 
 
 #[test]
 fn speech_without_an_answer_is_told_from_noise() {
-    let answers_all = Style { patience_without_words: STYLE.patience, ..STYLE };
+    let answers_all = Style { patience_without_words: STYLE.patience, answers_all: true, ..STYLE };
     assert!(is_fruitless(answers_all, 25, true, "") && !is_fruitless(answers_all, 24, true, ""));
     assert!(!is_fruitless(answers_all, 100, true, "yes"));
-    let judges = Style { answers_finalize: false, ..answers_all };
-    for style in [STYLE, judges] {
+    for style in [STYLE, ALONE] {
         assert!(is_fruitless(style, 60, false, "") && !is_fruitless(style, 59, false, ""), "noise is not answered");
         assert!(!is_fruitless(style, 60, true, ""), "it has said that it hears none");
     }
@@ -338,4 +337,77 @@ fn whoever_takes_over_in_mid_call_goes_on_counting() {
     let told = words.heard(Heard::TurnOver, now);
     assert!(matches!(&told[0], SttEvent::Final { segment: 7, text } if text == "Yes."));
     assert_eq!((words.stopped(7, now), words.stopped(8, now)), (None, Some(8)));
+}
+
+#[test]
+fn words_of_which_a_beginning_was_told_count_once_however_they_become_final() {
+    let early = || vec![Starts, Partial("right a evening please"), Stops(0), Passes(1_500)];
+    for style in [STYLE, ALONE] {
+        let mut whole = early();
+        whole.extend([Passes(500), Happens::Words("Right, a evening, please."), Flushed]);
+        assert_eq!(finals_in(style, whole), ["0 right a evening please"]);
+        let mut in_two = early();
+        in_two.extend([
+            Starts,
+            Happens::Words("Right, a"),
+            Partial("for two"),
+            Happens::Words("evening, please."),
+            Flushed,
+        ]);
+        in_two.extend([Stops(1), Happens::Words("For two."), Flushed]);
+        assert_eq!(finals_in(style, in_two), ["0 right a evening please", "1 For two."]);
+        let mut corrected = early();
+        corrected.extend([Starts, Happens::Words("Right, this evening, please. For"), Flushed]);
+        corrected.extend([Stops(1), Happens::Words("two."), Flushed]);
+        assert_eq!(finals_in(style, corrected), ["0 right a evening please", "1 For two."]);
+        let mut in_two_corrected = early();
+        in_two_corrected.extend([Happens::Words("Right, this evening."), Happens::Words("Please. For two."), Flushed]);
+        let told = ["0 right a evening please", "0 Right, this evening. please", "1 For two."];
+        assert_eq!(finals_in(style, in_two_corrected), told);
+    }
+}
+
+#[test]
+fn the_end_of_words_that_were_told_is_not_that_of_the_next_segment() {
+    let script = |end: fn() -> Happens| {
+        let early = [Starts, Partial("yes"), Stops(0), Passes(1_500), Starts, Stops(1), Happens::Words("Yes."), end()];
+        early.into_iter().chain([Passes(500), Happens::Words("For two."), end()]).collect::<Vec<_>>()
+    };
+    assert_eq!(finals_in(ALONE, script(|| Flushed)), ["0 yes", "1 For two."]);
+    assert_eq!(finals_in(ALONE, script(|| TurnOver)), ["0 yes", "1 For two.", "."]);
+}
+
+#[test]
+fn partials_of_a_segment_that_was_answered_wait_for_its_end() {
+    let late = || vec![Starts, Stops(0), Passes(1_500), Passes(500), Partial("right a"), Partial("right a evening")];
+    let mut is_final = late();
+    is_final.extend([Passes(1_400), Happens::Words("Right, this evening."), Flushed, Passes(5_000)]);
+    assert_eq!(told_in(ALONE, is_final), ["0 ", "0 Right, this evening."]);
+    let mut never = late();
+    never.extend([Passes(1_500), Starts, Partial("right a evening for two"), Stops(1), Passes(1_500)]);
+    let told = ["0 ", "0 right a evening", "~ for two", "1 for two"];
+    assert_eq!(told_in(ALONE, never), told, "nothing is ever final");
+    let mut goes_on = late();
+    goes_on.extend([
+        Starts,
+        Partial("right a evening for"),
+        Stops(1),
+        Happens::Words("Right, this evening for two."),
+        Flushed,
+    ]);
+    assert_eq!(finals_in(ALONE, goes_on), ["0 ", "1 Right, this evening for two."]);
+}
+
+#[test]
+fn after_words_of_somebody_whom_we_do_not_hear_those_of_the_next_segment_are_not_lost() {
+    let quiet = vec![Happens::Words("Hello?"), Starts, Stops(0), Passes(1_000), Happens::Words("For two."), Flushed];
+    assert_eq!(finals_in(ALONE, quiet), ["0 Hello?", "1 For two."]);
+}
+
+#[test]
+fn first_words_are_awaited_like_others_and_those_behind_an_end_hardly() {
+    let first = |ms| vec![Starts, Stops(0), Passes(ms)];
+    assert!(finals_in(ALONE, first(1_499)).is_empty() && finals_in(ALONE, first(1_500)) == ["0 "]);
+    let ended = |ms| vec![Starts, Partial("yes"), Happens::Words("Yes."), Flushed, Stops(0), Passes(ms)];
+    assert!(finals_in(ALONE, ended(499)).is_empty() && finals_in(ALONE, ended(500)) == ["0 Yes."]);
 }

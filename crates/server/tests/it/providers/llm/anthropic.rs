@@ -35,6 +35,27 @@ async fn a_greeting_can_be_asked_for_before_anybody_has_spoken() {
 }
 
 #[tokio::test]
+async fn an_address_may_stand_with_and_without_its_version() {
+    for path in ["", "/", "/v1", "/v1/", "/gateway", "/gateway/v1"] {
+        let double = Double::start(Anthropic, vec![says("Yes.")]).await;
+        let llm = double.llm_with(json!({ "base_url": format!("{}{path}", double.base_url()) }));
+        assert_eq!(text(&ask(&*llm, request()).await.0), "Yes.", "{path}");
+        double.finish();
+    }
+}
+
+#[tokio::test]
+async fn an_address_where_nothing_is_found_is_named() {
+    let missed = Reply::Refuses(404, Vec::new(), json!({ "detail": "Not Found" }));
+    let double = Double::start(Anthropic, vec![missed]).await;
+    let (base, query) = (double.base_url(), json!({ "token": "s3cret" }));
+    let llm = double.llm_with(json!({ "base_url": format!("{base}/gateway"), "query": query }));
+    let error = ask(&*llm, request()).await.1.expect_err("nothing is there").to_string();
+    assert_eq!(error, format!("anthropic: Not Found (status 404, at {base}/gateway/v1/messages)"));
+    double.finish();
+}
+
+#[tokio::test]
 async fn a_model_that_refuses_says_so() {
     let events = vec![
         event(&json!({ "type": "message_start", "message": { "usage": { "input_tokens": 3 } } })),

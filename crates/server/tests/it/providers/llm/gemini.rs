@@ -55,6 +55,16 @@ async fn what_gemini_has_signed_goes_back_and_what_another_model_called_is_excus
 }
 
 #[tokio::test]
+async fn an_address_may_stand_with_and_without_its_version() {
+    for path in ["", "/", "/v1beta", "/v1beta/", "/gateway", "/gateway/v1beta"] {
+        let double = Double::start(Gemini, vec![says("Yes.")]).await;
+        let llm = double.llm_with(json!({ "base_url": format!("{}{path}", double.base_url()) }));
+        assert_eq!(text(&ask(&*llm, request()).await.0), "Yes.", "{path}");
+        double.finish();
+    }
+}
+
+#[tokio::test]
 async fn a_function_call_that_went_wrong_is_asked_for_again() {
     let wrong = Reply::Events(vec![chunk(&json!([]), Some("MALFORMED_FUNCTION_CALL"))]);
     let double = Double::start(Gemini, vec![wrong, says("Yes.")]).await;

@@ -61,6 +61,21 @@ async fn nobody_is_rung_on_for_a_provider_that_refuses_the_key() {
 }
 
 #[tokio::test]
+async fn nobody_is_rung_on_for_a_provider_that_refuses_what_it_is_sent() {
+    let service = TestService::start_allowing(LOOPBACK).await;
+    let error = r#"{"type":"Error","variant":"SchemaError","description":"Could not parse your message."}"#;
+    let double = Listening::start([Behaviour::Ends(1, error, 4400)], Nova::default).await;
+    let (agent, _) = agent(&service.client, &double, "dg-key").await;
+    // Nobody answers there, so that it cannot be answered before the refusal is read.
+    let call = service.client.place(&agent, "+12025550102").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!((&ended["error_code"], &ended["answered_at"]), (&json!("config_error"), &json!(null)), "{ended}");
+    assert!(ended["error"].as_str().is_some_and(|words| words.contains("Could not parse")), "{ended}");
+    assert_eq!(double.connections(), 1);
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn a_call_that_arrives_is_answered_when_the_agent_can_hear() {
     let service = TestService::start_allowing(LOOPBACK).await;
     let busy = Behaviour::Refuses(429, vec![("retry-after", "1")], r#"{"err_msg":"Too many requests."}"#);

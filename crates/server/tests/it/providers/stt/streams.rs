@@ -38,7 +38,7 @@ impl Case {
         Self::named("openai realtime", behaviours).await
     }
 
-    async fn named(name: &str, behaviours: &[Behaviour]) -> Self {
+    pub(super) async fn named(name: &str, behaviours: &[Behaviour]) -> Self {
         let mut all = cases(behaviours).await.into_iter();
         all.find(|case| case.name == name).expect("there is such a case")
     }

@@ -185,6 +185,40 @@ async fn a_server_that_sends_words_without_end_is_left() {
 }
 
 #[tokio::test]
+async fn what_is_refused_on_an_open_socket_is_a_wrong_setting_and_is_not_tried_twice() {
+    let schema =
+        r#"{"type":"Error","variant":"SchemaError","description":"Could not parse your message.","message":"{}"}"#;
+    let flux = r#"{"type":"Error","sequence_id":0,"code":"UNSUPPORTED_MODEL","description":"There is no such model."}"#;
+    let rate = r#"{"type":"Error","error_code":4000,"error":"Sample rate must be a positive integer"}"#;
+    for (name, ends, words) in [
+        ("deepgram nova", Behaviour::Ends(1, schema, 4400), "Could not parse your message."),
+        ("deepgram nova", Behaviour::Closes(1, 4400, "bad request"), "bad request (close code 4400)"),
+        ("deepgram flux", Behaviour::Ends(0, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
+        ("deepgram flux", Behaviour::Ends(1, flux, 4400), "There is no such model. (UNSUPPORTED_MODEL)"),
+        ("assemblyai", Behaviour::Ends(0, rate, 4000), "Sample rate must be a positive integer (close code 4000)"),
+        ("assemblyai", Behaviour::Closes(1, 4101, "Invalid schema"), "Invalid schema (close code 4101)"),
+    ] {
+        let case = Case::named(name, &[ends.clone()]).await;
+        let (code, said) = match case.try_call_well().await {
+            Ok(mut caller) => caller.failure().await,
+            Err(error) => (error.code(), error.to_string()),
+        };
+        assert!(code == ErrorCode::ConfigError && said.contains(words), "{name}, {ends:?}: {code:?} {said}");
+        assert_eq!(case.double.connections(), 1, "{name}, {ends:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_caller_who_is_silent_is_no_error() {
+    let silent = r#"{"message_type":"insufficient_audio_activity","error":"Too little was said."}"#;
+    let case = Case::named("elevenlabs", &[Behaviour::Says(3, silent.to_owned())]).await;
+    let mut caller = case.call().await;
+    caller.say("name").await;
+    assert_eq!(caller.words().await, text("name"), "{:?}", caller.failed);
+    assert_eq!((case.double.connections(), case.double.complaints()), (1, vec![]));
+}
+
+#[tokio::test]
 async fn what_openai_says_of_itself_in_mid_call_is_believed() {
     let says = |kind: &str, code: &str| {
         let error = json!({ "type": kind, "code": code, "message": "So it is." });

@@ -1,0 +1,76 @@
+//! What of an agent its providers cannot take: nothing that somebody has set is lost in silence.
+
+use switchhook_core::agent::{AgentConfig, Fallback};
+use switchhook_core::id::{ConnectionId, TenantId};
+
+use super::{Setup, SetupError, with_fallbacks};
+use crate::providers::registry::Provider;
+use crate::providers::{SttOptions, TtsRequest};
+use crate::store::Conn;
+
+impl Setup {
+    /// What of the agent its speech to text and its voices cannot take, in sentences for whoever saves it. What is wrong with a connection
+    /// itself is said elsewhere.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn not_taken(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+    ) -> Result<Vec<String>, sqlx::Error> {
+        let mut sentences = Vec::new();
+        // Speech to speech uses no STT.
+        if agent.realtime.is_none() {
+            sentences = self.not_heard(conn, tenant, agent).await?;
+        }
+        let choice = agent.tts.as_ref();
+        let (id, model) = choice.map_or((None, None), |tts| (tts.connection_id, tts.model.clone()));
+        let voice = choice.and_then(|tts| tts.voice.clone());
+        let fallbacks = choice.map_or(&[] as &[Fallback], |tts| &tts.fallbacks);
+        for (at, (id, model, voice)) in with_fallbacks(id, model, voice, fallbacks).enumerate() {
+            let Some((name, tts)) = self.found(conn, tenant, id, Provider::tts).await? else { continue };
+            let like = TtsRequest { text: String::new(), voice, model, speed: 1.0, language: agent.language.clone() };
+            sentences.extend(tts.not_taken(&like).map(|words| sentence("tts", at, &name, &words)));
+        }
+        Ok(sentences)
+    }
+
+    async fn not_heard(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        agent: &AgentConfig,
+    ) -> Result<Vec<String>, sqlx::Error> {
+        let choice = agent.stt.as_ref();
+        let (id, model) = choice.map_or((None, None), |stt| (stt.connection_id, stt.model.clone()));
+        let keyterms = choice.map(|stt| stt.keyterms.clone()).unwrap_or_default();
+        let fallbacks = choice.map_or(&[] as &[Fallback], |stt| &stt.fallbacks);
+        let mut sentences = Vec::new();
+        for (at, (id, model, _)) in with_fallbacks(id, model, None, fallbacks).enumerate() {
+            let Some((name, stt)) = self.found(conn, tenant, id, Provider::stt).await? else { continue };
+            let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
+            sentences.extend(stt.not_taken(&options).iter().map(|words| sentence("stt", at, &name, words)));
+        }
+        Ok(sentences)
+    }
+
+    /// What a provider offers, and its name; nothing where the connection is of no use.
+    async fn found<T>(
+        &self,
+        conn: &mut Conn,
+        tenant: TenantId,
+        id: Option<ConnectionId>,
+        part: impl Fn(Provider) -> Result<T, String>,
+    ) -> Result<Option<(String, T)>, sqlx::Error> {
+        let provider = SetupError::apart(self.provider(conn, tenant, id, "local").await)?;
+        Ok(provider.ok().and_then(|provider| Some((provider.name().to_owned(), part(provider).ok()?))))
+    }
+}
+
+/// The first is the agent's choice, those after it are its fallbacks.
+fn sentence(part: &str, at: usize, name: &str, words: &str) -> String {
+    let path = at.checked_sub(1).map_or_else(|| part.to_owned(), |fallback| format!("{part}.fallbacks.{fallback}"));
+    format!("{path}: {name} {words}.")
+}

@@ -1,0 +1,169 @@
+//! How a text relates to words that were told before, when time was up and they were not final.
+
+/// What ends the words before it rather than beginning those behind it.
+const LEFT_OVER: [char; 6] = ['.', ',', ';', ':', '!', '?'];
+/// One word of so many may differ in a correction.
+const WORDS_PER_EDIT: usize = 3;
+/// The longest texts in which corrections are looked for, in words.
+const LONGEST: usize = 200;
+
+/// How a text begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// With the words that were told.
+    Same,
+    /// With those words, but for a few.
+    Corrected,
+    /// With others.
+    Other,
+}
+
+/// A text, apart by what was told of it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Beginning<'t> {
+    pub(super) kind: Kind,
+    /// What stands in the place of the words that were told.
+    pub(super) covered: &'t str,
+    /// What is behind it.
+    pub(super) news: &'t str,
+    /// What was told and is behind this text, which is shorter.
+    pub(super) left: String,
+}
+
+impl<'t> Beginning<'t> {
+    /// How `text` begins, when `told` was told.
+    pub(super) fn of(text: &'t str, told: &str) -> Self {
+        let same = Self::exact(text, told);
+        same.or_else(|| Self::with_corrections(text, told)).unwrap_or_else(|| Self::other(text))
+    }
+
+    /// Of a text that has nothing to do with what was told.
+    pub(super) fn other(text: &'t str) -> Self {
+        Self { kind: Kind::Other, covered: text, news: "", left: String::new() }
+    }
+
+    /// What was not told, in whatever form.
+    pub(super) fn untold(&self) -> &'t str {
+        if self.kind == Kind::Other { self.covered } else { self.news }
+    }
+
+    fn exact(text: &'t str, told: &str) -> Option<Self> {
+        let (news, left) = match beyond(told, text) {
+            Some(news) => (news, String::new()),
+            None if text.contains(char::is_alphanumeric) => ("", beyond(text, told)?.to_owned()),
+            None => return None,
+        };
+        Some(Self { kind: Kind::Same, covered: &text[..text.len() - news.len()], news, left })
+    }
+
+    fn with_corrections(text: &'t str, told: &str) -> Option<Self> {
+        let (theirs, ours) = (words(told), words(text));
+        let (of_told, of_text) = alike(&theirs, &ours)?;
+        let end = |words: &[(String, usize)], count: usize, all: usize| {
+            if count == words.len() { all } else { words[count - 1].1 }
+        };
+        let (covered, news) = text.split_at(end(&ours, of_text, text.len()));
+        let left = told[end(&theirs, of_told, told.len())..].to_owned();
+        Some(Self { kind: Kind::Corrected, covered, news, left })
+    }
+}
+
+/// What is behind `told` in `text`, whatever the case and the punctuation of both, with the space in front of it.
+fn beyond<'t>(told: &str, text: &'t str) -> Option<&'t str> {
+    let mut letters = text.char_indices().filter(|(_, letter)| letter.is_alphanumeric());
+    let mut end = 0;
+    for expected in told.chars().filter(|letter| letter.is_alphanumeric()) {
+        let (at, letter) = letters.next().filter(|(_, letter)| letter.to_lowercase().eq(expected.to_lowercase()))?;
+        end = at + letter.len_utf8();
+    }
+    if end == 0 {
+        return Some(text);
+    }
+    let Some((at, next)) = letters.next() else { return Some("") };
+    // "four on" is not the beginning of "four one". Scripts without cases may write words without spaces.
+    if at == end {
+        return Some(&text[at..]).filter(|_| !(next.is_lowercase() || next.is_uppercase() || next.is_numeric()));
+    }
+    // What stands right before the first new letter belongs to it, as in "$20".
+    let between = &text[end..at];
+    Some(if between.contains(char::is_whitespace) { text[end..].trim_start_matches(LEFT_OVER) } else { &text[at..] })
+}
+
+/// How many words from the beginning of both stand for each other, where all of one do; nothing when too many of them differ.
+fn alike(told: &[(String, usize)], text: &[(String, usize)]) -> Option<(usize, usize)> {
+    if told.len().max(text.len()) > LONGEST {
+        return None;
+    }
+    // Edits between the beginnings of both, by their number of words (Levenshtein).
+    let mut edits = vec![vec![0; text.len() + 1]; told.len() + 1];
+    for i in 0..=told.len() {
+        for j in 0..=text.len() {
+            edits[i][j] = match (i.checked_sub(1), j.checked_sub(1)) {
+                (None, _) | (_, None) => i + j,
+                (Some(a), Some(b)) => {
+                    let replaced = edits[a][b] + usize::from(told[a].0 != text[b].0);
+                    replaced.min(edits[a][j] + 1).min(edits[i][b] + 1)
+                }
+            };
+        }
+    }
+    let all_told = (1..=text.len()).map(|j| (told.len(), j));
+    let all_text = (1..=told.len()).map(|i| (i, text.len()));
+    let likely = all_told.chain(all_text).filter(|(i, j)| *j > 0 && edits[*i][*j] * WORDS_PER_EDIT <= *i);
+    likely.min_by_key(|(i, j)| (edits[*i][*j], told.len() - i + text.len() - j))
+}
+
+/// The words of a text without case and punctuation, and where each ends, in bytes.
+fn words(text: &str) -> Vec<(String, usize)> {
+    let mut at = 0;
+    let pieces = text.split_inclusive(char::is_whitespace).map(|piece| {
+        let end = at + piece.trim_end().len();
+        at += piece.len();
+        (piece.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>(), end)
+    });
+    pieces.filter(|(letters, _)| !letters.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_behind_words_does_not_depend_on_their_spelling() {
+        for (told, text, rest) in [
+            ("", "$20", Some("$20")),
+            ("my number is", "My number is: four one.", Some("four one.")),
+            ("it costs", "It costs, $20.", Some("$20.")),
+            ("Yes", "yes.", Some("")),
+            ("four on", "four one", None),
+            ("a b c", "a b", None),
+            ("你好", "你好。再见", Some("再见")),
+            ("你好", "你好再见", Some("再见")),
+        ] {
+            assert_eq!(beyond(told, text).map(str::trim_start), rest, "{told} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_text_may_cover_a_part_of_what_was_told_or_correct_it() {
+        for (told, text, (kind, covered, news, left)) in [
+            ("hi ava my name", "Hi Ava.", (Kind::Same, "Hi Ava.", "", " my name")),
+            ("hi ava", "Hi Ava. My name", (Kind::Same, "Hi Ava.", " My name", "")),
+            ("right a evening", "Right, this evening.", (Kind::Corrected, "Right, this evening.", "", "")),
+            (
+                "right a evening",
+                "Right, this evening. For two.",
+                (Kind::Corrected, "Right, this evening.", " For two.", ""),
+            ),
+            ("hi eva my name is sarah", "Hi Ava, my", (Kind::Corrected, "Hi Ava, my", "", " name is sarah")),
+            ("book a table um for", "Book a table for", (Kind::Corrected, "Book a table for", "", "")),
+            ("four on", "four one five", (Kind::Other, "four one five", "", "")),
+            ("twenty dollars", "$20 and thanks.", (Kind::Other, "$20 and thanks.", "", "")),
+            ("yes", "no", (Kind::Other, "no", "", "")),
+            ("yes", "...", (Kind::Other, "...", "", "")),
+        ] {
+            let expected = Beginning { kind, covered, news, left: left.to_owned() };
+            assert_eq!(Beginning::of(text, told), expected, "{told} in {text}");
+        }
+    }
+}
