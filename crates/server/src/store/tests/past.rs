@@ -40,7 +40,7 @@ pub(in crate::store) async fn past(test: &TestStore, number_of_calls: usize) -> 
         let rows: Vec<CallRow> = batch.iter().map(|number| queued(tenant, *number, number_of_calls)).collect();
         let mut tx = test.store.begin().await.expect("a transaction");
         calls::create(&mut tx, tenant, &rows, EventKind::CallQueued).await.expect("written");
-        for (number, row) in batch.iter().zip(&rows).filter(|(number, _)| *number % LIVE != 0) {
+        for (number, row) in batch.iter().zip(&rows).filter(|(number, _)| !number.is_multiple_of(LIVE)) {
             end(&mut tx, *number, row).await;
         }
         tx.commit().await.expect("committed");
@@ -52,10 +52,10 @@ pub(in crate::store) async fn past(test: &TestStore, number_of_calls: usize) -> 
 
 fn queued(tenant: TenantId, number: usize, of: usize) -> CallRow {
     let created_at = now() - std::time::Duration::from_secs((of - number) as u64);
-    let outbound = number % 3 != 0;
+    let outbound = !number.is_multiple_of(3);
     let (ours, theirs) = (format!("+1202555010{}", number % 2), format!("+4930{:07}", number / 2));
     let (from, to) = if outbound { (ours, theirs) } else { (theirs, ours) };
-    let metadata = json!({ "order": format!("o-{number}"), "tier": number % 4, "vip": number % 8 == 0, "none": null });
+    let metadata = json!({ "order": format!("o-{number}"), "tier": number % 4, "vip": number.is_multiple_of(8), "none": null });
     let metadata = metadata.as_object().cloned().unwrap_or_default();
     let new = NewCall {
         id: CallId::new(created_at, clock::random()),
@@ -63,7 +63,7 @@ fn queued(tenant: TenantId, number: usize, of: usize) -> CallRow {
         direction: if outbound { Direction::Outbound } else { Direction::Inbound },
         agent: numbered(AgentId::new, u8::try_from(number % 5).unwrap_or(0)),
         agent_version: 1,
-        number: (number % 7 != 0).then(|| numbered(NumberId::new, u8::try_from(number % 2).unwrap_or(0))),
+        number: (!number.is_multiple_of(7)).then(|| numbered(NumberId::new, u8::try_from(number % 2).unwrap_or(0))),
         connection: numbered(ConnectionId::new, 9),
         provider: "simulator".to_owned(),
         from,

@@ -198,7 +198,7 @@ async fn what_is_refused_on_an_open_socket_is_a_wrong_setting_and_is_not_tried_t
         ("assemblyai", Behaviour::Ends(0, rate, 4000), "Sample rate must be a positive integer (close code 4000)"),
         ("assemblyai", Behaviour::Closes(1, 4101, "Invalid schema"), "Invalid schema (close code 4101)"),
     ] {
-        let case = Case::named(name, &[ends.clone()]).await;
+        let case = Case::named(name, std::slice::from_ref(&ends)).await;
         let (code, said) = match case.try_call_well().await {
             Ok(mut caller) => caller.failure().await,
             Err(error) => (error.code(), error.to_string()),
