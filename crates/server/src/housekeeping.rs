@@ -26,6 +26,9 @@ const DISK: u32 = 24 * 60 * 2;
 const CALLS: usize = 20;
 /// The pause after a transaction of a long piece of work, in multiples of the time that it took.
 const PAUSE: u32 = 3;
+/// Segments made in one transaction where there are many to make: the index is then written page by page, and not each page for
+/// each segment.
+const MANY: usize = 64;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The housekeeping of a node.
@@ -84,7 +87,7 @@ impl Housekeeping {
     async fn index(&self, since: Timestamp) -> Result<(), sqlx::Error> {
         let tenants = search::tenants_with_ends_for_housekeeping(&mut self.store.read().await?, since).await?;
         for tenant in tenants {
-            index(&self.store, tenant, &mut || {}).await?;
+            index(&self.store, tenant, 1, &mut |_| {}).await?;
         }
         Ok(())
     }
@@ -170,15 +173,22 @@ impl Housekeeping {
     }
 }
 
-/// Makes segments of the search index of a tenant's pending calls as long as there are enough; `made` is called for each.
-async fn index(store: &Store, tenant: TenantId, made: &mut impl FnMut()) -> Result<(), sqlx::Error> {
+/// Makes segments of the search index of a tenant's pending calls as long as there are enough, `at_once` in a transaction; `made` is
+/// told how many.
+async fn index(
+    store: &Store,
+    tenant: TenantId,
+    at_once: usize,
+    made: &mut impl FnMut(usize),
+) -> Result<(), sqlx::Error> {
     while search::pending_for_housekeeping(&mut store.read().await?, tenant).await? >= search::SEGMENT {
         let mut tx = store.begin().await?;
-        if !search::seal_for_housekeeping(&mut tx, tenant).await? {
+        let segments = search::seal_for_housekeeping(&mut tx, tenant, at_once).await?;
+        if segments == 0 {
             return Ok(());
         }
         tx.commit().await?;
-        made();
+        made(segments);
     }
     Ok(())
 }
@@ -192,12 +202,18 @@ pub async fn index_all(store: &Store, mut progress: impl FnMut(usize, usize)) ->
     let tenants = search::tenants_to_index_for_housekeeping(&mut store.read().await?).await?;
     let total = tenants.iter().map(|(_, calls)| calls).sum();
     let mut done = 0;
+    if total > 0 {
+        store.prepare_for_much(true).await?;
+    }
     for (tenant, _) in tenants {
-        index(store, tenant, &mut || {
-            done += search::SEGMENT;
-            progress(done.min(total), total);
+        index(store, tenant, MANY, &mut |segments| {
+            done += segments * search::SEGMENT;
+            progress(done, total);
         })
         .await?;
+    }
+    if total > 0 {
+        store.prepare_for_much(false).await?;
     }
     Ok(())
 }

@@ -164,6 +164,17 @@ impl Store {
         self.migrate_to(schema.newest).await
     }
 
+    /// Has SQLite use much memory for what is written next, or as little as usual again. PostgreSQL has settings of its own.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn prepare_for_much(&self, much: bool) -> Result<(), sqlx::Error> {
+        match &self.0 {
+            Backend::Sqlite { writer, .. } => writer.prepare_for_much(much).await,
+            Backend::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Brings the schema up to `version`.
     async fn migrate_to(&self, version: i64) -> anyhow::Result<()> {
         let up_to = |migrator: Migrator| {
@@ -173,7 +184,9 @@ impl Store {
         match &self.0 {
             Backend::Sqlite { writer, .. } => {
                 writer.prepare_to_give_back(false).await?;
-                writer.migrate(&up_to(sqlx::migrate!("migrations/sqlite"))).await
+                writer.prepare_for_much(true).await?;
+                writer.migrate(&up_to(sqlx::migrate!("migrations/sqlite"))).await?;
+                Ok(writer.prepare_for_much(false).await?)
             }
             Backend::Postgres(pool) => Ok(up_to(sqlx::migrate!("migrations/postgres")).run(pool).await?),
         }

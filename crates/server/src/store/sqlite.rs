@@ -107,6 +107,15 @@ impl Writer {
         Ok(())
     }
 
+    /// Takes memory, and threads for sorting, for what is written next; or gives them back.
+    pub(super) async fn prepare_for_much(&self, much: bool) -> Result<(), sqlx::Error> {
+        const MUCH: &str = "PRAGMA cache_size = -262144; PRAGMA threads = 2";
+        const USUAL: &str = "PRAGMA cache_size = -2000; PRAGMA threads = 0; PRAGMA shrink_memory";
+        let mut state = self.0.lock().await;
+        let connection = state.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        sqlx::raw_sql(if much { MUCH } else { USUAL }).execute(connection).await.map(drop)
+    }
+
     pub(super) async fn begin(&self) -> Result<Turn, sqlx::Error> {
         let state = self.0.clone().lock_owned().await;
         let mut turn = Turn { state: Some(state), writer: self.clone() };

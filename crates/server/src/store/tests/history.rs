@@ -261,7 +261,7 @@ async fn walk_housekeeping(test: &TestStore, past: &Past) {
     idempotency::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
     commands::prune_for_housekeeping(&mut tx).await.expect("pruned");
     deliveries::prune_for_housekeeping(&mut tx, Uuid::nil(), now()).await.expect("pruned");
-    search::seal_for_housekeeping(&mut tx, tenant).await.expect("made or not");
+    search::seal_for_housekeeping(&mut tx, tenant, 1).await.expect("made or not");
     retention::delete_calls_for_housekeeping(&mut tx, tenant, Some(1), &[call]).await.expect("deleted");
     retention::delete_calls_for_housekeeping(&mut tx, tenant, None, &[call]).await.expect("deleted");
     let expired = search::Expired { tenant, segment: 1, calls: Vec::new() };

@@ -55,7 +55,8 @@ fn queued(tenant: TenantId, number: usize, of: usize) -> CallRow {
     let outbound = !number.is_multiple_of(3);
     let (ours, theirs) = (format!("+1202555010{}", number % 2), format!("+4930{:07}", number / 2));
     let (from, to) = if outbound { (ours, theirs) } else { (theirs, ours) };
-    let metadata = json!({ "order": format!("o-{number}"), "tier": number % 4, "vip": number.is_multiple_of(8), "none": null });
+    let metadata =
+        json!({ "order": format!("o-{number}"), "tier": number % 4, "vip": number.is_multiple_of(8), "none": null });
     let metadata = metadata.as_object().cloned().unwrap_or_default();
     let new = NewCall {
         id: CallId::new(created_at, clock::random()),

@@ -14,6 +14,8 @@ use crate::providers::ProviderError;
 const COOLING: Duration = Duration::from_secs(60);
 /// The longest time for which a provider is not asked because it says that it has no room.
 const LONGEST_LIMIT: Duration = Duration::from_secs(60);
+/// With more rate limits than this, those that no call uses and that are over are forgotten.
+const MOST_LIMITS: usize = 1024;
 
 /// What a provider has shown in a call: whether it has given anything, so that what it refuses from then on was right when
 /// the call began; whether it has just let the caller down, so that another one is to be asked first; and what it has refused, so
@@ -35,6 +37,12 @@ struct Shown {
 #[derive(Debug, Default)]
 pub struct RateLimit(Mutex<Option<(Instant, ProviderError)>>);
 
+impl RateLimit {
+    fn lasts(&self) -> bool {
+        lock(&self.0).as_ref().is_some_and(|(until, _)| *until > Instant::now())
+    }
+}
+
 /// What a model or voice of a connection is used for, its connection and its name.
 type Which = (&'static str, Option<ConnectionId>, Option<String>);
 
@@ -47,7 +55,11 @@ impl RateLimits {
     #[must_use]
     pub fn of(&self, kind: &'static str, connection: Option<ConnectionId>, model: Option<&str>) -> Proven {
         let which = (kind, connection, model.map(str::to_owned));
-        Proven { limit: lock(&self.0).entry(which).or_default().clone(), ..Proven::default() }
+        let mut limits = lock(&self.0);
+        if limits.len() >= MOST_LIMITS {
+            limits.retain(|_, limit| Arc::strong_count(limit) > 1 || limit.lasts());
+        }
+        Proven { limit: limits.entry(which).or_default().clone(), ..Proven::default() }
     }
 }
 

@@ -113,39 +113,38 @@ impl Indexed {
     }
 }
 
-/// Makes a segment of a tenant's oldest pending calls, if there are enough; whether it did.
+/// Makes up to `most` segments of a tenant's oldest pending calls, as far as there are enough; how many.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn seal_for_housekeeping(tx: &mut Tx, tenant: TenantId) -> Result<bool, sqlx::Error> {
-    let calls = oldest_pending(tx, tenant).await?;
-    let (Some(first), Some(last)) = (calls.first(), calls.last()) else { return Ok(false) };
-    if calls.len() < SEGMENT {
-        return Ok(false);
-    }
-    let ids: Vec<u8> = calls.iter().flat_map(|call| *call.id.as_bytes()).collect();
-    let last_ended_at = calls.iter().filter_map(|call| call.ended_at).max().unwrap_or_default();
-    let segment = match insert_segment(tx, tenant, (first.id, last.id), last_ended_at, &ids).await {
-        // Another node is making one of this tenant.
-        Err(error) if is_duplicate(&error) => return Ok(false),
-        inserted => inserted?,
-    };
-    let mut postings: BTreeMap<i64, Positions> = BTreeMap::new();
-    for (position, call) in calls.iter().enumerate() {
-        for term in call.terms() {
-            postings.entry(term).or_default().insert(position);
+pub async fn seal_for_housekeeping(tx: &mut Tx, tenant: TenantId, most: usize) -> Result<usize, sqlx::Error> {
+    let calls = oldest_pending(tx, tenant, SEGMENT * most).await?;
+    let segments = calls.as_slice().as_chunks::<SEGMENT>().0;
+    // In the order of the table: each of its pages is written to once.
+    let mut postings: BTreeMap<(i64, i64), Positions> = BTreeMap::new();
+    for calls in segments {
+        let segment = match insert_segment(tx, tenant, calls).await {
+            // Another node is making one of this tenant.
+            Err(error) if is_duplicate(&error) => return Ok(0),
+            inserted => inserted?,
+        };
+        for (position, call) in calls.iter().enumerate() {
+            for term in call.terms() {
+                postings.entry((term, segment)).or_default().insert(position);
+            }
         }
     }
-    let postings: Vec<(i64, Vec<u8>)> = postings.iter().map(|(term, positions)| (*term, positions.stored())).collect();
+    let postings: Vec<(i64, i64, Vec<u8>)> =
+        postings.iter().map(|((term, segment), positions)| (*term, *segment, positions.stored())).collect();
     for chunk in chunks(&postings) {
-        insert_postings(tx, tenant, segment, chunk).await?;
+        insert_postings(tx, tenant, chunk).await?;
     }
-    let ids: Vec<Uuid> = calls.iter().map(|call| call.id).collect();
+    let ids: Vec<Uuid> = segments.as_flattened().iter().map(|call| call.id).collect();
     forget_for_housekeeping(tx, tenant, &ids).await?;
-    Ok(true)
+    Ok(segments.len())
 }
 
-async fn oldest_pending(tx: &mut Tx, tenant: TenantId) -> Result<Vec<Indexed>, sqlx::Error> {
+async fn oldest_pending(tx: &mut Tx, tenant: TenantId, most: usize) -> Result<Vec<Indexed>, sqlx::Error> {
     const SQL: &str = "SELECT calls.id, calls.ended_at, status, direction, agent_id, number_id, from_number, to_number, \
             error_code, end_reason, request \
         FROM call_search_pending AS pending CROSS JOIN calls \
@@ -153,41 +152,32 @@ async fn oldest_pending(tx: &mut Tx, tenant: TenantId) -> Result<Vec<Indexed>, s
     let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE OF pending SKIP LOCKED" } else { "" };
     on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(format!("{SQL}{lock}")))
         .bind(tenant.uuid())
-        .bind(i64::try_from(SEGMENT).unwrap_or(i64::MAX))
+        .bind(i64::try_from(most).unwrap_or(i64::MAX))
         .fetch_all(c)
         .await)
 }
 
-async fn insert_segment(
-    tx: &mut Tx,
-    tenant: TenantId,
-    (first, last): (Uuid, Uuid),
-    last_ended_at: i64,
-    ids: &[u8],
-) -> Result<i64, sqlx::Error> {
+/// Writes a segment of calls in the order of their ids; its number.
+async fn insert_segment(tx: &mut Tx, tenant: TenantId, calls: &[Indexed; SEGMENT]) -> Result<i64, sqlx::Error> {
     const SQL: &str = "INSERT INTO call_search_segments (tenant_id, segment, first_id, last_id, last_ended_at, ids) \
         SELECT $1, COALESCE(MAX(segment), 0) + 1, $2, $3, $4, $5 FROM call_search_segments WHERE tenant_id = $1 \
         RETURNING segment";
+    let ids: Vec<u8> = calls.iter().flat_map(|call| *call.id.as_bytes()).collect();
     on!(tx, |c| sqlx::query_scalar(SQL)
         .bind(tenant.uuid())
-        .bind(first)
-        .bind(last)
-        .bind(last_ended_at)
+        .bind(calls[0].id)
+        .bind(calls[SEGMENT - 1].id)
+        .bind(calls.iter().filter_map(|call| call.ended_at).max().unwrap_or_default())
         .bind(ids)
         .fetch_one(c)
         .await)
 }
 
-async fn insert_postings(
-    tx: &mut Tx,
-    tenant: TenantId,
-    segment: i64,
-    postings: &[(i64, Vec<u8>)],
-) -> Result<(), sqlx::Error> {
+async fn insert_postings(tx: &mut Tx, tenant: TenantId, postings: &[(i64, i64, Vec<u8>)]) -> Result<(), sqlx::Error> {
     on!(tx, |c| {
         let mut query = QueryBuilder::new("INSERT INTO call_search_postings (tenant_id, term, segment, positions) ");
-        query.push_values(postings, |mut values, (term, positions)| {
-            values.push_bind(tenant.uuid()).push_bind(*term).push_bind(segment).push_bind(positions);
+        query.push_values(postings, |mut values, (term, segment, positions)| {
+            values.push_bind(tenant.uuid()).push_bind(*term).push_bind(*segment).push_bind(positions);
         });
         query.build().execute(c).await.map(drop)
     })
