@@ -23,9 +23,9 @@ const OVERLAP: Duration = Duration::from_secs(120);
 /// Every so many rounds the whole disk is searched for recordings that may no longer be there: once a day.
 const DISK: u32 = 24 * 60 * 2;
 /// Calls deleted in one transaction; each has some twenty rows.
-const CALLS: usize = 20;
+const CALLS: usize = 8;
 /// The pause after a transaction of a long piece of work, in multiples of the time that it took.
-const PAUSE: u32 = 3;
+const PAUSE: u32 = 9;
 /// Segments made in one transaction where there are many to make: the index is then written page by page, and not each page for
 /// each segment.
 const MANY: usize = 64;

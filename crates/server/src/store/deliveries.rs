@@ -268,7 +268,7 @@ pub async fn prune_for_housekeeping(tx: &mut Tx, after: Uuid, before: Timestamp)
     const SQL: &str = concat!(
         "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id > $1 AND id < $2 AND ",
         ended!(),
-        " ORDER BY id LIMIT 200) RETURNING id"
+        " ORDER BY id LIMIT 100) RETURNING id"
     );
     let before = DeliveryId::new(before, [0; 10]).uuid();
     let deleted: Vec<Uuid> = on!(tx, |c| sqlx::query_scalar(SQL).bind(after).bind(before).fetch_all(c).await)?;
