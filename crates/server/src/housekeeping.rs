@@ -203,7 +203,7 @@ pub async fn index_all(store: &Store, mut progress: impl FnMut(usize, usize)) ->
     let total = tenants.iter().map(|(_, calls)| calls).sum();
     let mut done = 0;
     if total > 0 {
-        store.prepare_for_much(true).await?;
+        store.prepare_for_much().await?;
     }
     for (tenant, _) in tenants {
         index(store, tenant, MANY, &mut |segments| {
@@ -213,7 +213,7 @@ pub async fn index_all(store: &Store, mut progress: impl FnMut(usize, usize)) ->
         .await?;
     }
     if total > 0 {
-        store.prepare_for_much(false).await?;
+        store.settle_after_index().await?;
     }
     Ok(())
 }

@@ -164,14 +164,26 @@ impl Store {
         self.migrate_to(schema.newest).await
     }
 
-    /// Has SQLite use much memory for what is written next, or as little as usual again. PostgreSQL has settings of its own.
+    /// Before much is written: has SQLite use memory for it. PostgreSQL has settings of its own.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn prepare_for_much(&self, much: bool) -> Result<(), sqlx::Error> {
+    pub async fn prepare_for_much(&self) -> Result<(), sqlx::Error> {
         match &self.0 {
-            Backend::Sqlite { writer, .. } => writer.prepare_for_much(much).await,
+            Backend::Sqlite { writer, .. } => writer.prepare_for_much(true).await,
             Backend::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// After the calls of a past were indexed: has SQLite use as little memory as usual, and PostgreSQL forget the rows that are gone.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn settle_after_index(&self) -> Result<(), sqlx::Error> {
+        const VACUUM: &str = "VACUUM (ANALYZE) call_search_pending, call_search_segments, call_search_postings";
+        match &self.0 {
+            Backend::Sqlite { writer, .. } => writer.prepare_for_much(false).await,
+            Backend::Postgres(pool) => sqlx::query(VACUUM).execute(pool).await.map(drop),
         }
     }
 

@@ -175,15 +175,19 @@ async fn recent_ones(
     let (first, last) = filter.range(cursor);
     let dialect = conn.dialect();
     on!(conn, |c| {
-        // SQLite joins in this order and in no other.
-        let mut query = QueryBuilder::new(
-            "SELECT calls.* FROM call_search_pending AS pending CROSS JOIN calls \
-             WHERE calls.id = pending.call_id AND pending.tenant_id = ",
-        );
+        let (beginning, end) = match dialect {
+            // It joins in this order and in no other.
+            Dialect::Sqlite => ("pending CROSS JOIN calls WHERE calls.id = pending.call_id", ""),
+            // It would join by reading all calls when it does not know how few are pending.
+            Dialect::Postgres => ("calls WHERE calls.id = ANY (ARRAY (SELECT call_id FROM pending", "))"),
+        };
+        let mut query =
+            QueryBuilder::new("WITH pending AS (SELECT call_id FROM call_search_pending WHERE tenant_id = ");
         query.push_bind(tenant.uuid());
-        query.push(" AND pending.call_id >= ").push_bind(first).push(" AND pending.call_id <= ").push_bind(last);
+        query.push(" AND call_id >= ").push_bind(first).push(" AND call_id <= ").push_bind(last);
+        query.push(") SELECT calls.* FROM ").push(beginning).push(end);
         push_conditions(&mut query, dialect, filter);
-        query.push(" ORDER BY pending.call_id DESC LIMIT ").push_bind(wanted);
+        query.push(" ORDER BY calls.id DESC LIMIT ").push_bind(wanted);
         query.build_query_as().fetch_all(c).await
     })
 }

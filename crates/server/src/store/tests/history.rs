@@ -61,9 +61,8 @@ const LIVE: [&str; 13] = [
 const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
 
 /// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 7] = [
     "SELECT * FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
-    "SELECT * FROM (SELECT id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at FROM deliveries WHERE 1 = 1",
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE tenant_id = $ AND webhook_id = $ LIMIT",
     // After all but the last of its deliveries are deleted.
     "DELETE FROM webhooks",
@@ -72,9 +71,7 @@ const PAGES: [&str; 8] = [
     // Of what is pending: at most a segment and what ended in the last half minute. Of segments: one row for a thousand calls.
     "SELECT tenant_id, COUNT(*) FROM call_search_pending GROUP BY",
     "SELECT COUNT(*) FROM (SELECT 1 FROM call_search_pending WHERE tenant_id = $ LIMIT",
-    "SELECT calls.id, calls.ended_at, status, direction, agent_id, number_id, from_number, to_number, error_code, end_reason, \
-     request FROM call_search_pending AS pending CROSS JOIN calls WHERE calls.id = pending.call_id AND pending.tenant_id = $ \
-     ORDER BY pending.call_id LIMIT",
+    "SELECT call_id FROM call_search_pending WHERE tenant_id = $ ORDER BY call_id LIMIT",
 ];
 
 /// Collects the statements that sqlx says it ran.

@@ -144,17 +144,37 @@ pub async fn seal_for_housekeeping(tx: &mut Tx, tenant: TenantId, most: usize) -
     Ok(segments.len())
 }
 
+/// A tenant's oldest pending calls, at most `most`, in the order of their ids.
 async fn oldest_pending(tx: &mut Tx, tenant: TenantId, most: usize) -> Result<Vec<Indexed>, sqlx::Error> {
-    const SQL: &str = "SELECT calls.id, calls.ended_at, status, direction, agent_id, number_id, from_number, to_number, \
-            error_code, end_reason, request \
-        FROM call_search_pending AS pending CROSS JOIN calls \
-        WHERE calls.id = pending.call_id AND pending.tenant_id = $1 ORDER BY pending.call_id LIMIT $2";
-    let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE OF pending SKIP LOCKED" } else { "" };
-    on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(format!("{SQL}{lock}")))
+    const SQL: &str = "SELECT call_id FROM call_search_pending WHERE tenant_id = $1 ORDER BY call_id LIMIT $2";
+    let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
+    let ids: Vec<Uuid> = on!(tx, |c| sqlx::query_scalar(sqlx::AssertSqlSafe(format!("{SQL}{lock}")))
         .bind(tenant.uuid())
         .bind(i64::try_from(most).unwrap_or(i64::MAX))
         .fetch_all(c)
-        .await)
+        .await)?;
+    let mut calls = Vec::with_capacity(ids.len());
+    // What is too little for a segment waits.
+    for ids in ids.as_chunks::<SEGMENT>().0 {
+        calls.extend(indexed(tx, ids).await?);
+    }
+    Ok(calls)
+}
+
+/// What calls are found by, in the order of their ids.
+async fn indexed(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Indexed>, sqlx::Error> {
+    on!(tx, |c| {
+        let mut query = QueryBuilder::new(
+            "SELECT id, ended_at, status, direction, agent_id, number_id, from_number, to_number, error_code, end_reason, \
+             request FROM calls WHERE id IN (",
+        );
+        let mut list = query.separated(", ");
+        for id in filled(ids.iter().copied()) {
+            list.push_bind(id);
+        }
+        query.push(") ORDER BY id");
+        query.build_query_as().fetch_all(c).await
+    })
 }
 
 /// Writes a segment of calls in the order of their ids; its number.
@@ -243,18 +263,7 @@ pub(in crate::store) async fn delete_postings(
     segment: i64,
     calls: &[Uuid],
 ) -> Result<(), sqlx::Error> {
-    let calls: Vec<Indexed> = on!(tx, |c| {
-        let mut query = QueryBuilder::new(
-            "SELECT id, ended_at, status, direction, agent_id, number_id, from_number, to_number, error_code, end_reason, \
-             request FROM calls WHERE id IN (",
-        );
-        let mut list = query.separated(", ");
-        for call in filled(calls.iter().copied()) {
-            list.push_bind(call);
-        }
-        query.push(")");
-        query.build_query_as().fetch_all(c).await
-    })?;
+    let calls = indexed(tx, calls).await?;
     let mut terms: Vec<i64> = calls.iter().flat_map(Indexed::terms).collect();
     terms.sort_unstable();
     terms.dedup();
