@@ -60,9 +60,6 @@ DROP INDEX idempotency_keys_by_age;
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at, tenant_id);
 
 -- Deliveries that are under way, those of a call, and those that have ended, as an endpoint's list filters them.
--- One index at a time may offer an endpoint's deliveries in the order of ids: PostgreSQL would prefer the one that reads everything.
-DROP INDEX deliveries_by_webhook;
-CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id);
 DROP INDEX deliveries_open_of_call;
 DROP INDEX deliveries_with_words;
 CREATE INDEX deliveries_open ON deliveries (webhook_id, id) WHERE state IN ('pending', 'sending');
