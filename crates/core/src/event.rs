@@ -120,6 +120,12 @@ impl EventData {
         Self(serde_json::value::to_raw_value(&data).expect("a literal object is JSON"))
     }
 
+    /// Data of which nothing is known any more.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self(serde_json::value::to_raw_value(&serde_json::json!({})).expect("a literal object is JSON"))
+    }
+
     /// Data read back from its row.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ pub mod agent;
 pub mod api_key;
 pub mod call;
 pub mod conversation;
+pub mod dial_policy;
 pub mod event;
 pub mod id;
 pub mod idempotency;

@@ -19,6 +19,20 @@ impl PhoneNumber {
         &self.0
     }
 
+    /// The E.164 number that is dialled: the whole, or the user part of a SIP address where that is one (RFC 3261 section 19.1.6),
+    /// without parameters and separators.
+    #[must_use]
+    pub fn e164(&self) -> Option<String> {
+        if self.is_e164() {
+            return Some(self.0.clone());
+        }
+        let (_scheme, rest) = self.0.split_once(':')?;
+        let (user, _host) = rest.split_once('@')?;
+        let user = user.split([';', ':']).next().unwrap_or(user).replace("%2B", "+").replace("%2b", "+");
+        let digits = user.strip_prefix('+')?.replace(['-', '.', '(', ')'], "");
+        is_e164_digits(&digits).then(|| format!("+{digits}"))
+    }
+
     /// Whether this is a telephone number, not a SIP address.
     #[must_use]
     pub fn is_e164(&self) -> bool {
@@ -99,6 +113,20 @@ mod tests {
             "sip:a b@c",
         ] {
             assert!(bad.parse::<PhoneNumber>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_number_hides_in_sip_addresses() {
+        for (text, number) in [
+            ("+12025550100", Some("+12025550100")),
+            ("sip:+1-900-555.0100@gateway.example.com", Some("+19005550100")),
+            ("sips:%2B12025550100;phone-context=x:secret@10.0.0.1;user=phone", Some("+12025550100")),
+            ("sip:bob@example.com", None),
+            ("sip:example.com", None),
+        ] {
+            let parsed: PhoneNumber = text.parse().expect("valid");
+            assert_eq!(parsed.e164().as_deref(), number, "{text}");
         }
     }
 

@@ -37,6 +37,12 @@ impl Clock {
         }
     }
 
+    /// The time of a clock that tests move; nothing of the machine's.
+    #[must_use]
+    pub fn manual_now(&self) -> Option<Timestamp> {
+        matches!(self.0, Source::Manual(_)).then(|| self.now())
+    }
+
     /// Now.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the time")]

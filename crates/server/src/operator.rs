@@ -10,11 +10,12 @@ use switchhook_core::id::{AgentId, ApiKeyId, ConnectionId, NumberId, TenantId};
 
 use crate::clock::{self, Clock};
 use crate::config::Config;
+use crate::http::tenant::DialPolicyResource;
 use crate::store::agents::AgentRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
 use crate::store::tenants::{OwnLimits, TenantRow};
-use crate::store::{Store, agents, api_keys, connections, numbers, tenants};
+use crate::store::{Store, agents, api_keys, connections, dial_policy, numbers, tenants};
 
 /// A tenant as it is printed.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +32,10 @@ pub struct Tenant {
     pub concurrent_calls: u32,
     /// Calls in a calendar month.
     pub monthly_calls: Option<u32>,
+    /// Whom it may call.
+    pub dial_policy: DialPolicyResource,
+    /// Private addresses that its tools and providers may reach beside those of the configuration.
+    pub outbound_allow: String,
     /// When it was made.
     pub created_at: Timestamp,
 }
@@ -47,6 +52,8 @@ impl Tenant {
             rate_limit: limits.rate_per_minute,
             concurrent_calls: limits.concurrent_calls,
             monthly_calls: limits.monthly_calls,
+            dial_policy: dial_policy::of(row).into(),
+            outbound_allow: row.outbound_allow.clone(),
             created_at: Timestamp::from_micros(row.created_at),
         }
     }

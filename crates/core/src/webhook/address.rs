@@ -11,61 +11,120 @@ use std::str::FromStr;
 use ipnet::{IpNet, Ipv6Net};
 
 use self::registry::SPECIAL;
+use super::url_policy::UrlRefusal;
 
-/// The rules and an operator's exemptions from them, such as `127.0.0.0/8,::1/128,http`.
+/// The rules and an operator's exemptions from them, such as `127.0.0.0/8,10.1.2.3/32:8080,http`.
+///
+/// An exemption lifts only what it names: its addresses, on its port or on any, and with `http` also plain http to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     /// Networks that are allowed although they are not public.
-    pub allow: Vec<IpNet>,
-    /// Whether URLs may be `http`.
+    pub allow: Vec<Exemption>,
+    /// Whether these networks may be reached by plain `http`.
     pub allow_http: bool,
 }
 
+/// A network that may be reached although it is not public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exemption {
+    /// Its addresses.
+    pub network: IpNet,
+    /// The only port; any port when `None`.
+    pub port: Option<u16>,
+}
+
+/// Where a connection goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The address.
+    pub address: IpAddr,
+    /// The port.
+    pub port: u16,
+    /// Whether what is sent is not encrypted.
+    pub plain: bool,
+}
+
 impl AddressPolicy {
-    /// Judges the address of one connection, at the moment it is made.
+    /// Judges the address of an encrypted connection to a port that anybody may use, at the moment it is made.
     ///
     /// An IPv6 address that carries an IPv4 address leads to that one: both must be acceptable.
     ///
     /// # Errors
     /// Why nothing may be sent there.
     pub fn judge(&self, address: IpAddr) -> Result<(), Refusal> {
+        self.judge_on(address, None)
+    }
+
+    /// Judges where a connection goes: its address, its port, and whether it may be plain.
+    ///
+    /// # Errors
+    /// Why nothing may be sent there.
+    pub fn judge_destination(&self, to: Destination) -> Result<(), UrlRefusal> {
+        self.judge_on(to.address, Some(to.port))?;
+        let exempt = self.exempts(to.address.to_canonical(), Some(to.port));
+        if to.plain && !(exempt && self.allow_http) {
+            return Err(UrlRefusal::Scheme);
+        }
+        if exempt || is_open_port(to.port) { Ok(()) } else { Err(UrlRefusal::Port) }
+    }
+
+    fn judge_on(&self, address: IpAddr, port: Option<u16>) -> Result<(), Refusal> {
         match address {
-            IpAddr::V4(address) => self.judge_v4(address),
+            IpAddr::V4(address) => self.judge_v4(address, port),
             IpAddr::V6(address) => match (address.to_ipv4_mapped(), embedded_v4(address)) {
                 // The same destination in another notation.
-                (Some(mapped), _) => self.judge_v4(mapped),
-                (None, Some(embedded)) => self.judge_v4(embedded).and(self.judge_v6(address)),
-                (None, None) => self.judge_v6(address),
+                (Some(mapped), _) => self.judge_v4(mapped, port),
+                (None, Some(embedded)) => self.judge_v4(embedded, port).and(self.judge_v6(address, port)),
+                (None, None) => self.judge_v6(address, port),
             },
         }
     }
 
-    fn judge_v4(&self, address: Ipv4Addr) -> Result<(), Refusal> {
+    fn judge_v4(&self, address: Ipv4Addr, port: Option<u16>) -> Result<(), Refusal> {
         let address = IpAddr::V4(address);
-        if self.exempts(address) { Ok(()) } else { not_special(address) }
+        if self.exempts(address, port) { Ok(()) } else { not_special(address) }
     }
 
-    fn judge_v6(&self, address: Ipv6Addr) -> Result<(), Refusal> {
-        if self.exempts(IpAddr::V6(address)) {
+    fn judge_v6(&self, address: Ipv6Addr, port: Option<u16>) -> Result<(), Refusal> {
+        if self.exempts(IpAddr::V6(address), port) {
             return Ok(());
         }
         not_special(IpAddr::V6(address))?;
         if GLOBAL_UNICAST.contains(&address) { Ok(()) } else { Err(Refusal { what: "not assigned to anybody" }) }
     }
 
-    fn exempts(&self, address: IpAddr) -> bool {
-        self.allow.iter().any(|network| network.contains(&address))
+    fn exempts(&self, address: IpAddr, port: Option<u16>) -> bool {
+        let applies = |exemption: &&Exemption| exemption.port.is_none() || exemption.port == port;
+        self.allow.iter().filter(applies).any(|exemption| exemption.network.contains(&address))
+    }
+
+    /// Whether an exemption is for one port only.
+    pub(super) fn has_ports(&self) -> bool {
+        self.allow.iter().any(|exemption| exemption.port.is_some())
+    }
+
+    /// These exemptions and those of `more`.
+    #[must_use]
+    pub fn with(mut self, more: &Self) -> Self {
+        self.allow.extend_from_slice(&more.allow);
+        self.allow_http |= more.allow_http;
+        self
     }
 
     /// Whether `localhost` may be named.
     pub(super) fn allows_loopback(&self) -> bool {
-        self.allow.iter().any(|network| network.network().is_loopback())
+        self.allow.iter().any(|exemption| exemption.network.network().is_loopback())
     }
 
     /// Whether names of private networks may be used.
     pub(super) fn allows_private_networks(&self) -> bool {
-        self.allow.iter().any(|network| !network.network().is_loopback())
+        self.allow.iter().any(|exemption| !exemption.network.network().is_loopback())
     }
+}
+
+/// Below 1024 live other services, which a request should not be aimed at; receivers of one's own may be anywhere.
+pub(super) fn is_open_port(port: u16) -> bool {
+    matches!(port, 80 | 443 | 1024..)
 }
 
 fn not_special(address: IpAddr) -> Result<(), Refusal> {
@@ -75,7 +134,8 @@ fn not_special(address: IpAddr) -> Result<(), Refusal> {
     }
 }
 
-/// Reads `SWITCHHOOK_WEBHOOK_ALLOW`: networks in CIDR notation, single addresses and the word `http`, comma-separated.
+/// Reads `SWITCHHOOK_WEBHOOK_ALLOW`: networks in CIDR notation or single addresses, each with a port or without, and the word `http`,
+/// comma-separated. IPv6 with a port is written `[fd00::/8]:8080`.
 impl FromStr for AddressPolicy {
     type Err = ParsePolicyError;
 
@@ -86,16 +146,28 @@ impl FromStr for AddressPolicy {
                 policy.allow_http = true;
                 continue;
             }
-            let network = entry.parse().or_else(|_| entry.parse::<IpAddr>().map(IpNet::from));
-            policy.allow.push(network.map_err(|_| ParsePolicyError { entry: entry.to_owned() })?);
+            policy.allow.push(exemption(entry).ok_or_else(|| ParsePolicyError { entry: entry.to_owned() })?);
         }
         Ok(policy)
     }
 }
 
+fn exemption(entry: &str) -> Option<Exemption> {
+    let network = |text: &str| text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).ok();
+    if let Some(network) = network(entry) {
+        return Some(Exemption { network, port: None });
+    }
+    let (text, port) = entry.rsplit_once(':')?;
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    // Without brackets, a colon may be a part of an IPv6 address.
+    let network = network(bare.unwrap_or(text)).filter(|network| bare.is_some() || network.addr().is_ipv4())?;
+    let port = port.parse().ok().filter(|port| *port != 0)?;
+    Some(Exemption { network, port: Some(port) })
+}
+
 /// An entry of the exemptions cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{entry}` is neither a network such as 10.0.0.0/8, nor an address, nor the word http")]
+#[error("`{entry}` is neither a network such as 10.0.0.0/8 or 10.0.0.0/8:8080, nor an address, nor the word http")]
 pub struct ParsePolicyError {
     entry: String,
 }

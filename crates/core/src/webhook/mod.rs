@@ -12,8 +12,8 @@ pub mod share;
 mod signature;
 mod url_policy;
 
-pub use self::address::{AddressPolicy, ParsePolicyError, Refusal};
+pub use self::address::{AddressPolicy, Destination, Exemption, ParsePolicyError, Refusal};
 pub use self::filter::{EventFilter, UnknownEvent};
 pub use self::schedule::{MAX_ATTEMPTS, Schedule, WrongNumberOfDelays, is_success, retry_after};
 pub use self::signature::{DEFAULT_TOLERANCE, MalformedSecret, SigningSecret, VerifyError, verify};
-pub use self::url_policy::{UrlRefusal, judge_url};
+pub use self::url_policy::{UrlRefusal, depends_on_exemptions, judge_address, judge_url};

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::address::{AddressPolicy, Refusal};
+use super::address::{AddressPolicy, Destination, Refusal, is_open_port};
 
 const MAX_LENGTH: usize = 2048;
 
@@ -32,22 +32,50 @@ pub fn judge_url(text: &str, policy: &AddressPolicy) -> Result<Url, UrlRefusal> 
     }
     let url = Url::parse(text).map_err(|_| UrlRefusal::Malformed)?;
     judge_scheme(&url, policy)?;
+    let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(UrlRefusal::Port)?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(UrlRefusal::Credentials);
     }
     match url.host().ok_or(UrlRefusal::Malformed)? {
-        Host::Domain(name) => judge_name(name, policy)?,
-        Host::Ipv4(address) => policy.judge(IpAddr::V4(address))?,
-        Host::Ipv6(address) => policy.judge(IpAddr::V6(address))?,
+        Host::Domain(name) => {
+            judge_name(name, policy)?;
+            // Its address may be exempt.
+            if !is_open_port(port) && policy.allow.is_empty() {
+                return Err(UrlRefusal::Port);
+            }
+        }
+        Host::Ipv4(address) => policy.judge_destination(destination(&url, IpAddr::V4(address), port))?,
+        Host::Ipv6(address) => policy.judge_destination(destination(&url, IpAddr::V6(address), port))?,
     }
-    judge_port(&url, policy)?;
     Ok(url)
+}
+
+fn destination(url: &Url, address: IpAddr, port: u16) -> Destination {
+    Destination { address, port, plain: url.scheme() == "http" }
+}
+
+/// Judges an address of the host that a URL which [`judge_url`] accepted names.
+///
+/// # Errors
+/// Why nothing may be sent there.
+pub fn judge_address(url: &Url, address: IpAddr, policy: &AddressPolicy) -> Result<(), UrlRefusal> {
+    let port = url.port_or_known_default().ok_or(UrlRefusal::Port)?;
+    policy.judge_destination(destination(url, address, port))
+}
+
+/// Whether [`AddressPolicy::judge`] of the addresses of a URL's host is not enough, and [`judge_address`] must decide: its scheme or its
+/// port is good for exempt addresses only, or an address may be exempt on this port.
+#[must_use]
+pub fn depends_on_exemptions(url: &Url, policy: &AddressPolicy) -> bool {
+    let named = matches!(url.host(), Some(Host::Domain(_)));
+    let open = url.port_or_known_default().is_some_and(is_open_port);
+    named && (url.scheme() == "http" || !open || policy.has_ports())
 }
 
 fn judge_scheme(url: &Url, policy: &AddressPolicy) -> Result<(), UrlRefusal> {
     match url.scheme() {
         "https" => Ok(()),
-        "http" if policy.allow_http => Ok(()),
+        "http" if policy.allow_http && !policy.allow.is_empty() => Ok(()), // Its address must be exempt too.
         _ => Err(UrlRefusal::Scheme),
     }
 }
@@ -66,15 +94,6 @@ fn judge_name(name: &str, policy: &AddressPolicy) -> Result<(), UrlRefusal> {
         return Err(UrlRefusal::PrivateName);
     }
     Ok(())
-}
-
-/// Below 1024 live other services, which a request should not be aimed at; receivers of one's own may be anywhere.
-fn judge_port(url: &Url, policy: &AddressPolicy) -> Result<(), UrlRefusal> {
-    match url.port_or_known_default() {
-        Some(80 | 443 | 1024..) => Ok(()),
-        Some(1..) if !policy.allow.is_empty() => Ok(()),
-        _ => Err(UrlRefusal::Port),
-    }
 }
 
 /// Why a URL is not accepted.
@@ -204,7 +223,14 @@ mod tests {
         {
             assert!(judge(open, developer).is_ok(), "{open}: {:?}", judge(open, developer));
         }
-        for closed in ["http://receiver:9000/", "http://10.0.0.1/", "https://printer.local/", "ftp://localhost/"] {
+        for closed in [
+            "http://receiver:9000/",
+            "http://10.0.0.1/",
+            "http://8.8.8.8/",
+            "https://8.8.8.8:22/",
+            "https://printer.local/",
+            "ftp://localhost/",
+        ] {
             assert!(judge(closed, developer).is_err(), "{closed}");
         }
         for open in ["https://receiver:9000/", "https://hooks.internal/", "https://10.0.0.1/"] {
@@ -213,5 +239,33 @@ mod tests {
         for closed in ["http://10.0.0.1/", "https://localhost/", "https://192.168.0.1/"] {
             assert!(judge(closed, "10.0.0.0/8").is_err(), "{closed}");
         }
+        let one_port = "10.0.0.0/8:8080,[fd00::/8]:22,http";
+        for open in ["http://10.0.0.1:8080/", "https://10.0.0.1:8080/", "https://[fd00::1]:22/"] {
+            assert!(judge(open, one_port).is_ok(), "{open}: {:?}", judge(open, one_port));
+        }
+        for closed in ["http://10.0.0.1/", "https://10.0.0.1:8081/", "https://[fd00::1]/", "http://8.8.8.8:8080/"] {
+            assert!(judge(closed, one_port).is_err(), "{closed}");
+        }
+    }
+
+    #[test]
+    fn an_exemption_lifts_nothing_for_public_hosts() {
+        let policy: AddressPolicy = "10.0.0.0/8:8080,127.0.0.0/8,http".parse().expect("exemptions");
+        let judge = |url: &str, address: &str| {
+            let url = judge_url(url, &policy).expect("to be decided by its address");
+            assert!(depends_on_exemptions(&url, &policy), "{url}");
+            judge_address(&url, address.parse().expect("an address"), &policy)
+        };
+        let table = [
+            ("http://hooks.example.com/", "8.8.8.8", Err(UrlRefusal::Scheme)),
+            ("https://hooks.example.com:22/", "8.8.8.8", Err(UrlRefusal::Port)),
+            ("https://hooks.example.com:22/", "127.0.0.1", Ok(())),
+            ("http://hooks.example.com/", "127.0.0.1", Ok(())),
+            ("http://hooks.example.com:8080/", "10.0.0.1", Ok(())),
+        ];
+        for (url, address, expected) in table {
+            assert_eq!(judge(url, address), expected, "{url} at {address}");
+        }
+        assert!(matches!(judge("https://hooks.example.com/", "10.0.0.1"), Err(UrlRefusal::Address(_))), "another port");
     }
 }

@@ -60,6 +60,7 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, hurry: &Ca
                 break;
             }
         } else {
+            in_time("canceled calls could not be ended", cancel(context)).await;
             in_time("due calls could not be claimed", claim(context)).await;
         }
         in_time("requests to hang up could not be read", pass_on_hangups(context)).await;
@@ -114,9 +115,25 @@ async fn renew(context: &Context, running: &[CallId]) -> Result<Vec<CallId>, sql
         return Ok(Vec::new());
     }
     let mut tx = context.leases.begin().await?;
-    let kept = calls::renew_leases_for_node(&mut tx, context.node, running, context.clock.now() + LEASE).await?;
+    let kept = calls::renew_leases_for_node(&mut tx, context.node, running, context.lease()).await?;
     tx.commit().await?;
     Ok(kept)
+}
+
+/// Ends queued calls whose end was asked for when nobody ran them.
+async fn cancel(context: &Context) -> Result<(), sqlx::Error> {
+    loop {
+        let mut tx = context.store.begin().await?;
+        let canceled = calls::lock_canceled_for_dialer(&mut tx, BATCH).await?;
+        let more = i64::try_from(canceled.len()).unwrap_or(0) == BATCH;
+        for row in canceled {
+            calls::cancel_queued(&mut tx, row, context.clock.now()).await?;
+        }
+        tx.commit().await?;
+        if !more {
+            return Ok(());
+        }
+    }
 }
 
 async fn claim(context: &Context) -> Result<(), sqlx::Error> {
@@ -124,7 +141,7 @@ async fn claim(context: &Context) -> Result<(), sqlx::Error> {
         let now = context.clock.now();
         let mut tx = context.store.begin().await?;
         let running = context.live.ids();
-        let claim = Claim { node: context.node, now, until: now + LEASE, limit: BATCH, running: &running };
+        let claim = Claim { node: context.node, now, lease: context.lease(), limit: BATCH, running: &running };
         let due = calls::claim_due_for_dialer(&mut tx, &claim).await?;
         let left = calls::claim_abandoned_for_recovery(&mut tx, &claim).await?;
         tx.commit().await?;

@@ -8,8 +8,8 @@ use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::quota;
 
+use super::Context;
 use super::runner::{self, Takeover};
-use super::{Context, LEASE};
 use crate::carrier::callback::Decline;
 use crate::carrier::{CarrierEvent, Media};
 use crate::clock;
@@ -138,7 +138,7 @@ async fn write(context: &Context, tx: &mut Tx, arrival: Arrival) -> Result<Optio
     let timing = Timing { ring_timeout: context.config.media_timeout, ..Timing::default() };
     let row = new.row(Call::inbound(now, arrival.carrier_call_id, timing));
     calls::create(tx, tenant, &[row], EventKind::CallReceived).await?;
-    calls::own_for_arrival(tx, arrival.call, context.node, now + LEASE).await.map(Some)
+    calls::own_for_arrival(tx, arrival.call, context.node, context.lease()).await.map(Some)
 }
 
 fn start(context: &Context, row: CallRow) {
@@ -173,7 +173,7 @@ pub async fn take_over(context: &Context, call: CallId, carrier_call_id: String,
 
 async fn move_here(context: &Context, call: CallId) -> Result<Option<CallRow>, sqlx::Error> {
     let mut tx = context.store.begin().await?;
-    let row = calls::move_for_media(&mut tx, call, context.node, context.clock.now() + LEASE).await?;
+    let row = calls::move_for_media(&mut tx, call, context.node, context.lease()).await?;
     tx.commit().await?;
     Ok(row)
 }

@@ -10,6 +10,7 @@ pub mod dispatcher;
 pub mod incoming;
 pub mod runner;
 pub mod setup;
+pub mod tariff;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +25,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::hints::Hints;
 use crate::store::Store;
+use crate::store::lease_time::LeaseTime;
 
 /// How long a node owns a call without saying so again.
 pub const LEASE: Duration = Duration::from_secs(15);
@@ -54,6 +56,13 @@ pub struct Context {
     pub live: Live,
     /// Their tasks.
     pub runners: TaskTracker,
+}
+
+impl Context {
+    /// The leases of this node's calls.
+    fn lease(&self) -> LeaseTime {
+        LeaseTime::new(&self.clock, LEASE)
+    }
 }
 
 /// What a runner may be told from outside its task.

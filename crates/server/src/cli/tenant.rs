@@ -4,13 +4,15 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Subcommand;
+use switchhook_core::dial_policy::{Prefix, parse_prefixes};
 use switchhook_core::id::TenantId;
+use switchhook_core::webhook::AddressPolicy;
 
 use super::{Failure, output};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::operator::{self, Tenant};
-use crate::store::tenants::{self, MonthlyCap, OwnLimits};
+use crate::store::tenants::{self, MonthlyCap, OwnLimits, OwnRules};
 use crate::store::{Store, Tx};
 
 /// What to do with tenants.
@@ -39,13 +41,15 @@ pub(super) enum Command {
         name: Option<String>,
         #[command(flatten)]
         limits: Limits,
+        #[command(flatten)]
+        rules: Rules,
     },
-    /// Stop a tenant's keys from working: they get 403.
+    /// Stop a tenant: its keys get 403, its calls end, its deliveries are canceled.
     Deactivate {
         /// Its id.
         id: TenantId,
     },
-    /// Let them work again.
+    /// Let its keys work again; what was ended stays ended.
     Activate {
         /// Its id.
         id: TenantId,
@@ -64,6 +68,72 @@ pub(super) struct Limits {
     /// Calls in a calendar month (UTC), or none.
     #[arg(long, value_name = "N|none", value_parser = monthly)]
     monthly_calls: Option<MonthlyCap>,
+}
+
+/// Whom a tenant may call, and which private addresses its tools and providers may reach.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct Rules {
+    /// Only numbers that begin so; none for every country. A prefix longer than a country's code also lifts what is denied by default
+    /// (premium-rate, shared-cost and satellite numbers).
+    #[arg(long, value_name = "+1,+44|none", value_parser = prefixes)]
+    dial_allow: Option<String>,
+    /// No numbers that begin so.
+    #[arg(long, value_name = "+1900|none", value_parser = prefixes)]
+    dial_deny: Option<String>,
+    /// Calls and transfers to one number in 24 hours.
+    #[arg(long, value_name = "N|none", value_parser = per_number)]
+    per_number_per_day: Option<i64>,
+    /// No more calls once those of a day (UTC) have cost so much, in US dollars.
+    #[arg(long, value_name = "USD|none", value_parser = dollars)]
+    cost_per_day: Option<i64>,
+    /// Private addresses beside those of SWITCHHOOK_OUTBOUND_ALLOW, as CIDR, CIDR:port or http.
+    #[arg(long, value_name = "10.0.0.0/8:8080|none", value_parser = exemptions)]
+    outbound_allow: Option<String>,
+}
+
+fn prefixes(text: &str) -> Result<String, String> {
+    if text == "none" {
+        return Ok(String::new());
+    }
+    let prefixes = parse_prefixes(text).map_err(|error| error.to_string())?;
+    Ok(prefixes.iter().map(Prefix::as_str).collect::<Vec<_>>().join(","))
+}
+
+fn per_number(text: &str) -> Result<i64, String> {
+    match text {
+        "none" => Ok(-1),
+        _ => text.parse::<u32>().map(i64::from).map_err(|_| "must be a whole number or none".to_owned()),
+    }
+}
+
+/// In millionths.
+fn dollars(text: &str) -> Result<i64, String> {
+    if text == "none" {
+        return Ok(-1);
+    }
+    match text.parse::<f64>() {
+        Ok(dollars) if (0.0..=1_000_000.0).contains(&dollars) => Ok((dollars * 1_000_000.0).round() as i64),
+        _ => Err("must be an amount from 0 to 1000000, or none".to_owned()),
+    }
+}
+
+fn exemptions(text: &str) -> Result<String, String> {
+    if text == "none" {
+        return Ok(String::new());
+    }
+    text.parse::<AddressPolicy>().map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+impl From<Rules> for OwnRules {
+    fn from(rules: Rules) -> Self {
+        Self {
+            dial_allow: rules.dial_allow,
+            dial_deny: rules.dial_deny,
+            per_number_per_day: rules.per_number_per_day,
+            cost_per_day_micros: rules.cost_per_day,
+            outbound_allow: rules.outbound_allow,
+        }
+    }
 }
 
 fn monthly(text: &str) -> Result<MonthlyCap, String> {
@@ -100,19 +170,20 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
     let id = match command {
         Command::Create { .. } | Command::List => unreachable!("answered above"),
         Command::Show { id } => id,
-        Command::Set { id, name, limits } => {
+        Command::Set { id, name, limits, rules } => {
             if let Some(name) = name {
                 tenants::rename_for_operator(&mut tx, id, &name, now).await?;
             }
             tenants::set_limits_for_operator(&mut tx, id, limits.into(), now).await?;
+            tenants::set_rules_for_operator(&mut tx, id, &rules.into(), now).await?;
             id
         }
         Command::Deactivate { id } => {
-            tenants::set_active_for_operator(&mut tx, id, false, now).await?;
+            tenants::deactivate_for_operator(&mut tx, id, now).await?;
             id
         }
         Command::Activate { id } => {
-            tenants::set_active_for_operator(&mut tx, id, true, now).await?;
+            tenants::activate_for_operator(&mut tx, id, now).await?;
             id
         }
     };

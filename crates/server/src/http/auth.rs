@@ -50,6 +50,12 @@ pub async fn require(State(state): State<HttpState>, mut request: Request, next:
     Ok(next.run(request).await)
 }
 
+/// The answer to a deactivated tenant.
+pub(super) fn deactivated() -> ApiError {
+    let detail = "This tenant has been deactivated. Ask the operator of the service to activate it.";
+    ApiError::new(StatusCode::FORBIDDEN, "tenant_deactivated", detail)
+}
+
 async fn authenticate(state: &HttpState, headers: &HeaderMap, from: Option<IpAddr>) -> Result<Tenant, ApiError> {
     let presented =
         bearer(headers).and_then(|text| PresentedKey::parse(text).ok()).ok_or_else(ApiError::unauthorized)?;
@@ -61,8 +67,7 @@ async fn authenticate(state: &HttpState, headers: &HeaderMap, from: Option<IpAdd
     let credential = found.filter(|found| found.accepts(presented.hash(), now)).ok_or_else(ApiError::unauthorized)?;
     attempt.right();
     if !credential.tenant_active {
-        let detail = "This tenant has been deactivated. Ask the operator of the service to activate it.";
-        return Err(ApiError::new(StatusCode::FORBIDDEN, "tenant_deactivated", detail));
+        return Err(deactivated());
     }
     state.last_used.note(credential.id, now);
     Ok(Tenant {

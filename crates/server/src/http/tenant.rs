@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use switchhook_core::Timestamp;
+use switchhook_core::dial_policy::{DialPolicy, Prefix};
 use switchhook_core::quota;
 use switchhook_core::rate::WINDOW;
 use utoipa::ToSchema;
@@ -14,7 +15,7 @@ use uuid::Uuid;
 use super::HttpState;
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors};
-use crate::store::{calls, tenants};
+use crate::store::{calls, dial_policy, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -35,6 +36,8 @@ pub struct TenantResource {
     monthly_calls: MonthlyCalls,
     /// Requests.
     rate_limit: RateLimit,
+    /// Whom it may call.
+    dial_policy: DialPolicyResource,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -61,6 +64,37 @@ pub struct MonthlyCalls {
     resets_at: Timestamp,
 }
 
+/// Whom a tenant may call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless `allow` names them,
+/// and so are the tenant's own numbers.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = DialPolicy)]
+pub struct DialPolicyResource {
+    /// Only numbers that begin with one of these; every country when empty.
+    #[schema(example = json!(["+1", "+44"]))]
+    allow: Vec<String>,
+    /// No numbers that begin with one of these.
+    #[schema(example = json!(["+1900"]))]
+    deny: Vec<String>,
+    /// Calls and transfers to one number in 24 hours; no limit when `null`.
+    #[schema(minimum = 0, example = 20)]
+    per_number_per_day: Option<u32>,
+    /// What the calls of a day (UTC) may cost before no more are placed; no cap when `null`.
+    #[schema(minimum = 0, example = 50.0)]
+    cost_per_day_usd: Option<f64>,
+}
+
+impl From<DialPolicy> for DialPolicyResource {
+    fn from(policy: DialPolicy) -> Self {
+        let texts = |prefixes: &[Prefix]| prefixes.iter().map(|prefix| prefix.as_str().to_owned()).collect();
+        Self {
+            allow: texts(&policy.allow),
+            deny: texts(&policy.deny),
+            per_number_per_day: policy.per_number_per_day,
+            cost_per_day_usd: policy.cost_per_day_micros.map(|micros| micros as f64 / 1_000_000.0),
+        }
+    }
+}
+
 /// Requests in a sliding window.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RateLimit {
@@ -84,6 +118,7 @@ async fn show(State(state): State<HttpState>, tenant: Tenant) -> Result<Json<Ten
     let row = tenants::get(&mut conn, tenant.id).await?.ok_or_else(ApiError::unauthorized)?;
     let usage = calls::count_for_quota(&mut conn, tenant.id, quota::month_start(now), u32::MAX).await?;
     let limits = row.limits(&state.config);
+    let dial_policy = dial_policy::of(&row).into();
     Ok(Json(TenantResource {
         id: row.id,
         name: row.name,
@@ -94,6 +129,7 @@ async fn show(State(state): State<HttpState>, tenant: Tenant) -> Result<Json<Ten
             resets_at: quota::next_month_start(now),
         },
         rate_limit: RateLimit { limit: limits.rate_per_minute, window_seconds: WINDOW.as_secs() },
+        dial_policy,
         created_at: Timestamp::from_micros(row.created_at),
     }))
 }

@@ -7,14 +7,16 @@ use sqlx::types::Json;
 use std::collections::BTreeMap;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, Limits};
-use switchhook_core::call::{Change, Direction, EndReason, EndedBy, Ending, ErrorCode, Snapshot, Status};
+use switchhook_core::call::{
+    Call, CallEffect, CallInput, Change, Direction, EndReason, EndedBy, Ending, ErrorCode, Snapshot, Status, Timing,
+};
 use switchhook_core::event::CallFacts;
 use switchhook_core::id::{CallId, ConnectionId, TenantId};
 use switchhook_core::quota::Usage;
 use uuid::Uuid;
 
 use super::events::{self, Happened};
-use super::{Conn, Dialect, Tx, on};
+use super::{Conn, Dialect, Tx, dial_policy, on};
 
 /// The condition of every index over live calls, word by word: SQLite takes a partial index for nothing less.
 macro_rules! live {
@@ -124,6 +126,16 @@ pub struct WrapUp {
     pub recording: Option<String>,
     /// `human` or `voicemail`, where that is known.
     pub answered_by: Option<&'static str>,
+}
+
+impl WrapUp {
+    /// What the call has cost, in millionths of a dollar, unless it has cost nothing.
+    fn cost_micros(&self) -> Option<i64> {
+        let dollars = self.usage.as_ref()?.get("cost_usd")?.as_f64()?;
+        // Far from the limits of the type: a call costs dollars.
+        let micros = (dollars * 1_000_000.0).ceil() as i64;
+        (micros > 0).then_some(micros)
+    }
 }
 
 /// A row of `transcript_entries`.
@@ -318,6 +330,54 @@ pub async fn request_hangup(tx: &mut Tx, tenant: TenantId, id: CallId, now: Time
     on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(id.uuid()).bind(now.as_micros()).execute(c).await.map(drop))
 }
 
+/// Notes that every live call of a tenant is to end.
+///
+/// # Errors
+/// When the database fails.
+pub async fn request_hangup_of_all(tx: &mut Tx, tenant: TenantId, now: Timestamp) -> Result<(), sqlx::Error> {
+    const SQL: &str = concat!(
+        "UPDATE calls SET hangup_requested_at = $2 WHERE tenant_id = $1 AND hangup_requested_at IS NULL AND ",
+        live!()
+    );
+    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(now.as_micros()).execute(c).await.map(drop))
+}
+
+/// Ends a queued call before anybody dials it: once this is committed, the lease of whoever claimed it is void. The call as it is then.
+///
+/// # Errors
+/// When the database fails.
+pub async fn cancel_queued(tx: &mut Tx, mut row: CallRow, now: Timestamp) -> Result<CallRow, sqlx::Error> {
+    row.lease_token = take_over(tx, row.tenant(), row.call_id()).await?;
+    let mut call = Call::restore(row.snapshot()?, Timing::default());
+    for effect in call.handle(now, CallInput::HangUpRequested) {
+        if let CallEffect::Commit(change) = effect
+            && let Some(written) = apply_for_runner(tx, &row, &change, None, now).await?
+        {
+            row = written;
+        }
+    }
+    Ok(row)
+}
+
+/// Some queued calls whose end was asked for, locked until the transaction ends.
+///
+/// # Errors
+/// When the database fails.
+pub async fn lock_canceled_for_dialer(tx: &mut Tx, limit: i64) -> Result<Vec<CallRow>, sqlx::Error> {
+    const SQLITE: &str = concat!(
+        "SELECT * FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
+        live!(),
+        " LIMIT $1"
+    );
+    const POSTGRES: &str = concat!(
+        "SELECT * FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
+        live!(),
+        " LIMIT $1 FOR UPDATE SKIP LOCKED"
+    );
+    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    on!(tx, |c| sqlx::query_as(sql).bind(limit).fetch_all(c).await)
+}
+
 /// A call's transcript so far.
 ///
 /// # Errors
@@ -353,6 +413,9 @@ pub async fn apply_for_runner(
         .collect();
     if !happened.is_empty() {
         events::write(tx, row.tenant(), &happened).await?;
+    }
+    if let Some(micros) = wrap_up.and_then(WrapUp::cost_micros) {
+        dial_policy::add_cost(tx, row.tenant(), micros, now).await?;
     }
     if change.status.is_terminal() {
         search::add(tx, &written, written.ended_at.unwrap_or(now.as_micros())).await?;

@@ -6,7 +6,7 @@ use switchhook_core::event::{EventKind, WEBHOOK_TEST};
 use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use uuid::Uuid;
 
-use super::{Conn, Tx, chunks, on, retention};
+use super::{Conn, Dialect, Tx, chunks, on};
 
 /// The conditions of the partial indexes, word by word: SQLite takes such an index for nothing less.
 macro_rules! open {
@@ -23,6 +23,7 @@ macro_rules! ended {
     };
 }
 
+pub mod body;
 pub mod outcome;
 pub mod queue;
 
@@ -69,10 +70,30 @@ pub struct NewDelivery<'a> {
     pub of: Option<(CallId, Option<i64>)>,
     /// The kind of event.
     pub event: &'a str,
-    /// The bytes that every attempt sends.
-    pub body: Vec<u8>,
+    /// What every attempt sends.
+    pub body: NewBody,
+    /// Whether it is sent at all; else it is canceled from the beginning.
+    pub wanted: bool,
     /// Now; it is due at once.
     pub now: Timestamp,
+}
+
+/// What a new delivery sends.
+pub enum NewBody {
+    /// The data of the event that `of` names, which is in the database.
+    OfEvent,
+    /// These bytes.
+    Own(Vec<u8>),
+}
+
+impl NewBody {
+    /// The column: empty for [`NewBody::OfEvent`].
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::OfEvent => &[],
+            Self::Own(bytes) => bytes,
+        }
+    }
 }
 
 /// Puts deliveries into the queue.
@@ -90,8 +111,16 @@ pub async fn insert(tx: &mut Tx, new: &[NewDelivery<'_>]) -> Result<(), sqlx::Er
                 values.push_bind(new.id.uuid()).push_bind(new.tenant.uuid()).push_bind(new.webhook.uuid());
                 values.push_bind(new.of.map(|(call, _)| call.uuid()));
                 values.push_bind(new.of.and_then(|(_, sequence)| sequence));
-                values.push_bind(new.event).push_bind(&new.body).push("'pending'").push("0");
-                values.push_bind(new.now.as_micros()).push("0").push_bind(new.now.as_micros());
+                values.push_bind(new.event).push_bind(new.body.bytes()).push(if new.wanted {
+                    "'pending'"
+                } else {
+                    "'canceled'"
+                });
+                values
+                    .push("0")
+                    .push_bind(new.wanted.then_some(new.now.as_micros()))
+                    .push("0")
+                    .push_bind(new.now.as_micros());
             });
             query.build().execute(c).await.map(drop)
         })?;
@@ -125,28 +154,49 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<DeliveryRow>, sqlx::Error> {
     let pages = filter.pages();
+    let postgres = conn.dialect() == Dialect::Postgres;
     on!(conn, |c| {
         let mut query = QueryBuilder::new("");
         for (number, page) in pages.iter().enumerate() {
+            // The order of `deliveries_ended`, which no other index of PostgreSQL's has.
+            let bytes = |id: &str| if postgres && page.ended { format!("uuid_send({id})") } else { id.to_owned() };
             query.push(if number == 0 { "" } else { " UNION ALL " });
             query.push(format!("SELECT * FROM (SELECT {COLUMNS} FROM deliveries WHERE "));
-            query.push(page).push(" AND webhook_id = ").push_bind(webhook.uuid());
+            query.push(&page.condition).push(" AND webhook_id = ").push_bind(webhook.uuid());
             query.push(" AND tenant_id = ").push_bind(tenant.uuid());
             if let Some(call) = filter.call {
                 query.push(" AND call_id = ").push_bind(call);
             }
-            query.push(" AND id < ").push_bind(before.unwrap_or(Uuid::max()));
-            query.push(" ORDER BY id DESC LIMIT ").push_bind(limit + 1).push(format!(") AS page{number}"));
+            query.push(format!(" AND {} < ", bytes("id")));
+            match page.ended && postgres {
+                true => query.push_bind(before.unwrap_or(Uuid::max()).as_bytes().to_vec()),
+                false => query.push_bind(before.unwrap_or(Uuid::max())),
+            };
+            query.push(format!(" ORDER BY {} DESC LIMIT ", bytes("id")));
+            query.push_bind(limit + 1).push(format!(") AS page{number}"));
         }
         query.push(" ORDER BY id DESC LIMIT ").push_bind(limit + 1);
         query.build_query_as().fetch_all(c).await
     })
 }
 
+/// A part of a list: one range of one index.
+struct Page {
+    condition: String,
+    /// Whether the index is `deliveries_ended`.
+    ended: bool,
+}
+
+impl Page {
+    fn of(condition: String) -> Self {
+        Self { condition, ended: false }
+    }
+}
+
 impl Filter {
     /// The conditions of a list's parts. Each part is one range of one index in the order of ids, so that nothing is read that is not
     /// shown: what is under way, and what has ended, by event and state.
-    fn pages(&self) -> Vec<String> {
+    fn pages(&self) -> Vec<Page> {
         let words = |words: &[&str]| format!("('{}')", words.join("', '"));
         let of = |all: &[&'static str], asked: &[String]| -> Vec<&'static str> {
             all.iter().copied().filter(|word| asked.is_empty() || asked.iter().any(|asked| asked == word)).collect()
@@ -154,25 +204,26 @@ impl Filter {
         let all: Vec<_> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain([WEBHOOK_TEST]).collect();
         let (events, states) = (of(&all, &self.event), of(&STATES, &self.state));
         if events.is_empty() || states.is_empty() {
-            return vec!["1 = 0".to_owned()]; // Nothing is called that.
+            return vec![Page::of("1 = 0".to_owned())]; // Nothing is called that.
         }
         if self.call.is_some() {
-            return vec![format!(
-                "call_id IS NOT NULL AND event IN {} AND state IN {}",
-                words(&events),
-                words(&states)
-            )];
+            let (events, states) = (words(&events), words(&states));
+            return vec![Page::of(format!("call_id IS NOT NULL AND event IN {events} AND state IN {states}"))];
         }
         if self.event.is_empty() && self.state.is_empty() {
-            return vec!["1 = 1".to_owned()];
+            return vec![Page::of("1 = 1".to_owned())];
         }
         let (under_way, over): (Vec<&str>, Vec<&str>) = states.iter().partition(|state| UNDER_WAY.contains(state));
         let mut pages = Vec::new();
         if !under_way.is_empty() {
-            pages.push(format!("{} AND state IN {} AND event IN {}", open!(), words(&under_way), words(&events)));
+            let (events, states) = (words(&events), words(&under_way));
+            pages.push(Page::of(format!("{} AND state IN {states} AND event IN {events}", open!())));
         }
         for event in events {
-            pages.extend(over.iter().map(|state| format!("{} AND event = '{event}' AND state = '{state}'", ended!())));
+            pages.extend(over.iter().map(|state| Page {
+                condition: format!("{} AND event = '{event}' AND state = '{state}'", ended!()),
+                ended: true,
+            }));
         }
         pages
     }
@@ -190,17 +241,6 @@ pub async fn get(
 ) -> Result<Option<DeliveryRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND id = $3";
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(webhook.uuid()).bind(id.uuid()).fetch_optional(c).await)
-}
-
-/// The bytes that a delivery's attempts send, without words that may no longer be kept.
-///
-/// # Errors
-/// When the database fails or there is no such delivery.
-pub async fn body(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Result<Vec<u8>, sqlx::Error> {
-    const SQL: &str = "SELECT body, erase FROM deliveries WHERE tenant_id = $1 AND id = $2";
-    let (body, erase): (Vec<u8>, bool) =
-        on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_one(c).await)?;
-    Ok(if erase { retention::body_without_words(&body) } else { body })
 }
 
 /// Every attempt of a delivery, in their order.
@@ -257,6 +297,19 @@ pub async fn cancel_waiting(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -
         open!()
     );
     on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(webhook.uuid()).execute(c).await.map(drop))
+}
+
+/// Gives up what waits for the endpoints of a tenant.
+///
+/// # Errors
+/// When the database fails.
+pub async fn cancel_of_tenant(tx: &mut Tx, tenant: TenantId) -> Result<(), sqlx::Error> {
+    const SQL: &str = concat!(
+        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL WHERE state = 'pending' AND ",
+        open!(),
+        " AND webhook_id IN (SELECT id FROM webhooks WHERE tenant_id = $1)"
+    );
+    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).execute(c).await.map(drop))
 }
 
 /// Deletes a batch of ended deliveries that were created before `before`, with their attempts, oldest first and after the id

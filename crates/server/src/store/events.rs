@@ -5,13 +5,13 @@ use serde_json::Value;
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
-use switchhook_core::event::{CallFacts, DeliveryBody, EventData, EventKind};
+use switchhook_core::event::{CallFacts, EventData, EventKind};
 use switchhook_core::id::{CallId, DeliveryId, EventId, TenantId, WebhookId};
 use switchhook_core::webhook::EventFilter;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::deliveries::{self, NewDelivery};
+use super::deliveries::{self, NewBody, NewDelivery};
 use super::{Conn, Dialect, Tx, chunks, on};
 use crate::clock;
 
@@ -58,16 +58,17 @@ pub struct Happened {
 /// # Errors
 /// When the database fails.
 pub async fn write(tx: &mut Tx, tenant: TenantId, happened: &[Happened]) -> Result<(), sqlx::Error> {
-    let endpoints = endpoints(tx, tenant).await?;
+    let Endpoints { wanting: endpoints, active } = endpoints(tx, tenant).await?;
     let (mut events, mut new) = (Vec::new(), Vec::new());
     for one in happened {
         let call = one.facts.call_id;
         let data = EventData::new(one.kind, &one.facts, u32::try_from(one.sequence).unwrap_or(u32::MAX));
         for (webhook, _) in endpoints.iter().filter(|(_, filter)| filter.matches(one.kind)) {
             let id = DeliveryId::new(one.at, clock::random());
-            let body = DeliveryBody { id, event: one.kind.as_str(), created: one.at, data: &data }.to_bytes();
             let of = Some((call, Some(one.sequence)));
-            new.push(NewDelivery { id, tenant, webhook: *webhook, of, event: one.kind.as_str(), body, now: one.at });
+            let body = NewBody::OfEvent;
+            let (event, now) = (one.kind.as_str(), one.at);
+            new.push(NewDelivery { id, tenant, webhook: *webhook, of, event, body, wanted: active, now });
         }
         events.push((one, data));
     }
@@ -90,17 +91,27 @@ async fn insert(tx: &mut Tx, tenant: TenantId, events: &[(&Happened, EventData)]
     })
 }
 
-/// The enabled endpoints of a tenant, and which events they want. None of them is deleted before its delivery is written.
-async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Vec<(WebhookId, EventFilter)>, sqlx::Error> {
-    const SQLITE: &str = "SELECT id, events FROM webhooks WHERE tenant_id = $1 AND enabled = TRUE ORDER BY id";
-    const POSTGRES: &str =
-        "SELECT id, events FROM webhooks WHERE tenant_id = $1 AND enabled = TRUE ORDER BY id FOR KEY SHARE";
+struct Endpoints {
+    /// Those that are enabled, and which events they want.
+    wanting: Vec<(WebhookId, EventFilter)>,
+    /// Whether their tenant is active: nothing is sent for one that is not.
+    active: bool,
+}
+
+/// The enabled endpoints of a tenant. None of them is deleted before its delivery is written.
+async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Endpoints, sqlx::Error> {
+    const SQLITE: &str = "SELECT webhooks.id, events, active FROM webhooks JOIN tenants ON tenants.id = tenant_id \
+        WHERE tenant_id = $1 AND enabled = TRUE ORDER BY webhooks.id";
+    const POSTGRES: &str = "SELECT webhooks.id, events, active FROM webhooks JOIN tenants ON tenants.id = tenant_id \
+        WHERE tenant_id = $1 AND enabled = TRUE ORDER BY webhooks.id FOR KEY SHARE OF webhooks";
     let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
-    let rows: Vec<(Uuid, Json<Vec<String>>)> = on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).fetch_all(c).await)?;
-    let known = |(id, names): (Uuid, Json<Vec<String>>)| {
+    let rows: Vec<(Uuid, Json<Vec<String>>, bool)> =
+        on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).fetch_all(c).await)?;
+    let active = rows.iter().all(|(_, _, active)| *active);
+    let known = |(id, names, _): (Uuid, Json<Vec<String>>, bool)| {
         EventFilter::parse(&names.0).ok().map(|filter| (WebhookId::from_uuid(id), filter))
     };
-    Ok(rows.into_iter().filter_map(known).collect())
+    Ok(Endpoints { wanting: rows.into_iter().filter_map(known).collect(), active })
 }
 
 #[derive(FromRow)]

@@ -13,6 +13,7 @@ use switchhook_core::id::TenantId;
 use uuid::Uuid;
 
 use super::calls::{CallRequest, Overrides, search};
+use super::deliveries::body;
 use super::{Conn, Dialect, Tx, filled, on};
 
 /// Calls or deliveries erased in one transaction.
@@ -59,6 +60,7 @@ async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), s
     const ANSWER: &str = "DELETE FROM idempotency_keys WHERE tenant_id = $1 AND created_at = $2 AND location = $3";
     const DELIVERIES: &str = "UPDATE deliveries SET erase = TRUE \
         WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
+    body::freeze(tx, &[call.id]).await?;
     let request = Json(without_words(&call.request));
     on!(tx, |c| sqlx::query(CALL)
         .bind(call.id)
@@ -129,7 +131,9 @@ pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sql
     let ended: Vec<(Uuid, Vec<u8>)> =
         on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(BATCH).fetch_all(c).await)?;
     for (id, body) in &ended {
-        on!(tx, |c| sqlx::query(BODY).bind(id).bind(body_without_words(body)).execute(c).await.map(drop))?;
+        // Of one that refers to its event, the words went with the event's.
+        let left = if body.is_empty() { Vec::new() } else { body_without_words(body) };
+        on!(tx, |c| sqlx::query(BODY).bind(id).bind(left).execute(c).await.map(drop))?;
         on!(tx, |c| sqlx::query(ANSWERS).bind(id).execute(c).await.map(drop))?;
     }
     Ok(ended.len())
@@ -155,6 +159,7 @@ pub async fn delete_calls_for_housekeeping(
     segment: Option<i64>,
     calls: &[Uuid],
 ) -> Result<(), sqlx::Error> {
+    body::freeze(tx, calls).await?;
     match segment {
         Some(segment) => search::delete_postings(tx, tenant, segment, calls).await?,
         None => search::forget_for_housekeeping(tx, tenant, calls).await?,

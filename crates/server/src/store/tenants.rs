@@ -6,7 +6,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::quota::Limits;
 use uuid::Uuid;
 
-use super::{Conn, Dialect, Tx, on};
+use super::{Conn, Dialect, Tx, calls, deliveries, on};
 use crate::config::Config;
 
 /// A row of `tenants`.
@@ -19,6 +19,11 @@ pub struct TenantRow {
     pub rate_per_minute: Option<i64>,
     pub concurrent_calls: Option<i64>,
     pub monthly_calls: Option<i64>,
+    pub dial_allow: String,
+    pub dial_deny: String,
+    pub per_number_per_day: Option<i64>,
+    pub cost_per_day_micros: Option<i64>,
+    pub outbound_allow: String,
     pub created_at: i64,
     pub updated_at: i64,
 }
@@ -158,6 +163,48 @@ pub async fn set_limits_for_operator(
         .await)
 }
 
+/// What an operator changes of whom a tenant may reach; `None` leaves as it is.
+#[derive(Clone, Debug, Default)]
+pub struct OwnRules {
+    /// Prefixes, separated by commas; empty for every country.
+    pub dial_allow: Option<String>,
+    /// Prefixes, separated by commas.
+    pub dial_deny: Option<String>,
+    /// Calls to one number in 24 hours; negative for no limit.
+    pub per_number_per_day: Option<i64>,
+    /// Millionths of a dollar a day; negative for no cap.
+    pub cost_per_day_micros: Option<i64>,
+    /// Exemptions as in `SWITCHHOOK_OUTBOUND_ALLOW`, for this tenant alone.
+    pub outbound_allow: Option<String>,
+}
+
+/// Replaces those of a tenant's rules that are given.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_rules_for_operator(
+    tx: &mut Tx,
+    id: TenantId,
+    rules: &OwnRules,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE tenants SET dial_allow = COALESCE($2, dial_allow), dial_deny = COALESCE($3, dial_deny), \
+        per_number_per_day = COALESCE($4, per_number_per_day), \
+        cost_per_day_micros = COALESCE($5, cost_per_day_micros), \
+        outbound_allow = COALESCE($6, outbound_allow), updated_at = $7 WHERE id = $1";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(id.uuid())
+        .bind(&rules.dial_allow)
+        .bind(&rules.dial_deny)
+        .bind(rules.per_number_per_day)
+        .bind(rules.cost_per_day_micros)
+        .bind(&rules.outbound_allow)
+        .bind(now.as_micros())
+        .execute(c)
+        .await
+        .map(drop))
+}
+
 /// Renames a tenant; the tenant as it is then.
 ///
 /// # Errors
@@ -172,16 +219,32 @@ pub async fn rename_for_operator(
     on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(name).bind(now.as_micros()).fetch_optional(c).await)
 }
 
-/// Activates or deactivates a tenant; the tenant as it is then.
+/// Lets a deactivated tenant's keys work again; the tenant as it is then. What its deactivation ended stays ended.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn set_active_for_operator(
+pub async fn activate_for_operator(
     tx: &mut Tx,
     id: TenantId,
-    active: bool,
     now: Timestamp,
 ) -> Result<Option<TenantRow>, sqlx::Error> {
-    const SQL: &str = "UPDATE tenants SET active = $2, updated_at = $3 WHERE id = $1 RETURNING *";
-    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(active).bind(now.as_micros()).fetch_optional(c).await)
+    const SQL: &str = "UPDATE tenants SET active = TRUE, updated_at = $2 WHERE id = $1 RETURNING *";
+    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(now.as_micros()).fetch_optional(c).await)
+}
+
+/// Stops a tenant: its keys, its calls and its deliveries; the tenant as it is then. Nodes end the calls that are marked here within
+/// seconds, queued ones without dialling them.
+///
+/// # Errors
+/// When the database fails.
+pub async fn deactivate_for_operator(
+    tx: &mut Tx,
+    id: TenantId,
+    now: Timestamp,
+) -> Result<Option<TenantRow>, sqlx::Error> {
+    const SQL: &str = "UPDATE tenants SET active = FALSE, updated_at = $2 WHERE id = $1 RETURNING *";
+    let row = on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(now.as_micros()).fetch_optional(c).await)?;
+    calls::request_hangup_of_all(tx, id, now).await?;
+    deliveries::cancel_of_tenant(tx, id).await?;
+    Ok(row)
 }

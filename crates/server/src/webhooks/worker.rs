@@ -21,6 +21,7 @@ use crate::hints::Hints;
 use crate::outbound::{Answer, Client, SendError};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
+use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
 use crate::store::{self, Store};
 use crate::vault::Vault;
@@ -111,10 +112,10 @@ impl Worker {
     /// Claims what is due and begins to send it. How many attempts that are.
     async fn begin(&self, sending: &mut JoinSet<()>, now: Timestamp) -> Result<usize, sqlx::Error> {
         let under_way = i64::try_from(sending.len()).unwrap_or(i64::MAX);
-        let until = now + self.0.config.webhook_timeout + MARGIN;
+        let lease = self.0.lease();
         let mut begun = 0;
         for Batch { endpoint, attempts } in
-            store::in_time(queue::claim_due_for_worker(&self.0.store, now, until, under_way)).await?
+            store::in_time(queue::claim_due_for_worker(&self.0.store, now, lease, under_way)).await?
         {
             let target = Arc::new(self.0.target(endpoint, now));
             begun += attempts.len();
@@ -220,10 +221,15 @@ impl Parts {
         }
     }
 
+    /// An attempt is over after this at the latest.
+    fn lease(&self) -> LeaseTime {
+        LeaseTime::new(&self.clock, self.config.webhook_timeout + MARGIN)
+    }
+
     /// Attempts whose node died count as failed; nobody knows whether the receiver saw them.
     async fn take_over_abandoned(&self) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
-        let abandoned = outcome::abandoned_for_recovery(&mut self.store.read().await?, now).await?;
+        let abandoned = outcome::abandoned_for_recovery(&mut self.store.read().await?, self.lease()).await?;
         let decided = abandoned.iter().map(|lease| {
             let outcome = Outcome {
                 error: Some("the service stopped before an answer was recorded".to_owned()),

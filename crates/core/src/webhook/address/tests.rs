@@ -227,10 +227,20 @@ fn exemptions_open_what_they_name_and_nothing_behind_it() {
 
 #[test]
 fn exemptions_are_networks_addresses_and_one_word() {
-    let policy: AddressPolicy = "10.1.2.3, fd00::/8,".parse().expect("an address and a network");
-    assert_eq!(policy.allow, ["10.1.2.3/32".parse().expect("a network"), "fd00::/8".parse().expect("a network")]);
+    let policy: AddressPolicy = "10.1.2.3, fd00::/8,10.0.0.0/8:8080,[fd00::1]:81".parse().expect("exemptions");
+    let exemption = |network: &str, port| Exemption { network: network.parse().expect("a network"), port };
+    let expected = [
+        exemption("10.1.2.3/32", None),
+        exemption("fd00::/8", None),
+        exemption("10.0.0.0/8", Some(8080)),
+        exemption("fd00::1/128", Some(81)),
+    ];
+    assert_eq!(policy.allow, expected);
     assert!(!policy.allow_http);
     assert_eq!("".parse(), Ok(AddressPolicy::default()));
+    for bad in ["10.0.0.0/8:0", "10.0.0.0/8:65536", "10.0.0.0/8:", "localhost:80", "[fd00::/8]"] {
+        assert!(bad.parse::<AddressPolicy>().is_err(), "{bad}");
+    }
     let refusal = "10.0.0.0/8,localhost".parse::<AddressPolicy>().expect_err("a name is no network");
     assert!(refusal.to_string().starts_with("`localhost` is neither"), "{refusal}");
 }

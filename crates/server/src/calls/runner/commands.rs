@@ -1,12 +1,16 @@
 //! What is asked of the running conversation: by clients and by what the carrier told another node, taken from the database once,
 //! and done once or not at all; and by the agent itself.
 
+use switchhook_core::Timestamp;
 use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
+use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 
 use super::acts::CARRIER_ANSWER;
 use super::{Outcome, Runner, Stopped};
+use crate::carrier::simulator;
 use crate::store::calls::commands::{self, Command};
+use crate::store::{Store, dial_policy, tenants};
 use crate::talk::{self, Wish};
 
 impl Runner {
@@ -120,7 +124,12 @@ impl Runner {
         }
         self.transferring = Some(by);
         self.talk.tell(talk::Command::TransferStarted);
+        let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
+        let counted = self.row.provider != simulator::PROVIDER;
         self.ask_carrier(async move {
+            if !may_transfer(&store, tenant, &to, counted, now).await {
+                return Outcome::Transfer { accepted: false, by };
+            }
             let accepted = match tokio::time::timeout(CARRIER_ANSWER, carrier.transfer(&leg, &to)).await {
                 Ok(Ok(())) => true,
                 Ok(Err(error)) => {
@@ -144,5 +153,35 @@ impl Runner {
         }
         self.talk.tell(talk::Command::TransferRefused);
         None
+    }
+}
+
+/// Whether the tenant's dial policy lets a caller be passed on to `to`, which then counts as a call to it. Without a database that
+/// could say so, it does not.
+async fn may_transfer(store: &Store, tenant: TenantId, to: &PhoneNumber, counted: bool, now: Timestamp) -> bool {
+    let decide = async {
+        let mut tx = store.begin().await?;
+        tenants::lock(&mut tx, tenant).await?;
+        let decision = dial_policy::judge(&mut tx, tenant, to, counted, now).await?;
+        if decision.is_ok() && counted {
+            dial_policy::count(&mut tx, tenant, &[to.reveal()], now).await?;
+        }
+        tx.commit().await?;
+        Ok::<_, sqlx::Error>(decision)
+    };
+    match tokio::time::timeout(CARRIER_ANSWER, decide).await {
+        Ok(Ok(Ok(()))) => true,
+        Ok(Ok(Err(refused))) => {
+            tracing::warn!("a transfer was not made: the number {refused}");
+            false
+        }
+        Ok(Err(error)) => {
+            tracing::error!(%error, "a transfer was not made: its number could not be checked");
+            false
+        }
+        Err(_) => {
+            tracing::error!("a transfer was not made: the database did not answer");
+            false
+        }
     }
 }

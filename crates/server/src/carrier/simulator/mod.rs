@@ -32,6 +32,9 @@ pub use self::settings::{Faults, SimulatorSettings};
 
 use super::{Carrier, CarrierError, DialError, DialRequest, Dialed, Found, LegRef, Line};
 
+/// The provider of its connections.
+pub const PROVIDER: &str = "simulator";
+
 /// The phone network, with one connection's settings. Clones share the network.
 #[derive(Clone, Default)]
 pub struct Simulator {

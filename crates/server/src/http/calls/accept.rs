@@ -1,12 +1,13 @@
 //! Calls are accepted in batches: under the tenant's lock, so that replays and quotas are exact, and with one commit for all that
 //! came while the last one was on its way to the disk.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Error;
 use switchhook_core::Timestamp;
 use switchhook_core::call::{Call, Direction, Timing};
+use switchhook_core::dial_policy::DialRefused;
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
@@ -19,7 +20,7 @@ use crate::gather::Job;
 use crate::http::answer::WithWarnings;
 use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::idempotency::{self, Stored};
-use crate::store::{Store, Tx, tenants};
+use crate::store::{Store, Tx, dial_policy, tenants};
 
 /// A call that a request asks for, once everything it names has been found.
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub(super) struct Plan {
     pub(super) connection: ConnectionId,
     pub(super) provider: String,
     pub(super) request: CallRequest,
+    /// Whether the call counts for the dial policy.
+    pub(super) counted: bool,
     /// When to dial, if not at once.
     pub(super) schedule_at: Option<Timestamp>,
     pub(super) retention_days: Option<u32>,
@@ -78,6 +81,10 @@ pub enum Accepted {
     KeyReused,
     /// One more call would be one too many.
     Refused(QuotaExceeded),
+    /// The number was called often enough.
+    RefusedByPolicy(DialRefused),
+    /// The tenant was deactivated meanwhile.
+    Deactivated,
     /// The tenant is gone.
     NoTenant,
 }
@@ -105,11 +112,18 @@ impl Job for Accept {
         let Some(row) = tenants::lock(&mut tx, *tenant).await? else {
             return Ok(wishes.iter().map(|_| Accepted::NoTenant).collect());
         };
+        if !row.active {
+            return Ok(wishes.iter().map(|_| Accepted::Deactivated).collect());
+        }
+        let now = self.clock.now();
         let mut batch = Batch {
             tenant: *tenant,
-            now: self.clock.now(),
+            now,
             limits: row.limits(&self.config),
             usage: Usage::default(),
+            per_number_per_day: dial_policy::of(&row).per_number_per_day,
+            dialed: dialed(&mut tx, *tenant, wishes, now).await?,
+            counted: Vec::new(),
             stored: earlier(&mut tx, *tenant, wishes).await?,
             rows: Vec::new(),
             answers: Vec::new(),
@@ -120,6 +134,8 @@ impl Job for Accept {
             accepted.push(batch.decide(wish).map_err(|error| sqlx::Error::Encode(error.into()))?);
         }
         calls::create(&mut tx, *tenant, &batch.rows, EventKind::CallQueued).await?;
+        let counted: Vec<&str> = batch.counted.iter().map(String::as_str).collect();
+        dial_policy::count(&mut tx, *tenant, &counted, batch.now).await?;
         idempotency::put(&mut tx, *tenant, &batch.answers, batch.now).await?;
         tx.commit().await?;
         Ok(accepted)
@@ -131,6 +147,18 @@ async fn earlier(tx: &mut Tx, tenant: TenantId, wishes: &[Wish]) -> Result<HashM
     let keys: Vec<_> = wishes.iter().filter_map(|wish| wish.key.as_ref()).map(|(key, _)| key).collect();
     let stored = idempotency::get_all(tx, tenant, &keys).await?;
     Ok(stored.into_iter().map(|stored| (stored.key.clone(), Arc::new(stored))).collect())
+}
+
+/// How often the numbers of these wishes were called, where that counts.
+async fn dialed(
+    tx: &mut Tx,
+    tenant: TenantId,
+    wishes: &[Wish],
+    now: Timestamp,
+) -> Result<HashMap<String, u32>, sqlx::Error> {
+    let numbers: BTreeSet<&str> =
+        wishes.iter().filter(|wish| wish.plan.counted).map(|wish| wish.plan.to.as_str()).collect();
+    dial_policy::dialed(tx, tenant, &numbers.into_iter().collect::<Vec<_>>(), now).await
 }
 
 /// What the tenant uses, as far as its limits need to know.
@@ -148,6 +176,11 @@ struct Batch {
     now: Timestamp,
     limits: Limits,
     usage: Usage,
+    per_number_per_day: Option<u32>,
+    /// Calls to numbers in the last 24 hours, those of this batch too.
+    dialed: HashMap<String, u32>,
+    /// The numbers of this batch that count.
+    counted: Vec<String>,
     /// Under their keys, those of this batch too.
     stored: HashMap<String, Arc<Stored>>,
     rows: Vec<CallRow>,
@@ -165,6 +198,14 @@ impl Batch {
         }
         if let Err(refused) = quota::admit(&self.usage, &self.limits, self.now) {
             return Ok(Accepted::Refused(refused));
+        }
+        if wish.plan.counted {
+            let dialed = self.dialed.entry(wish.plan.to.clone()).or_default();
+            if let Some(most) = self.per_number_per_day.filter(|most| *dialed >= *most) {
+                return Ok(Accepted::RefusedByPolicy(DialRefused::PerNumber(most)));
+            }
+            *dialed += 1;
+            self.counted.push(wish.plan.to.clone());
         }
         self.usage.concurrent_calls = self.usage.concurrent_calls.saturating_add(1);
         self.usage.monthly_calls = self.usage.monthly_calls.saturating_add(1);

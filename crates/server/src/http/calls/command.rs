@@ -4,8 +4,10 @@ use axum::Json;
 use serde::de::DeserializeOwned;
 use switchhook_core::agent::FieldError;
 use switchhook_core::id::CallId;
+use switchhook_core::phone_number::PhoneNumber;
 
 use super::CallResource;
+use super::create::{check_dial_policy, is_counted};
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
@@ -18,6 +20,11 @@ use crate::store::calls::commands::{self, Command};
 pub(super) trait Asks: DeserializeOwned {
     /// What is asked for, or which field is wrong.
     fn command(self) -> Result<Command, FieldError>;
+
+    /// Whom it would have called.
+    fn dials(&self) -> Option<&PhoneNumber> {
+        None
+    }
 }
 
 /// What a handler of a command answers.
@@ -26,8 +33,12 @@ pub(super) type Answer = Result<Json<WithWarnings<CallResource>>, ApiError>;
 /// Takes a command down for the node that runs the call. What is wrong is found in the order 404, 413 or 422, 409.
 pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, body: UnreadBody) -> Answer {
     let missing = || ApiError::not_found("call");
-    calls::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let row = calls::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
     let Body { value, warnings } = body.read::<B>().await?;
+    if let Some(to) = value.dials() {
+        let counted = is_counted(&row.provider);
+        check_dial_policy(&mut state.store.read().await?, tenant.id, to, counted, state.clock.now()).await?;
+    }
     let command = value.command().map_err(|error| ApiError::invalid_fields(vec![error]))?;
 
     let mut tx = state.store.begin().await?;

@@ -15,7 +15,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError};
-use switchhook_core::id::{AgentId, ConnectionId, NumberId};
+use switchhook_core::dial_policy::DialRefused;
+use switchhook_core::id::{AgentId, ConnectionId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::quota::{self, QuotaExceeded};
@@ -25,15 +26,16 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
 use super::accept::{self, Accepted, Plan, Wish};
+use crate::carrier::simulator;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
-use crate::http::auth::Tenant;
+use crate::http::auth::{self, Tenant};
 use crate::http::connections::catalogue::{Kind, PROVIDERS};
 use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::{self, Body, JsonBytes};
 use crate::store::calls::{CallRequest, Overrides};
 use crate::store::idempotency::{self, Stored};
-use crate::store::{Conn, agents, connections, numbers};
+use crate::store::{Conn, agents, connections, dial_policy, numbers};
 
 /// How far ahead a call may be scheduled.
 const FURTHEST: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -244,6 +246,8 @@ pub(super) async fn create(
         }
         Accepted::KeyReused => Err(key_reused()),
         Accepted::Refused(refused) => Err(over_quota(refused)),
+        Accepted::RefusedByPolicy(refused) => Err(refused_by_policy(refused)),
+        Accepted::Deactivated => Err(auth::deactivated()),
         Accepted::NoTenant => Err(ApiError::unauthorized()),
     }
 }
@@ -315,6 +319,26 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiErr
     IdempotencyKey::from_header_values(values).map_err(|error| ApiError::invalid(error.to_string()))
 }
 
+/// Whether the dial policy counts calls of this provider's connections: the simulator rings nobody.
+pub(super) fn is_counted(provider: &str) -> bool {
+    provider != simulator::PROVIDER
+}
+
+/// Whether the tenant may call `to`, by its dial policy.
+pub(super) async fn check_dial_policy(
+    conn: &mut Conn,
+    tenant: TenantId,
+    to: &PhoneNumber,
+    counted: bool,
+    now: Timestamp,
+) -> Result<(), ApiError> {
+    dial_policy::judge(conn, tenant, to, counted, now).await?.map_err(refused_by_policy)
+}
+
+fn refused_by_policy(refused: DialRefused) -> ApiError {
+    ApiError::invalid_field("to", refused.to_string())
+}
+
 /// Finds what the request names. Outside the transaction: what goes away in between was there when the request was made.
 async fn plan(state: &HttpState, tenant: &Tenant, request: &CreateCall, now: Timestamp) -> Result<Plan, ApiError> {
     let mut conn = state.store.read().await?;
@@ -323,6 +347,8 @@ async fn plan(state: &HttpState, tenant: &Tenant, request: &CreateCall, now: Tim
     let number = caller_number(&mut conn, tenant, request).await?;
     let connection = ConnectionId::from_uuid(number.connection_id);
     let provider = connections::provider(&mut conn, tenant.id, connection).await?.ok_or_else(ApiError::internal)?;
+    let counted = is_counted(&provider);
+    check_dial_policy(&mut conn, tenant.id, &request.to, counted, now).await?;
     drop(conn);
     let (call_request, errors) = call_request(request, &agent.config.0);
     if !errors.is_empty() {
@@ -340,6 +366,7 @@ async fn plan(state: &HttpState, tenant: &Tenant, request: &CreateCall, now: Tim
         connection,
         provider,
         request: call_request,
+        counted,
         schedule_at: request.schedule_at,
         retention_days: agent.config.0.privacy.retention_days,
     })

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 use switchhook_core::id::CallId;
 
 use super::CallResource;
@@ -35,15 +34,7 @@ pub(super) async fn hangup(
         return Ok(Json(row.into()));
     }
     if row.status()? == switchhook_core::call::Status::Queued {
-        // Nobody has dialled yet, and once this is committed nobody will: the token of whoever claimed it is void.
-        row.lease_token = calls::take_over(&mut tx, tenant.id, id).await?;
-        let mut call = Call::restore(row.snapshot()?, Timing::default());
-        for effect in call.handle(now, CallInput::HangUpRequested) {
-            if let CallEffect::Commit(change) = effect {
-                let written = calls::apply_for_runner(&mut tx, &row, &change, None, now).await?;
-                row = written.ok_or_else(ApiError::internal)?;
-            }
-        }
+        row = calls::cancel_queued(&mut tx, row, now).await?;
     } else {
         calls::request_hangup(&mut tx, tenant.id, id, now).await?;
     }

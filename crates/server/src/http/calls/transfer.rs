@@ -28,6 +28,10 @@ impl Asks for Transfer {
     fn command(self) -> Result<Command, FieldError> {
         Ok(Command::Transfer { to: self.to.reveal().to_owned() })
     }
+
+    fn dials(&self) -> Option<&PhoneNumber> {
+        Some(&self.to)
+    }
 }
 
 /// Passes the caller on to somebody else, without announcing them (a cold transfer).

@@ -21,7 +21,7 @@ use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFo
 use crate::http::extract::{Page, Params, PathId, PathIds};
 use crate::http::openapi;
 use crate::store::calls;
-use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewDelivery, STATES};
+use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewBody, NewDelivery, STATES};
 use crate::store::webhooks::{self, WebhookRow};
 use crate::store::{Conn, Tx};
 
@@ -259,7 +259,7 @@ pub(super) async fn redeliver(
         // Its words are not erased between the look at them and their copy.
         calls::lock(&mut tx, tenant.id, CallId::from_uuid(call)).await?;
     }
-    let old = deliveries::body(&mut tx, tenant.id, id).await?;
+    let old = deliveries::body::get(&mut tx, tenant.id, id).await?;
     let old: StoredBody<'_> = serde_json::from_slice(&old).map_err(anyhow::Error::from)?;
     let data = EventData::from_stored(old.data.get().to_owned()).map_err(anyhow::Error::from)?;
     let happened = Timestamp::from_millis(old.created.saturating_mul(1_000));
@@ -329,9 +329,9 @@ async fn put(
     now: Timestamp,
 ) -> Result<DeliveryResource, ApiError> {
     let id = DeliveryId::new(now, clock::random());
-    let body = DeliveryBody { id, event: new.event, created: new.happened, data: &new.data }.to_bytes();
+    let body = NewBody::Own(DeliveryBody { id, event: new.event, created: new.happened, data: &new.data }.to_bytes());
     let of = new.call.map(|call| (CallId::from_uuid(call), None));
-    let sending = NewDelivery { id, tenant: tenant.id, webhook, of, event: new.event, body, now };
+    let sending = NewDelivery { id, tenant: tenant.id, webhook, of, event: new.event, body, wanted: true, now };
     deliveries::insert(tx, &[sending]).await?;
     Ok(delivery(tx, tenant, webhook, id).await?.into())
 }

@@ -1,6 +1,7 @@
 //! The resource through the router.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body as HttpBody, to_bytes};
@@ -18,6 +19,7 @@ use crate::hints::Hints;
 use crate::http::router;
 use crate::store::deliveries::outcome::{Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::claim_due_for_worker;
+use crate::store::lease_time::LeaseTime;
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
 use crate::store::{Store, api_keys};
@@ -132,7 +134,7 @@ async fn what_cannot_be_delivered_to_is_refused_by_field() {
 
 async fn attempt_everything(store: &Store, then: Then) {
     let record = Gather::new(Record(store.clone()));
-    for batch in claim_due_for_worker(store, now(), now(), 0).await.expect("a claim") {
+    for batch in claim_due_for_worker(store, now(), LeaseTime::at(now(), Duration::ZERO), 0).await.expect("a claim") {
         for claimed in batch.attempts {
             let outcome = Outcome { status: Some(200), then, ..Outcome::default() };
             let finished = Finished { lease: claimed.lease, outcome, at: now() };
@@ -170,7 +172,7 @@ async fn a_test_delivery_is_listed_with_its_attempts_and_sent_again_as_a_new_one
         let body = async |delivery: &Value| {
             let mut conn = test.store.read().await.expect("a connection");
             let id = text(&delivery["id"]).parse().expect("an id");
-            let bytes = stored_deliveries::body(&mut conn, tenant, id).await.expect("the frozen bytes");
+            let bytes = stored_deliveries::body::get(&mut conn, tenant, id).await.expect("the frozen bytes");
             serde_json::from_slice::<Value>(&bytes).expect("JSON")
         };
         let (first, second) = (body(&made).await, body(&again).await);

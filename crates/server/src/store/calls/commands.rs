@@ -123,8 +123,11 @@ mod tests {
 
     use super::*;
     use crate::store::calls::{self, CallRequest, NewCall};
+    use crate::store::lease_time::LeaseTime;
     use crate::store::tenants::OwnLimits;
     use crate::store::testing::{TestStore, now, stores, tenant};
+
+    const LEASE: std::time::Duration = std::time::Duration::from_secs(15);
 
     /// A call of a new tenant, owned by `node`.
     async fn owned_call(test: &TestStore, node: NodeId) -> CallRow {
@@ -148,7 +151,8 @@ mod tests {
         let row = new.row(Call::outbound(now(), now(), Timing::default()));
         let mut tx = test.store.begin().await.expect("a transaction");
         calls::create(&mut tx, tenant, std::slice::from_ref(&row), EventKind::CallQueued).await.expect("written");
-        let row = calls::own_for_arrival(&mut tx, row.call_id(), node, now()).await.expect("owned");
+        let row =
+            calls::own_for_arrival(&mut tx, row.call_id(), node, LeaseTime::at(now(), LEASE)).await.expect("owned");
         tx.commit().await.expect("committed");
         row
     }
@@ -180,7 +184,9 @@ mod tests {
             assert_eq!(waiting().await, [row.id], "{}", test.engine);
 
             let mut tx = test.store.begin().await.expect("a transaction");
-            let newer = calls::own_for_arrival(&mut tx, row.call_id(), node(2), now()).await.expect("owned");
+            let newer = calls::own_for_arrival(&mut tx, row.call_id(), node(2), LeaseTime::at(now(), LEASE))
+                .await
+                .expect("owned");
             tx.commit().await.expect("committed");
             assert!(take(&test, &row).await.is_empty(), "{}: the lease is lost", test.engine);
             assert_eq!(take(&test, &newer).await, ["0", "1", "2", "3", "4"], "{}", test.engine);

@@ -9,6 +9,7 @@ use switchhook_core::id::{CallId, NodeId, TenantId};
 use uuid::Uuid;
 
 use super::CallRow;
+use crate::store::lease_time::LeaseTime;
 use crate::store::{Conn, Dialect, Tx, filled, on};
 
 /// By whom and until when calls are claimed.
@@ -16,10 +17,10 @@ use crate::store::{Conn, Dialect, Tx, filled, on};
 pub struct Claim<'a> {
     /// The node that claims.
     pub node: NodeId,
-    /// The time.
+    /// The time by which calls are due.
     pub now: Timestamp,
-    /// Until when the lease lasts.
-    pub until: Timestamp,
+    /// By which leases have ended, and last.
+    pub lease: LeaseTime,
     /// The most calls.
     pub limit: i64,
     /// Calls that run on this node: never claimed, even if their lease has lapsed because a clock jumped.
@@ -57,10 +58,12 @@ pub async fn claim_abandoned_for_recovery(tx: &mut Tx, claim: &Claim<'_>) -> Res
 ///
 /// # Errors
 /// When the database fails.
-pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, until: Timestamp) -> Result<CallRow, sqlx::Error> {
-    const SQL: &str = "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = $3 \
-        WHERE id = $1 RETURNING *";
-    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(node.uuid()).bind(until.as_micros()).fetch_one(c).await)
+pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, lease: LeaseTime) -> Result<CallRow, sqlx::Error> {
+    let until = lease.until(tx.dialect());
+    let sql = sqlx::AssertSqlSafe(format!(
+        "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = {until} WHERE id = $1 RETURNING *"
+    ));
+    on!(tx, |c| sqlx::query_as(sql).bind(id.uuid()).bind(node.uuid()).fetch_one(c).await)
 }
 
 /// Takes a call whose sound has come to this node from the node that dialled it; nothing when the call is not about to be
@@ -72,22 +75,26 @@ pub async fn move_for_media(
     tx: &mut Tx,
     id: CallId,
     node: NodeId,
-    until: Timestamp,
+    lease: LeaseTime,
 ) -> Result<Option<CallRow>, sqlx::Error> {
-    const SQL: &str = "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = $3 \
-        WHERE id = $1 AND status = 'dialing' AND carrier_call_id IS NOT NULL AND end_reason IS NULL AND error_code IS NULL \
-        RETURNING *";
-    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(node.uuid()).bind(until.as_micros()).fetch_optional(c).await)
+    let until = lease.until(tx.dialect());
+    let sql = sqlx::AssertSqlSafe(format!(
+        "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = {until} \
+         WHERE id = $1 AND status = 'dialing' AND carrier_call_id IS NOT NULL AND end_reason IS NULL AND error_code IS NULL \
+         RETURNING *"
+    ));
+    on!(tx, |c| sqlx::query_as(sql).bind(id.uuid()).bind(node.uuid()).fetch_optional(c).await)
 }
 
 async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<CallRow>, sqlx::Error> {
     let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
     let now = claim.now.as_micros();
+    let (lease_now, lease_until) = (claim.lease.now(tx.dialect()), claim.lease.until(tx.dialect()));
     on!(tx, |c| {
         let mut query = QueryBuilder::new("UPDATE calls SET lease_token = lease_token + 1, lease_owner = ");
-        query.push_bind(claim.node.uuid()).push(", lease_until = ").push_bind(claim.until.as_micros());
+        query.push_bind(claim.node.uuid()).push(", lease_until = ").push(lease_until);
         query.push(concat!(" WHERE id IN (SELECT id FROM calls WHERE ", live!(), " AND ")).push(which).push_bind(now);
-        query.push(" AND (lease_until IS NULL OR lease_until < ").push_bind(now).push(")");
+        query.push(" AND (lease_until IS NULL OR lease_until < ").push(lease_now).push(")");
         if !claim.running.is_empty() {
             query.push(" AND id NOT IN (");
             let mut running = query.separated(", ");
@@ -120,11 +127,12 @@ pub async fn renew_leases_for_node(
     tx: &mut Tx,
     node: NodeId,
     running: &[CallId],
-    until: Timestamp,
+    lease: LeaseTime,
 ) -> Result<Vec<CallId>, sqlx::Error> {
+    let until = lease.until(tx.dialect());
     let kept: Vec<Uuid> = on!(tx, |c| {
         let mut query = QueryBuilder::new("UPDATE calls SET lease_until = ");
-        query.push_bind(until.as_micros()).push(" WHERE lease_owner = ").push_bind(node.uuid());
+        query.push(until).push(" WHERE lease_owner = ").push_bind(node.uuid());
         query.push(concat!(" AND ", live!(), " AND id IN ("));
         let mut ids = query.separated(", ");
         for id in filled(running.iter().map(|id| id.uuid())) {

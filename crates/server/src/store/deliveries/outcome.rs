@@ -11,6 +11,7 @@ use super::queue::Lease;
 use super::{Conn, Tx, chunks, on};
 use crate::gather::Job;
 use crate::store::Store;
+use crate::store::lease_time::LeaseTime;
 
 /// An endpoint that has only failed for so long is disabled.
 pub const PATIENCE: Duration = Duration::from_secs(5 * 24 * 3600);
@@ -143,12 +144,15 @@ async fn note_health(tx: &mut Tx, finished: &[&Finished]) -> Result<BTreeSet<Uui
 
 async fn health(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Health>, sqlx::Error> {
     on!(tx, |c| {
-        let mut query = QueryBuilder::new("SELECT id, enabled, proven, failing_since FROM webhooks WHERE id IN (");
+        let mut query = QueryBuilder::new(
+            "SELECT webhooks.id, (enabled AND active) AS enabled, proven, failing_since FROM webhooks \
+             JOIN tenants ON tenants.id = tenant_id WHERE webhooks.id IN (",
+        );
         let mut list = query.separated(", ");
         for id in ids {
             list.push_bind(*id);
         }
-        query.push(") ORDER BY id");
+        query.push(") ORDER BY webhooks.id");
         query.build_query_as().fetch_all(c).await
     })
 }
@@ -241,26 +245,31 @@ async fn log_ends(tx: &mut Tx, finished: &[&Finished]) -> Result<(), sqlx::Error
 ///
 /// # Errors
 /// When the database fails.
-pub async fn abandoned_for_recovery(conn: &mut Conn, now: Timestamp) -> Result<Vec<Lease>, sqlx::Error> {
-    const SQL: &str = "SELECT id, webhook_id, attempts, lease_token FROM deliveries \
-        WHERE state = 'sending' AND lease_until < $1 LIMIT 1000";
-    on!(conn, |c| sqlx::query_as(SQL).bind(now.as_micros()).fetch_all(c).await)
+pub async fn abandoned_for_recovery(conn: &mut Conn, lease: LeaseTime) -> Result<Vec<Lease>, sqlx::Error> {
+    let now = lease.now(conn.dialect());
+    let sql = sqlx::AssertSqlSafe(format!(
+        "SELECT id, webhook_id, attempts, lease_token FROM deliveries \
+         WHERE state = 'sending' AND lease_until < {now} LIMIT 1000"
+    ));
+    on!(conn, |c| sqlx::query_as(sql).fetch_all(c).await)
 }
 
-/// Cancels what came to wait for an endpoint while that was being disabled.
+/// Cancels what came to wait for an endpoint while that, or its tenant, was being disabled.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn cancel_disabled_for_recovery(store: &Store) -> Result<(), sqlx::Error> {
     const WAITING: &str = concat!(
-        "SELECT EXISTS (SELECT 1 FROM webhooks w WHERE w.enabled = FALSE AND EXISTS ( \
+        "SELECT EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant_id \
+         WHERE (w.enabled = FALSE OR t.active = FALSE) AND EXISTS ( \
          SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'pending' AND ",
         open!("d"),
         "))"
     );
     const CANCEL: &str = concat!(
         "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
-         WHERE state = 'pending' AND webhook_id IN (SELECT id FROM webhooks WHERE enabled = FALSE) AND ",
+         WHERE state = 'pending' AND webhook_id IN (SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant_id \
+         WHERE w.enabled = FALSE OR t.active = FALSE) AND ",
         open!()
     );
     let mut conn = store.read().await?;

@@ -8,7 +8,9 @@ use switchhook_core::Timestamp;
 use switchhook_core::webhook::share::{self, Standing};
 use uuid::Uuid;
 
+use super::body::{Source, data};
 use super::{Conn, Tx, chunks, on};
+use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
 use crate::store::{Dialect, Store};
 
@@ -29,15 +31,23 @@ pub struct Lease {
 }
 
 /// An attempt to be made.
-#[derive(Clone, FromRow)]
+#[derive(Clone)]
 pub struct Claimed {
     /// Under which its outcome is recorded.
-    #[sqlx(flatten)]
     pub lease: Lease,
     /// The kind of event.
     pub event: String,
     /// What to send.
     pub body: Vec<u8>,
+}
+
+#[derive(FromRow)]
+struct ClaimedRow {
+    #[sqlx(flatten)]
+    lease: Lease,
+    event: String,
+    #[sqlx(flatten)]
+    source: Source,
 }
 
 /// What is to be sent to one endpoint.
@@ -58,7 +68,7 @@ pub async fn next_due_for_worker(conn: &mut Conn) -> Result<Option<Timestamp>, s
     Ok(due.flatten().map(Timestamp::from_micros))
 }
 
-/// Claims due deliveries until `until`, and counts their attempts. The node has `under_way` already, which decides with
+/// Claims due deliveries for as long as `lease` says, and counts their attempts. The node has `under_way` already, which decides with
 /// [`share`] how many an endpoint may have.
 ///
 /// Endpoints that work come first, then those of tenants with the fewest under way. Within an endpoint first attempts come before repeated
@@ -69,7 +79,7 @@ pub async fn next_due_for_worker(conn: &mut Conn) -> Result<Option<Timestamp>, s
 pub async fn claim_due_for_worker(
     store: &Store,
     now: Timestamp,
-    until: Timestamp,
+    lease: LeaseTime,
     mut under_way: i64,
 ) -> Result<Vec<Batch>, sqlx::Error> {
     let mut conn = store.read().await?;
@@ -83,7 +93,7 @@ pub async fn claim_due_for_worker(
     for endpoint in lock_endpoints(&mut tx, &due).await? {
         let most = share::most(endpoint.standing(), under_way).min(share::UNDER_WAY - under_way);
         let free = most - in_flight(&mut tx, endpoint.id).await?;
-        let attempts = claim(&mut tx, endpoint.id, now, until, free).await?;
+        let attempts = claim(&mut tx, endpoint.id, now, lease, free).await?;
         under_way += i64::try_from(attempts.len()).unwrap_or(i64::MAX);
         if !attempts.is_empty() {
             batches.push(Batch { endpoint, attempts });
@@ -132,7 +142,10 @@ async fn lock_endpoints(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<WebhookRow>, sq
     let mut rows: Vec<WebhookRow> = Vec::new();
     for chunk in chunks(ids) {
         let some: Vec<WebhookRow> = on!(tx, |c| {
-            let mut query = QueryBuilder::new("SELECT * FROM webhooks WHERE enabled = TRUE AND id IN (");
+            let mut query = QueryBuilder::new(
+                "SELECT * FROM webhooks WHERE enabled = TRUE \
+                 AND tenant_id IN (SELECT id FROM tenants WHERE active = TRUE) AND id IN (",
+            );
             let mut list = query.separated(", ");
             for id in chunk {
                 list.push_bind(*id);
@@ -153,39 +166,48 @@ async fn in_flight(tx: &mut Tx, webhook: Uuid) -> Result<i64, sqlx::Error> {
 
 /// First attempts before others; a first attempt waits while that of an earlier event of its call is still to be made or under
 /// way.
-const CLAIM: &str = "UPDATE deliveries SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL, \
-    lease_token = lease_token + 1, lease_until = $3 WHERE state = 'pending' AND id IN ( \
+fn claim_sql(lease_until: &str) -> String {
+    const DUE: &str = concat!(
+        " WHERE state = 'pending' AND id IN ( \
         SELECT id FROM ( \
             SELECT id, 0 AS turn, next_attempt_at FROM (SELECT d.id, d.next_attempt_at FROM deliveries d \
                 WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.attempts = 0 AND d.next_attempt_at <= $2 \
                 AND NOT EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook_id = d.webhook_id AND p.call_id = d.call_id \
                     AND p.sequence < d.sequence AND p.state IN ('pending', 'sending') \
                     AND (p.attempts = 0 OR (p.attempts = 1 AND p.state = 'sending'))) \
-                ORDER BY d.next_attempt_at, d.id LIMIT $4) AS first \
+                ORDER BY d.next_attempt_at, d.id LIMIT $3) AS first \
             UNION ALL \
             SELECT id, 1 AS turn, next_attempt_at FROM (SELECT d.id, d.next_attempt_at FROM deliveries d \
                 WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.attempts > 0 AND d.next_attempt_at <= $2 \
-                ORDER BY d.next_attempt_at, d.id LIMIT $4) AS again) AS due \
-        ORDER BY turn, next_attempt_at, id LIMIT $4) \
-    RETURNING id, webhook_id, attempts, lease_token, event, body";
+                ORDER BY d.next_attempt_at, d.id LIMIT $3) AS again) AS due \
+        ORDER BY turn, next_attempt_at, id LIMIT $3) \
+        RETURNING id, webhook_id, attempts, lease_token, event, body, created_at, ",
+        data!()
+    );
+    format!(
+        "UPDATE deliveries SET state = 'sending', attempts = attempts + 1, next_attempt_at = NULL, \
+         lease_token = lease_token + 1, lease_until = {lease_until}{DUE}"
+    )
+}
 
 async fn claim(
     tx: &mut Tx,
     webhook: Uuid,
     now: Timestamp,
-    until: Timestamp,
+    lease: LeaseTime,
     limit: i64,
 ) -> Result<Vec<Claimed>, sqlx::Error> {
     if limit <= 0 {
         return Ok(Vec::new());
     }
-    on!(tx, |c| sqlx::query_as(CLAIM)
-        .bind(webhook)
-        .bind(now.as_micros())
-        .bind(until.as_micros())
-        .bind(limit)
-        .fetch_all(c)
-        .await)
+    let sql = sqlx::AssertSqlSafe(claim_sql(&lease.until(tx.dialect())));
+    let rows: Vec<ClaimedRow> =
+        on!(tx, |c| sqlx::query_as(sql).bind(webhook).bind(now.as_micros()).bind(limit).fetch_all(c).await)?;
+    let claimed = |row: ClaimedRow| {
+        let body = row.source.into_bytes(row.lease.id, &row.event);
+        Claimed { lease: row.lease, event: row.event, body }
+    };
+    Ok(rows.into_iter().map(claimed).collect())
 }
 
 async fn log_starts(tx: &mut Tx, attempts: &[Lease], now: Timestamp) -> Result<(), sqlx::Error> {

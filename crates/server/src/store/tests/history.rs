@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 use switchhook_core::event::EventKind;
@@ -16,24 +17,27 @@ use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use uuid::Uuid;
 
 use super::past::{Past, numbered, past};
+use crate::clock::Clock;
 use crate::gather::Job as _;
 use crate::housekeeping;
 use crate::store::calls::commands::{self, Command};
 use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, search};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
+use crate::store::lease_time::LeaseTime;
 use crate::store::rate::{Admit, Request};
 use crate::store::testing::{TestStore, now, stores};
-use crate::store::{Engine, events, idempotency, on, retention, webhooks};
+use crate::store::{Engine, dial_policy, events, idempotency, on, retention, webhooks};
 
 /// Tables with rows of the past.
-const GROWING: [&str; 10] = [
+const GROWING: [&str; 11] = [
     "calls",
     "events",
     "transcript_entries",
     "deliveries",
     "delivery_attempts",
     "idempotency_keys",
+    "dialed_numbers",
     "admitted_requests",
     "call_search_pending",
     "call_search_segments",
@@ -61,10 +65,13 @@ const LIVE: [&str; 13] = [
 const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
 
 /// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 10] = [
     "SELECT * FROM (SELECT id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at FROM deliveries WHERE 1 = 1",
     "SELECT * FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE tenant_id = $ AND webhook_id = $ LIMIT",
+    // The oldest of everybody's, a batch at a time.
+    "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id > $ AND id < $",
+    "DELETE FROM dialed_numbers WHERE id IN (SELECT id FROM dialed_numbers WHERE dialed_at <= $ LIMIT",
     // After all but the last of its deliveries are deleted.
     "DELETE FROM webhooks",
     // The last minute of a tenant's requests; older ones are deleted as new ones come.
@@ -128,6 +135,8 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     calls::by_carrier_call_id(c, connection, "7").await.expect("read");
     calls::has_twin_without_id(c, call, now()).await.expect("read");
     calls::count_for_quota(c, tenant, now(), 10).await.expect("read");
+    let to = "+12025550100".parse().expect("a number");
+    dial_policy::judge(c, tenant, &to, true, now()).await.expect("read").expect("nothing is against it");
     calls::transcript(c, tenant, call).await.expect("read");
     calls::hangup_requests_for_node(c, node).await.expect("read");
     commands::waiting_for_nodes(c).await.expect("read");
@@ -142,10 +151,10 @@ async fn walk_reads(test: &TestStore, past: &Past) {
         deliveries::list(c, tenant, past.webhook, &filter, None, 10).await.expect("read");
     }
     deliveries::get(c, tenant, past.webhook, delivery).await.expect("read");
-    assert!(deliveries::body(c, tenant, delivery).await.is_err(), "there is none");
+    assert!(deliveries::body::get(c, tenant, delivery).await.is_err(), "there is none");
     deliveries::attempts(c, tenant, delivery).await.expect("read");
     queue::next_due_for_worker(c).await.expect("read");
-    outcome::abandoned_for_recovery(c, now()).await.expect("read");
+    outcome::abandoned_for_recovery(c, lease()).await.expect("read");
     let key = IdempotencyKey::from_header_values([&b"key"[..]]).expect("a key").expect("one");
     idempotency::get_all(c, tenant, &[&key]).await.expect("read");
     search::pending_for_housekeeping(c, tenant).await.expect("read");
@@ -175,20 +184,28 @@ fn filters() -> Vec<Filter> {
     ]
 }
 
+/// By the database's clock, as in production.
+fn lease() -> LeaseTime {
+    LeaseTime::new(&Clock::system(), Duration::from_secs(15))
+}
+
 async fn walk_calls(test: &TestStore, past: &Past) {
     let (tenant, node) = (past.tenant, numbered(NodeId::new, 1));
-    let claim = Claim { node, now: now(), until: now(), limit: 10, running: &[past.calls[1]] };
+    let claim = Claim { node, now: now(), lease: lease(), limit: 10, running: &[past.calls[1]] };
     let mut tx = test.store.begin().await.expect("a transaction");
     let mut live = calls::claim_due_for_dialer(&mut tx, &claim).await.expect("claimed");
     calls::claim_abandoned_for_recovery(&mut tx, &claim).await.expect("claimed");
-    calls::renew_leases_for_node(&mut tx, node, &past.calls[..2], now()).await.expect("renewed");
+    calls::lock_canceled_for_dialer(&mut tx, 10).await.expect("locked");
+    calls::renew_leases_for_node(&mut tx, node, &past.calls[..2], lease()).await.expect("renewed");
     calls::hand_back_for_node(&mut tx, node).await.expect("handed back");
     let mut row: CallRow = live.pop().expect("a live call");
     let id: CallId = row.call_id();
     calls::lock(&mut tx, tenant, id).await.expect("locked");
     calls::request_hangup(&mut tx, tenant, id, now()).await.expect("noted");
-    calls::own_for_arrival(&mut tx, id, node, now()).await.expect("owned");
-    calls::move_for_media(&mut tx, id, node, now()).await.expect("moved or not");
+    calls::request_hangup_of_all(&mut tx, tenant, now()).await.expect("noted");
+    dial_policy::count(&mut tx, tenant, &["+12025550100"], now()).await.expect("counted");
+    calls::own_for_arrival(&mut tx, id, node, lease()).await.expect("owned");
+    calls::move_for_media(&mut tx, id, node, lease()).await.expect("moved or not");
     row.lease_token = calls::take_over(&mut tx, tenant, id).await.expect("taken over");
     let command = Command::Dtmf { digits: "1".to_owned() };
     commands::give(&mut tx, tenant, id, &command, now()).await.expect("given");
@@ -217,7 +234,7 @@ async fn walk_calls(test: &TestStore, past: &Past) {
 
 async fn walk_deliveries(test: &TestStore, past: &Past) {
     const FAILING: &str = "UPDATE webhooks SET failing_since = 1";
-    let claimed = queue::claim_due_for_worker(&test.store, now(), now(), 0).await.expect("claimed");
+    let claimed = queue::claim_due_for_worker(&test.store, now(), lease(), 0).await.expect("claimed");
     let lease = claimed[0].attempts[0].lease;
     let mut tx = test.store.begin().await.expect("a transaction");
     on!(tx, |c| sqlx::query(FAILING).execute(c).await.map(drop)).expect("written");
@@ -236,6 +253,7 @@ async fn walk_deliveries(test: &TestStore, past: &Past) {
     outcome::cancel_disabled_for_recovery(&test.store).await.expect("canceled");
     let mut tx = test.store.begin().await.expect("a transaction");
     deliveries::cancel_waiting(&mut tx, past.tenant, past.webhook).await.expect("canceled");
+    deliveries::cancel_of_tenant(&mut tx, past.tenant).await.expect("canceled");
     deliveries::delete_some(&mut tx, past.tenant, past.webhook).await.expect("deleted");
     let endpoint = webhooks::get(&mut tx, past.tenant, past.webhook).await.expect("read").expect("an endpoint");
     webhooks::update(&mut tx, &endpoint).await.expect("written");
@@ -258,6 +276,7 @@ async fn walk_housekeeping(test: &TestStore, past: &Past) {
     assert_eq!(retention::erase_deliveries_for_housekeeping(&mut tx).await.expect("erased"), 1);
     idempotency::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
     commands::prune_for_housekeeping(&mut tx).await.expect("pruned");
+    dial_policy::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
     deliveries::prune_for_housekeeping(&mut tx, Uuid::nil(), now()).await.expect("pruned");
     search::seal_for_housekeeping(&mut tx, tenant, 1).await.expect("made or not");
     retention::delete_calls_for_housekeeping(&mut tx, tenant, Some(1), &[call]).await.expect("deleted");
@@ -349,10 +368,12 @@ fn table<'s>(sql: &'s str, name: &'s str) -> &'s str {
     before.map_or(name, |pair| pair[0])
 }
 
-/// Whether conditions are on more than whose a row is.
+/// Whether conditions are on more than whose a row is, or on more than a range of everybody's ids.
 fn narrow(conditions: &str) -> bool {
-    let names = conditions.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    names.into_iter().any(|name| COLUMNS.contains(&name) && !OWNERS.contains(&name))
+    let names = || conditions.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|name| !name.is_empty());
+    let owned = names().any(|name| OWNERS.contains(&name));
+    let one = conditions.contains("id = ") || conditions.contains("id=");
+    names().any(|name| COLUMNS.contains(&name) && (name != "id" || owned || one))
 }
 
 /// Columns by which indexes are searched.

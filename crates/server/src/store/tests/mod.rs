@@ -1,5 +1,6 @@
 //! The store on both engines.
 
+mod bodies;
 mod group_commit;
 mod history;
 mod migration;

@@ -108,7 +108,7 @@ async fn end(tx: &mut Tx, number: usize, row: &CallRow) {
     search::add(tx, row, ended_at).await.expect("noted");
 }
 
-async fn endpoint(test: &TestStore, tenant: TenantId) -> WebhookId {
+pub(in crate::store) async fn endpoint(test: &TestStore, tenant: TenantId) -> WebhookId {
     let vault = Vault::from_config(&Config::for_tests(test.folder.path())).expect("a key file");
     let id = WebhookId::new(now(), clock::random());
     let secret = SigningSecret::generate([1; 32]);
@@ -131,9 +131,11 @@ async fn deliver(test: &TestStore) {
         ON CONFLICT DO NOTHING";
     const ATTEMPTS: &str = "INSERT INTO delivery_attempts (delivery_id, number, started_at) \
         SELECT id, 1, created_at FROM deliveries WHERE state = 'succeeded' ON CONFLICT DO NOTHING";
+    const DIALED: &str = "INSERT INTO dialed_numbers (tenant_id, number, dialed_at) \
+        SELECT tenant_id, to_number, created_at FROM calls";
     let mut tx = test.store.begin().await.expect("a transaction");
     on!(tx, |c| sqlx::query(KEYS).bind(b"bytes".as_slice()).execute(c).await.map(drop)).expect("written");
-    for sql in [DELIVER, LINES, ATTEMPTS] {
+    for sql in [DELIVER, LINES, ATTEMPTS, DIALED] {
         on!(tx, |c| sqlx::query(sql).execute(c).await.map(drop)).expect("written");
     }
     tx.commit().await.expect("committed");

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::store::deliveries::{self, DeliveryRow, NewDelivery};
+use crate::store::deliveries::{self, DeliveryRow, NewBody, NewDelivery};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, stores, tenant};
 use crate::store::webhooks;
@@ -57,9 +57,10 @@ impl Stage {
     async fn queue(&self) -> DeliveryId {
         let now = self.clock.now();
         let id = DeliveryId::new(now, clock::random());
-        let body = DeliveryBody { id, event: WEBHOOK_TEST, created: now, data: &EventData::of_test() }.to_bytes();
+        let body = DeliveryBody { id, event: WEBHOOK_TEST, created: now, data: &EventData::of_test() };
+        let body = NewBody::Own(body.to_bytes());
         let (tenant, webhook) = (self.tenant, self.webhook);
-        let new = NewDelivery { id, tenant, webhook, of: None, event: WEBHOOK_TEST, body, now };
+        let new = NewDelivery { id, tenant, webhook, of: None, event: WEBHOOK_TEST, body, wanted: true, now };
         let mut tx = self.test.store.begin().await.expect("a transaction");
         deliveries::insert(&mut tx, &[new]).await.expect("queued");
         tx.commit().await.expect("committed");
@@ -110,8 +111,9 @@ async fn a_delivery_arrives_signed_in_both_forms_and_is_succeeded() {
         assert_eq!(header("user-agent"), concat!("Switchhook/", env!("CARGO_PKG_VERSION")));
         assert_eq!(header("webhook-id"), id.to_string());
         let at = Timestamp::from_millis(header("webhook-timestamp").parse::<i64>().expect("seconds") * 1_000);
-        let body = deliveries::body(&mut stage.test.store.read().await.expect("a connection"), stage.tenant, id).await;
-        let body = body.expect("the frozen bytes");
+        let mut conn = stage.test.store.read().await.expect("a connection");
+        let body = deliveries::body::get(&mut conn, stage.tenant, id).await.expect("the frozen bytes");
+        drop(conn);
         let standard = SigningSecret::standard_header(&[stage.secret.clone()], &id.to_string(), at, &body);
         assert_eq!(header("webhook-signature"), standard);
 

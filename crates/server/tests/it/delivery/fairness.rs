@@ -2,7 +2,7 @@
 
 use switchhook::clock;
 use switchhook::store::Store;
-use switchhook::store::deliveries::{self, NewDelivery};
+use switchhook::store::deliveries::{self, NewBody, NewDelivery};
 use switchhook::webhooks::receiver::Receiver;
 use switchhook_core::event::{DeliveryBody, EventData, WEBHOOK_TEST};
 use switchhook_core::id::{DeliveryId, TenantId, WebhookId};
@@ -25,8 +25,9 @@ const ROUNDS: usize = 5;
 async fn queue(store: &Store, tenant: TenantId, endpoints: &[WebhookId], each: usize, now: Timestamp) {
     let new = |webhook| {
         let id = DeliveryId::new(now, clock::random());
-        let body = DeliveryBody { id, event: WEBHOOK_TEST, created: now, data: &EventData::of_test() }.to_bytes();
-        NewDelivery { id, tenant, webhook, of: None, event: WEBHOOK_TEST, body, now }
+        let body = DeliveryBody { id, event: WEBHOOK_TEST, created: now, data: &EventData::of_test() };
+        let body = NewBody::Own(body.to_bytes());
+        NewDelivery { id, tenant, webhook, of: None, event: WEBHOOK_TEST, body, wanted: true, now }
     };
     let all: Vec<_> = endpoints.iter().flat_map(|webhook| (0..each).map(|_| new(*webhook))).collect();
     let mut tx = store.begin().await.expect("a transaction");

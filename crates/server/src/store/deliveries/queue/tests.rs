@@ -13,7 +13,7 @@ use crate::gather::{Gather, Job as _};
 use crate::store::deliveries::outcome::{
     Finished, Outcome, PATIENCE, Record, Then, abandoned_for_recovery, cancel_disabled_for_recovery,
 };
-use crate::store::deliveries::{self, NewDelivery};
+use crate::store::deliveries::{self, NewBody, NewDelivery};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
 use crate::store::webhooks;
@@ -43,7 +43,16 @@ async fn queue(
 ) -> Uuid {
     let id = DeliveryId::new(at, clock::random());
     let of = Some((call, Some(sequence)));
-    let new = NewDelivery { id, tenant, webhook, of, event: "call.dialing", body: b"{}".to_vec(), now: at };
+    let new = NewDelivery {
+        id,
+        tenant,
+        webhook,
+        of,
+        event: "call.dialing",
+        body: NewBody::Own(b"{}".to_vec()),
+        wanted: true,
+        now: at,
+    };
     let mut tx = store.begin().await.expect("a transaction");
     deliveries::insert(&mut tx, &[new]).await.expect("queued");
     tx.commit().await.expect("committed");
@@ -59,7 +68,7 @@ async fn claim_at(store: &Store, at: Timestamp) -> Vec<Claimed> {
 }
 
 async fn claim_while(store: &Store, at: Timestamp, under_way: i64) -> Vec<Claimed> {
-    let batches = claim_due_for_worker(store, at, at + MINUTE, under_way).await.expect("a claim");
+    let batches = claim_due_for_worker(store, at, LeaseTime::at(at, MINUTE), under_way).await.expect("a claim");
     batches.into_iter().flat_map(|batch| batch.attempts).collect()
 }
 
@@ -156,8 +165,11 @@ async fn an_outcome_counts_once_and_only_under_its_lease() {
 
         let later = now() + MINUTE + MINUTE;
         let mut conn = store.read().await.expect("a connection");
-        assert!(abandoned_for_recovery(&mut conn, now()).await.expect("a read").is_empty(), "its lease still runs");
-        let abandoned = abandoned_for_recovery(&mut conn, later).await.expect("a read");
+        assert!(
+            abandoned_for_recovery(&mut conn, LeaseTime::at(now(), MINUTE)).await.expect("a read").is_empty(),
+            "its lease still runs"
+        );
+        let abandoned = abandoned_for_recovery(&mut conn, LeaseTime::at(later, MINUTE)).await.expect("a read");
         assert_eq!(abandoned, [claimed.lease], "{}", test.engine);
         let taken_over = Outcome { then: Then::RetryAt(now()), error: Some("died".into()), ..Outcome::default() };
         assert!(finish_at(store, abandoned[0], later, taken_over).await);

@@ -1,0 +1,264 @@
+//! Whom a tenant may call. Numbers that cost their callers money are how stolen keys and talked-over agents are turned into cash
+//! (toll fraud), so they are refused unless an operator allows them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::phone_number::PhoneNumber;
+
+/// Calls to one number in 24 hours, where the operator has set nothing else.
+pub const PER_NUMBER_PER_DAY: u32 = 20;
+
+/// What dialling a number costs its caller, by its numbering plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tariff {
+    /// What the caller's carrier charges for the country.
+    Ordinary,
+    /// The called party earns from the call.
+    PremiumRate,
+    /// The called party pays a part.
+    SharedCost,
+    /// Satellite phones and international networks.
+    Satellite,
+}
+
+/// The beginning of numbers (`+` and digits) or of SIP addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prefix(String);
+
+impl Prefix {
+    /// As it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The text is no prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be + and 1 to 15 digits, such as +44, or begin with sip: or sips:")]
+pub struct ParsePrefixError;
+
+impl FromStr for Prefix {
+    type Err = ParsePrefixError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = |digits: &str| (1..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+        let sip = ["sip:", "sips:"].iter().any(|scheme| text.starts_with(scheme));
+        let valid = text.strip_prefix('+').map_or(sip && text.len() <= 255, digits);
+        if valid && !text.contains([',', ' ']) { Ok(Self(text.to_owned())) } else { Err(ParsePrefixError) }
+    }
+}
+
+/// Reads a comma-separated list of prefixes.
+///
+/// # Errors
+/// When one of them is none.
+pub fn parse_prefixes(text: &str) -> Result<Vec<Prefix>, ParsePrefixError> {
+    text.split(',').map(str::trim).filter(|prefix| !prefix.is_empty()).map(str::parse).collect()
+}
+
+/// The rules for one tenant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DialPolicy {
+    /// Only numbers that begin so; all when empty.
+    pub allow: Vec<Prefix>,
+    /// No numbers that begin so.
+    pub deny: Vec<Prefix>,
+    /// Calls and transfers to one number in 24 hours.
+    pub per_number_per_day: Option<u32>,
+    /// What the calls of a day (UTC) may cost before no more are placed, in millionths of a dollar.
+    pub cost_per_day_micros: Option<u64>,
+}
+
+impl Default for DialPolicy {
+    fn default() -> Self {
+        Self {
+            allow: Vec::new(),
+            deny: Vec::new(),
+            per_number_per_day: Some(PER_NUMBER_PER_DAY),
+            cost_per_day_micros: None,
+        }
+    }
+}
+
+/// What a decision rests on beside the policy.
+#[derive(Clone, Copy, Debug)]
+pub struct DialFacts {
+    /// What the number costs.
+    pub tariff: Tariff,
+    /// The length of the number's country calling code, in digits.
+    pub country_code_digits: usize,
+    /// Whether it is one of the tenant's own numbers.
+    pub own_number: bool,
+    /// Calls and transfers to it in the last 24 hours; `None` where they are not counted.
+    pub dialed_in_a_day: Option<u32>,
+    /// What the calls of this day have cost so far, in millionths of a dollar.
+    pub cost_today_micros: u64,
+}
+
+/// Which rule refuses a number. `Display` is the sentence for the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DialRefused {
+    /// It is one of the tenant's own numbers.
+    OwnNumber,
+    /// A denied prefix.
+    Denied(Prefix),
+    /// Not one of the allowed prefixes.
+    NotAllowed,
+    /// What it costs.
+    Tariff(Tariff),
+    /// It was called often enough.
+    PerNumber(u32),
+    /// The calls of this day have cost enough, in millionths of a dollar.
+    Cost(u64),
+}
+
+impl fmt::Display for DialRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OwnNumber => f.write_str("is one of your own numbers; calling it would be a loop"),
+            Self::Denied(prefix) => {
+                write!(f, "is refused by this tenant's dial policy: numbers that begin with {} are denied", prefix.0)
+            }
+            Self::NotAllowed => {
+                f.write_str("is refused by this tenant's dial policy: it begins with none of the allowed prefixes")
+            }
+            Self::Tariff(tariff) => {
+                let kind = match tariff {
+                    Tariff::Ordinary | Tariff::PremiumRate => "premium-rate",
+                    Tariff::SharedCost => "shared-cost",
+                    Tariff::Satellite => "satellite",
+                };
+                write!(f, "is refused by this tenant's dial policy: {kind} numbers are denied")
+            }
+            Self::PerNumber(most) => write!(
+                f,
+                "is refused by this tenant's dial policy: at most {most} calls to the same number in 24 hours"
+            ),
+            Self::Cost(micros) => {
+                let dollars = micros / 1_000_000;
+                let cents = micros % 1_000_000 / 10_000;
+                write!(f, "is refused by this tenant's dial policy: calls may cost {dollars}.{cents:02} USD a day")
+            }
+        }
+    }
+}
+
+impl DialPolicy {
+    /// Decides whether `to` may be called.
+    ///
+    /// An allowed prefix that names more than a country (`+1900`, `+881`) also lifts what is denied because of its tariff.
+    ///
+    /// # Errors
+    /// The first rule that refuses it.
+    pub fn judge(&self, to: &PhoneNumber, facts: &DialFacts) -> Result<(), DialRefused> {
+        let matches = |prefix: &&Prefix| names(to, prefix);
+        if facts.own_number {
+            return Err(DialRefused::OwnNumber);
+        }
+        if let Some(prefix) = self.deny.iter().find(matches) {
+            return Err(DialRefused::Denied(prefix.clone()));
+        }
+        if !self.allow.is_empty() && !self.allow.iter().any(|prefix| matches(&prefix)) {
+            return Err(DialRefused::NotAllowed);
+        }
+        let country = if facts.tariff == Tariff::Satellite { 0 } else { facts.country_code_digits };
+        let lifted = self.allow.iter().filter(matches).any(|prefix| prefix.0.len() > country + 1);
+        if facts.tariff != Tariff::Ordinary && !lifted {
+            return Err(DialRefused::Tariff(facts.tariff));
+        }
+        if let (Some(most), Some(dialed)) = (self.per_number_per_day, facts.dialed_in_a_day)
+            && dialed >= most
+        {
+            return Err(DialRefused::PerNumber(most));
+        }
+        match self.cost_per_day_micros {
+            Some(most) if facts.cost_today_micros >= most => Err(DialRefused::Cost(most)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether `to` begins with `prefix`: as it is written, or by the number in the user part of its SIP address.
+fn names(to: &PhoneNumber, prefix: &Prefix) -> bool {
+    to.reveal().starts_with(&prefix.0) || to.e164().is_some_and(|number| number.starts_with(&prefix.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORDINARY: DialFacts = DialFacts {
+        tariff: Tariff::Ordinary,
+        country_code_digits: 1,
+        own_number: false,
+        dialed_in_a_day: Some(0),
+        cost_today_micros: 0,
+    };
+
+    fn policy(allow: &str, deny: &str) -> DialPolicy {
+        let prefixes = |text| parse_prefixes(text).expect("prefixes");
+        DialPolicy { allow: prefixes(allow), deny: prefixes(deny), ..DialPolicy::default() }
+    }
+
+    fn judge(policy: &DialPolicy, to: &str, facts: &DialFacts) -> Result<(), DialRefused> {
+        policy.judge(&to.parse().expect("a number"), facts)
+    }
+
+    #[test]
+    fn prefixes_allow_and_deny() {
+        let any = policy("", "");
+        assert_eq!(judge(&any, "+12025550100", &ORDINARY), Ok(()));
+        let some = policy("+1, +44,sip:", "+1900,+1202555");
+        for (to, expected) in [
+            ("+12125550100", Ok(())),
+            ("+442079460000", Ok(())),
+            ("sip:bob@example.com", Ok(())),
+            ("+4930123456", Err(DialRefused::NotAllowed)),
+            ("sips:bob@example.com", Err(DialRefused::NotAllowed)),
+            ("+12025550100", Err(DialRefused::Denied("+1202555".parse().expect("a prefix")))),
+            ("sip:+12025550100@example.com", Err(DialRefused::Denied("+1202555".parse().expect("a prefix")))),
+        ] {
+            assert_eq!(judge(&some, to, &ORDINARY), expected, "{to}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_cost_are_denied_unless_a_prefix_names_them() {
+        let premium = DialFacts { tariff: Tariff::PremiumRate, ..ORDINARY };
+        let satellite = DialFacts { tariff: Tariff::Satellite, country_code_digits: 3, ..ORDINARY };
+        let refused = |tariff| Err(DialRefused::Tariff(tariff));
+        for (allow, expected) in
+            [("", refused(Tariff::PremiumRate)), ("+1", refused(Tariff::PremiumRate)), ("+1,+1900", Ok(()))]
+        {
+            assert_eq!(judge(&policy(allow, ""), "+19002345678", &premium), expected, "{allow}");
+        }
+        assert_eq!(judge(&policy("", ""), "+881612345678", &satellite), refused(Tariff::Satellite));
+        assert_eq!(judge(&policy("+881", ""), "+881612345678", &satellite), Ok(()));
+    }
+
+    #[test]
+    fn a_number_a_day_and_a_dollar_have_their_limits() {
+        let mut policy = DialPolicy { cost_per_day_micros: Some(2_500_000), ..DialPolicy::default() };
+        let often = |calls| DialFacts { dialed_in_a_day: Some(calls), ..ORDINARY };
+        assert_eq!(judge(&policy, "+12025550100", &often(19)), Ok(()));
+        assert_eq!(judge(&policy, "+12025550100", &often(20)), Err(DialRefused::PerNumber(20)));
+        policy.per_number_per_day = None;
+        assert_eq!(judge(&policy, "+12025550100", &often(2000)), Ok(()));
+        let spent = |micros| DialFacts { cost_today_micros: micros, ..ORDINARY };
+        assert_eq!(judge(&policy, "+12025550100", &spent(2_499_999)), Ok(()));
+        let refused = judge(&policy, "+12025550100", &spent(2_500_000)).expect_err("enough");
+        assert_eq!(refused.to_string(), "is refused by this tenant's dial policy: calls may cost 2.50 USD a day");
+        let own = DialFacts { own_number: true, ..ORDINARY };
+        assert_eq!(judge(&policy, "+12025550100", &own), Err(DialRefused::OwnNumber));
+    }
+
+    #[test]
+    fn a_prefix_is_digits_or_a_sip_scheme() {
+        for bad in ["44", "+", "+1a", "+1234567890123456", "tel:", "sip:a b"] {
+            assert!(bad.parse::<Prefix>().is_err(), "{bad}");
+        }
+        assert_eq!(parse_prefixes(" +1 ,, sip:a@b").map(|all| all.len()), Ok(2));
+    }
+}

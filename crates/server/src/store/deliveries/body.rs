@@ -1,0 +1,99 @@
+//! What deliveries send.
+//!
+//! An event's data is stored once, in its row of `events`; its deliveries refer to it, so that a call with many endpoints costs the
+//! database no more bytes than one with none. Their `body` is empty until the event's words are about to change or go: then
+//! [`freeze`] gives those that are still under way bytes of their own, because every attempt sends the same ones.
+
+use sqlx::{FromRow, QueryBuilder};
+use switchhook_core::Timestamp;
+use switchhook_core::event::{DeliveryBody, EventData};
+use switchhook_core::id::{DeliveryId, TenantId};
+use uuid::Uuid;
+
+use super::{Conn, Tx, on};
+use crate::store::{filled, retention};
+
+/// The data of the event that a delivery without bytes of its own tells of.
+macro_rules! data {
+    () => {
+        "CASE WHEN LENGTH(deliveries.body) = 0 THEN (SELECT CAST(events.data AS TEXT) FROM events \
+         WHERE events.call_id = deliveries.call_id AND events.sequence = deliveries.sequence) END AS data"
+    };
+}
+pub(super) use data;
+
+/// Where the bytes of a delivery come from.
+#[derive(Clone, FromRow)]
+pub struct Source {
+    body: Vec<u8>,
+    data: Option<String>,
+    created_at: i64,
+}
+
+impl Source {
+    /// The bytes that every attempt of the delivery sends.
+    #[must_use]
+    pub fn into_bytes(self, id: Uuid, event: &str) -> Vec<u8> {
+        if !self.body.is_empty() {
+            return self.body;
+        }
+        let data = self.data.and_then(|data| EventData::from_stored(data).ok()).unwrap_or_else(|| {
+            tracing::error!(delivery = %id, "the event of a delivery is gone; it is sent without its data");
+            EventData::empty()
+        });
+        let created = Timestamp::from_micros(self.created_at);
+        DeliveryBody { id: DeliveryId::from_uuid(id), event, created, data: &data }.to_bytes()
+    }
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    event: String,
+    erase: bool,
+    #[sqlx(flatten)]
+    source: Source,
+}
+
+/// The bytes that a delivery's attempts send, without words that may no longer be kept.
+///
+/// # Errors
+/// When the database fails or there is no such delivery.
+pub async fn get(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Result<Vec<u8>, sqlx::Error> {
+    const SQL: &str = concat!(
+        "SELECT id, event, erase, body, created_at, ",
+        data!(),
+        " FROM deliveries WHERE tenant_id = $1 AND id = $2"
+    );
+    let row: Row = on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_one(c).await)?;
+    let bytes = row.source.into_bytes(row.id, &row.event);
+    Ok(if row.erase { retention::body_without_words(&bytes) } else { bytes })
+}
+
+/// Gives deliveries of these calls that are under way their own copy of what they send, before their events change or go.
+///
+/// # Errors
+/// When the database fails.
+pub async fn freeze(tx: &mut Tx, calls: &[Uuid]) -> Result<(), sqlx::Error> {
+    const SQL: &str = concat!(
+        "SELECT id, event, erase, body, created_at, ",
+        data!(),
+        " FROM deliveries WHERE LENGTH(body) = 0 AND ",
+        open!(),
+        " AND call_id IN ("
+    );
+    const FREEZE: &str = "UPDATE deliveries SET body = $2 WHERE id = $1";
+    let rows: Vec<Row> = on!(tx, |c| {
+        let mut query = QueryBuilder::new(SQL);
+        let mut list = query.separated(", ");
+        for call in filled(calls.iter().copied()) {
+            list.push_bind(call);
+        }
+        query.push(")").build_query_as().fetch_all(c).await
+    })?;
+    for row in rows {
+        let bytes = row.source.into_bytes(row.id, &row.event);
+        on!(tx, |c| sqlx::query(FREEZE).bind(row.id).bind(bytes).execute(c).await.map(drop))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Whom a tenant may call.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use switchhook::clock::Clock;
+use switchhook::store::dial_policy;
+use switchhook::store::tenants::{self, OwnRules};
+use switchhook_core::id::TenantId;
+
+use crate::harness::{TestService, text};
+
+async fn tenant(service: &TestService) -> TenantId {
+    text(&service.client.get("/v1/tenant").await.1["id"]).parse().expect("an id")
+}
+
+async fn set(service: &TestService, rules: OwnRules) {
+    let (tenant, now) = (tenant(service).await, Clock::system().now());
+    let mut tx = service.store().begin().await.expect("a transaction");
+    tenants::set_rules_for_operator(&mut tx, tenant, &rules, now).await.expect("written");
+    tx.commit().await.expect("committed");
+}
+
+/// What `to` is answered: the sentence of a refusal.
+async fn refusal(service: &TestService, agent: &str, to: &str) -> Option<String> {
+    let body = json!({ "agent_id": agent, "to": to, "dry_run": true });
+    let (status, answer) = service.client.post("/v1/calls", body).await;
+    if status == StatusCode::OK {
+        return None;
+    }
+    assert_eq!((status, &answer["errors"][0]["path"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("to")), "{answer}");
+    Some(text(&answer["errors"][0]["message"]))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_are_refused_by_the_rule_that_is_named() {
+    let (service, agent) = TestService::ready().await;
+    let refusal = async |to: &str| refusal(&service, &agent.id, to).await;
+    let (_, shown) = service.client.get("/v1/tenant").await;
+    let default = json!({ "allow": [], "deny": [], "per_number_per_day": 20, "cost_per_day_usd": null });
+    assert_eq!(shown["dial_policy"], default);
+    for (to, word) in [
+        ("+19002345678", "premium-rate"),
+        ("sip:+19002345678@gateway.example.com", "premium-rate"),
+        ("+491801234567", "shared-cost"),
+        ("+881612345678", "satellite"),
+        ("+12025550199", "your own numbers"),
+    ] {
+        let sentence = refusal(to).await.expect(to);
+        assert!(sentence.contains(word), "{to}: {sentence}");
+    }
+    assert_eq!(refusal("+4930123456").await, None, "every country");
+
+    let rules = OwnRules {
+        dial_allow: Some("+1,+1900".to_owned()),
+        dial_deny: Some("+1202666".to_owned()),
+        cost_per_day_micros: Some(1_500_000),
+        ..OwnRules::default()
+    };
+    set(&service, rules).await;
+    assert_eq!(refusal("+19002345678").await, None, "a prefix names it");
+    assert!(refusal("+4930123456").await.expect("not allowed").contains("none of the allowed prefixes"));
+    assert!(refusal("+12026660100").await.expect("denied").contains("begin with +1202666"));
+    let (id, now) = (tenant(&service).await, Clock::system().now());
+    let mut tx = service.store().begin().await.expect("a transaction");
+    dial_policy::add_cost(&mut tx, id, 1_500_000, now).await.expect("counted");
+    tx.commit().await.expect("committed");
+    assert!(refusal("+12025550100").await.expect("too dear").contains("1.50 USD a day"));
+    let (_, shown) = service.client.get("/v1/tenant").await;
+    let set =
+        json!({ "allow": ["+1", "+1900"], "deny": ["+1202666"], "per_number_per_day": 20, "cost_per_day_usd": 1.5 });
+    assert_eq!(shown["dial_policy"], set);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_number_is_called_twenty_times_a_day_however_many_ask_at_once() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    // Nothing is dialled: the calls are for later. The simulator's calls are not counted.
+    let credentials = json!({ "account_sid": format!("AC{}", "1".repeat(32)), "auth_token": "a".repeat(32) });
+    let settings = json!({ "name": "carrier", "provider": "twilio", "credentials": credentials });
+    let carrier = client.create("/v1/connections", settings).await;
+    let from = "+12025550188";
+    let number = client.create("/v1/numbers", json!({ "number": from, "connection_id": carrier["id"] })).await;
+    let later = Clock::system().now() + Duration::from_secs(3600);
+    let body = |to: &str| json!({ "agent_id": agent.id, "to": to, "number_id": number["id"], "schedule_at": later });
+    let limits = tenants::OwnLimits { concurrent_calls: Some(100), ..tenants::OwnLimits::default() };
+    let id = tenant(&service).await;
+    let mut tx = service.store().begin().await.expect("a transaction");
+    tenants::set_limits_for_operator(&mut tx, id, limits, Clock::system().now()).await.expect("written");
+    tx.commit().await.expect("committed");
+
+    let answers = join_all((0..30).map(|_| client.post("/v1/calls", body("+12025550177")))).await;
+    let accepted = answers.iter().filter(|(status, _)| *status == StatusCode::CREATED).count();
+    let refused: Vec<&Value> =
+        answers.iter().filter(|(status, _)| *status != StatusCode::CREATED).map(|(_, body)| body).collect();
+    assert_eq!((accepted, refused.len()), (20, 10), "{refused:?}");
+    for answer in refused {
+        let sentence = text(&answer["errors"][0]["message"]);
+        assert!(sentence.contains("at most 20 calls to the same number in 24 hours"), "{answer}");
+    }
+    assert_eq!(client.post("/v1/calls", body("+12025550178")).await.0, StatusCode::CREATED, "another number");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_is_not_passed_on_to_a_number_that_may_not_be_called() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let call = client.place(&agent, "+12025550109").await;
+    client.wait_for(&call, |call| call["status"] == "in_progress").await;
+    let (status, answer) = client.post(&format!("/v1/calls/{call}/transfer"), json!({ "to": "+19002345678" })).await;
+    assert_eq!((status, &answer["errors"][0]["path"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("to")), "{answer}");
+    let (_, shown) = client.get(&format!("/v1/calls/{call}")).await;
+    assert_eq!(shown["status"], "in_progress", "{shown}");
+    service.stop().await;
+}

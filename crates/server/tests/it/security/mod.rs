@@ -1,0 +1,4 @@
+//! What a tenant, a caller or a stranger may send, and what must not come of it. One file for each part of docs/security.md.
+
+mod deactivation;
+mod dial_policy;
