@@ -135,7 +135,7 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     calls::by_carrier_call_id(c, connection, "7").await.expect("read");
     calls::has_twin_without_id(c, call, now()).await.expect("read");
     calls::count_for_quota(c, tenant, now(), 10).await.expect("read");
-    let to = "+12025550100".parse().expect("a number");
+    let to = "+12025550155".parse().expect("a number");
     dial_policy::judge(c, tenant, &to, true, now()).await.expect("read").expect("nothing is against it");
     calls::transcript(c, tenant, call).await.expect("read");
     calls::hangup_requests_for_node(c, node).await.expect("read");
