@@ -12,6 +12,7 @@ pub mod event;
 pub mod id;
 pub mod idempotency;
 pub mod phone_number;
+pub mod json_schema;
 pub mod privacy;
 pub mod private;
 pub mod quota;

@@ -4,6 +4,7 @@
 //! caches and models. What cannot be made is a `config_error` that names the connection.
 
 mod not_taken;
+mod schemas;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,6 +50,8 @@ pub struct CallPlan {
     pub talk: Settings,
 }
 
+    /// What the outcome of the call follows.
+    pub outcome: Option<Schema>,
 /// Why a call cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
@@ -154,9 +157,12 @@ impl Setup {
             .await?
             .ok_or_else(|| SetupError::config("The agent of this call no longer exists."))?;
         let agent = for_call(agent, row);
-        let mut pipeline = self.pipeline(&mut conn, tenant, &agent, row).await?;
+        let schemas = schemas::compile(&agent).await?;
+        let mut conn = store.read().await?;
+        let mut pipeline = self.pipeline(&mut conn, tenant, &agent, &schemas.parameters, row).await?;
         let mut realtime = self.realtime(&mut conn, tenant, &agent).await?;
         if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
+        drop(conn);
             realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverAnswers));
             pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
         }
@@ -170,6 +176,7 @@ impl Setup {
     }
 
     /// The carrier of the call in `row`. A line can be ended also when nobody could talk on it.
+            outcome: schemas.outcome,
     ///
     /// # Errors
     /// As [`Setup::plan`].
@@ -261,9 +268,11 @@ impl Setup {
     ) -> Result<Pipeline, SetupError> {
         let shared =
             Shared { lists: self.lists.clone(), agent: AgentId::from_uuid(row.agent_id), version: row.agent_version };
+        schemas: &HashMap<String, Schema>,
         let secrets = self.secrets(conn, tenant, agent).await?;
         let variables = variables(agent, row);
-        let tools = Toolbox::new(self.providers.tools(), &shared, agent, &variables, &secrets, row.call_id());
+        let tools =
+            Toolbox::new(self.providers.tools(tenant), &shared, agent, &variables, &secrets, schemas, row.call_id());
         // A model that hears and speaks needs no recogniser, and a language model to look back only where one is named.
         let (hears, thinks) = (agent.realtime.is_none(), agent.realtime.is_none() || agent.llm.is_some());
         let stt = if hears { self.stt(conn, tenant, agent).await? } else { Vec::new() };

@@ -354,14 +354,14 @@ impl<D: Dialect> Llm for Models<D> {
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
         let mut question = analysis::question(&request);
         let text = self.gather(question.clone(), &request.spent).await?;
-        let wrong = match analysis::read(&text, request.schema.as_ref()) {
+        let wrong = match analysis::read(&text, request.schema.as_ref()).await {
             Ok(found) => return Ok(found),
             Err(wrong) => wrong,
         };
         question.messages.push(Message::new(Role::Assistant, text));
         question.messages.push(Message::new(Role::User, wrong.to_model()));
         let text = self.gather(question, &request.spent).await?;
-        match analysis::read(&text, request.schema.as_ref()) {
+        match analysis::read(&text, request.schema.as_ref()).await {
             Ok(found) => Ok(found),
             Err(analysis::Wrong::Outcome { summary, .. }) => {
                 tracing::warn!(

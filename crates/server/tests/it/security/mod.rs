@@ -1,0 +1,3 @@
+//! What the service withstands.
+
+mod schemas;
