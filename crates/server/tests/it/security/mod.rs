@@ -1,3 +1,4 @@
 //! What the service withstands.
 
 mod schemas;
+mod tools;
