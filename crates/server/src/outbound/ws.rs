@@ -19,7 +19,7 @@ use url::Url;
 pub use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 pub use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
-use super::{Answer, SendError, build, builder, check_peer, explain, innermost};
+use super::{Answer, ClientSettings, SendError, check_peer, explain, innermost};
 use crate::config::Config;
 
 /// The longest message that is taken, in bytes: a minute of speech in base64 is less.
@@ -69,9 +69,17 @@ impl WebSockets {
     /// When the file of extra certificate authorities cannot be used.
     pub fn new(config: &Config, policy: &AddressPolicy) -> anyhow::Result<Self> {
         // HTTP/2 has another handshake (RFC 8441), which hardly a server offers.
-        let http = build(|| Ok(builder(config, policy)?.http1_only())).context("websockets cannot be made")?;
-        Ok(Self { http, policy: policy.clone() })
+        let http = settings.builder_for_websockets().build().context("websockets cannot be made")?;
+        Ok(Self { http, policy: settings.policy().clone() })
     }
+        Self::of(&ClientSettings::new(config, policy)?)
+    }
+
+    /// The same with settings that there are.
+    ///
+    /// # Errors
+    /// When the client for handshakes cannot be made.
+    pub fn of(settings: &ClientSettings) -> anyhow::Result<Self> {
 
     /// Opens `url` (`wss`, `ws`, `https` or `http`) with `headers` in the request, within `deadline`.
     ///

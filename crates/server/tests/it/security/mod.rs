@@ -1,4 +1,5 @@
 //! What the service withstands.
 
 mod schemas;
+mod tenants_apart;
 mod tools;
