@@ -112,6 +112,7 @@ impl Rest {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| RestError::Lost(words(&error)))? {
             if body.len() + chunk.len() > READ_LIMIT {
+                Queue::CarrierBody.full();
                 return Err(RestError::Lost(format!("the answer is longer than {READ_LIMIT} bytes")));
             }
             body.extend_from_slice(&chunk);

@@ -24,6 +24,7 @@ use switchhook_core::header::is_framing;
 use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_url};
 
 use crate::config::Config;
+use crate::queues::Queue;
 
 /// As much of an answer as is read, in bytes.
 const READ_LIMIT: usize = 16 * 1024;
@@ -31,9 +32,9 @@ const READ_LIMIT: usize = 16 * 1024;
 const EXCERPT: usize = 1024;
 /// Idle connections are closed early: a receiver that closes its end just when a request is sent would cost an attempt.
 const KEEP_IDLE: Duration = Duration::from_secs(2);
-
 /// TLS sessions that a client can resume.
 const SESSIONS: usize = 32;
+
 /// What the clients under one address policy have in common: judged names and trusted authorities. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {
@@ -204,6 +205,7 @@ impl Client {
                 None => return Ok(Page { whole: true, ..page }),
             }
         }
+        Queue::ToolBody.full();
         page.body.truncate(READ_LIMIT);
         Ok(page)
     }

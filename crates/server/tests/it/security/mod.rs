@@ -1,5 +1,6 @@
 //! What the service withstands.
 
+mod queues;
 mod schemas;
 mod tenants_apart;
 mod tools;
