@@ -1,42 +1,138 @@
 //! Values that models write, held against the JSON Schema that they were given.
 //!
-//! Schemas are customers': references lead nowhere outside them, and patterns are matched in linear time.
+//! Schemas are customers' and values are models': both are compiled and held against each other on threads of their own, few at
+//! a time and within a deadline, so that neither can keep calls from their sound. Patterns are matched in linear time.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
+use switchhook_core::json_schema::written_out;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 /// How many problems are worth telling.
 const TOLD: usize = 5;
-/// The largest compiled pattern, in bytes.
+/// How much of each, in characters: it may quote the value.
+const PROBLEM: usize = 300;
+/// The largest compiled pattern, and all of a schema together, in bytes.
 const PATTERN: usize = 256 * 1024;
+const PATTERNS: usize = 512 * 1024;
+/// The largest value that is looked at, in bytes of JSON.
+const VALUE: usize = 64 * 1024;
+/// How long compiling or checking may take, the wait for a thread included.
+const DEADLINE: Duration = Duration::from_secs(2);
+/// How many threads do it at a time on this node. One whose deadline has passed counts until it is done.
+const AT_A_TIME: usize = 4;
+
+static THREADS: LazyLock<Threads> = LazyLock::new(Threads::new);
 
 /// A schema that can be used.
 #[derive(Clone, Debug)]
-pub struct Schema(std::sync::Arc<Validator>);
+pub struct Schema(Arc<Compiled>);
+
+#[derive(Debug)]
+struct Compiled {
+    source: Value,
+    validator: Validator,
+}
 
 impl Schema {
-    /// Reads a schema of any draft.
+    /// Reads schemas of any draft, all or none.
+    ///
+    /// # Errors
+    /// The position of the first that cannot be used, and what is wrong with it as a sentence part.
+    pub async fn compile(schemas: Vec<Value>) -> Result<Vec<Self>, (usize, String)> {
+        if schemas.is_empty() {
+            return Ok(Vec::new());
+        }
+        let compile = move || {
+            let compiled =
+                schemas.iter().enumerate().map(|(at, schema)| Self::new(schema).map_err(|words| (at, words)));
+            compiled.collect()
+        };
+        THREADS.run(compile).await.unwrap_or_else(|| Err((0, "takes too long to be read".to_owned())))
+    }
+
+    /// Reads one at once, on this thread.
     ///
     /// # Errors
     /// What is wrong with it, as a sentence part.
-    pub fn new(schema: &Value) -> Result<Self, String> {
-        let patterns = PatternOptions::regex().size_limit(PATTERN).dfa_size_limit(PATTERN);
-        let validator = jsonschema::options().with_pattern_options(patterns).build(schema);
-        validator.map(|validator| Self(std::sync::Arc::new(validator))).map_err(|error| {
+    pub fn new(source: &Value) -> Result<Self, String> {
+        let schema = written_out(source).map_err(|refusal| refusal.to_string())?;
+        let most = (PATTERNS / patterns(&schema).max(1)).min(PATTERN);
+        let patterns = PatternOptions::regex().size_limit(most).dfa_size_limit(most);
+        let validator = jsonschema::options().with_pattern_options(patterns).build(&schema);
+        let compiled = |validator| Self(Arc::new(Compiled { source: source.clone(), validator }));
+        validator.map(compiled).map_err(|error| {
             let place = error.instance_path.to_string();
             let words: String = error.to_string().chars().take(200).collect();
+            let words = format!("is a JSON Schema that cannot be used: {words}");
             if place.is_empty() { words } else { format!("{words} (at {place})") }
         })
     }
 
-    /// What is wrong with `value`, for whoever wrote it; nothing when it follows the schema.
+    /// The schema as it was written.
     #[must_use]
-    pub fn problems(&self, value: &Value) -> Vec<String> {
+    pub fn source(&self) -> &Value {
+        &self.0.source
+    }
+
+    /// What is wrong with `value`, for whoever wrote it; nothing when it follows the schema.
+    pub async fn problems(&self, value: &Value) -> Vec<String> {
+        let (schema, value) = (self.clone(), value.clone());
+        let late = || vec!["this could not be checked in time: make it shorter".to_owned()];
+        THREADS.run(move || schema.problems_at_once(&value)).await.unwrap_or_else(late)
+    }
+
+    /// The same at once, on this thread.
+    #[must_use]
+    pub fn problems_at_once(&self, value: &Value) -> Vec<String> {
+        if value.to_string().len() > VALUE {
+            return vec![format!("this is longer than {VALUE} bytes of JSON")];
+        }
         let described = |error: jsonschema::ValidationError<'_>| {
             let place = error.instance_path.to_string();
-            if place.is_empty() { error.to_string() } else { format!("{place}: {error}") }
+            let words = if place.is_empty() { error.to_string() } else { format!("{place}: {error}") };
+            words.chars().take(PROBLEM).collect()
         };
-        self.0.iter_errors(value).take(TOLD).map(described).collect()
+        self.0.validator.iter_errors(value).take(TOLD).map(described).collect()
+    }
+}
+
+/// How many patterns a schema has at most: whatever is called one counts, also where it is none.
+fn patterns(schema: &Value) -> usize {
+    match schema {
+        Value::Object(fields) => {
+            let named = fields.get("patternProperties").and_then(Value::as_object).map_or(0, serde_json::Map::len);
+            let own = usize::from(fields.get("pattern").is_some_and(Value::is_string));
+            named + own + fields.values().map(patterns).sum::<usize>()
+        }
+        Value::Array(values) => values.iter().map(patterns).sum(),
+        _ => 0,
+    }
+}
+
+/// The threads of this node on which it is done.
+struct Threads(Arc<Semaphore>);
+
+impl Threads {
+    fn new() -> Self {
+        Self(Arc::new(Semaphore::new(AT_A_TIME)))
+    }
+
+    /// Runs what may take long; nothing when it takes longer than the deadline.
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let working = async {
+            let place = self.0.clone().acquire_owned().await.ok()?;
+            let working = tokio::task::spawn_blocking(move || {
+                let _place = place;
+                work()
+            });
+            working.await.ok()
+        };
+        timeout(DEADLINE, working).await.unwrap_or_default()
     }
 }
 
@@ -46,19 +142,57 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn values_are_held_against_schemas_and_schemas_against_reason() {
+    #[tokio::test]
+    async fn values_are_held_against_schemas_and_schemas_against_reason() {
         let schema = json!({
             "type": "object", "required": ["day"],
             "properties": { "day": { "type": "string", "pattern": "^[A-Z]" }, "people": { "type": "integer" } },
         });
-        let schema = Schema::new(&schema).expect("a schema");
-        assert!(schema.problems(&json!({ "day": "Friday" })).is_empty());
-        let problems = schema.problems(&json!({ "people": "four" }));
+        let schema = Schema::compile(vec![schema]).await.expect("a schema").remove(0);
+        assert!(schema.problems(&json!({ "day": "Friday" })).await.is_empty());
+        let problems = schema.problems(&json!({ "people": "four" })).await;
         assert!(problems.len() == 2 && problems.iter().any(|problem| problem.starts_with("/people: ")), "{problems:?}");
-        assert!(Schema::new(&json!({ "type": "table" })).is_err());
+        assert!(schema.problems(&json!({ "day": "A".repeat(VALUE) })).await[0].contains("longer than"));
+        let refused = Schema::compile(vec![json!({}), json!({ "type": "table" })]).await.expect_err("no type");
+        assert_eq!(refused.0, 1, "the second: {}", refused.1);
         assert!(Schema::new(&json!({ "$ref": "http://127.0.0.1:9/schema.json" })).is_err(), "nothing is fetched");
         assert!(Schema::new(&json!({ "$ref": "file:///etc/passwd" })).is_err());
         assert!(Schema::new(&json!({ "pattern": "(a+)+\\1" })).is_err(), "no pattern that could take for ever");
+    }
+
+    #[test]
+    fn the_patterns_of_a_schema_have_one_budget() {
+        let many = |pattern: &str| Schema::new(&json!({ "allOf": vec![json!({ "pattern": pattern }); 200] }));
+        let large = "^[^a]{150}$";
+        assert!(Schema::new(&json!({ "pattern": large })).is_ok(), "one may be large");
+        assert!(many(large).is_err());
+        assert!(many("^[0-9]{4}-[0-9]{2}$").is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_takes_too_long_is_given_up_and_holds_its_thread_and_no_more() {
+        let threads = Arc::new(Threads::new());
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let held = Arc::new(std::sync::Mutex::new(held));
+        let begin = |threads: &Arc<Threads>| {
+            let (threads, held) = (threads.clone(), held.clone());
+            tokio::spawn(async move { threads.run(move || held.lock().expect("whole").recv().is_ok()).await })
+        };
+        let stuck: Vec<_> = (0..AT_A_TIME).map(|_| begin(&threads)).collect();
+        while threads.0.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let behind = begin(&threads);
+        tokio::task::yield_now().await;
+        tokio::time::advance(DEADLINE).await;
+        for given_up in stuck.into_iter().chain([behind]) {
+            assert_eq!(given_up.await.expect("no panic"), None);
+        }
+        assert_eq!(threads.0.available_permits(), 0, "no more is begun while they go on");
+        drop(release);
+        while threads.0.available_permits() < AT_A_TIME {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(threads.run(|| 1).await, Some(1));
     }
 }

@@ -18,6 +18,7 @@ pub mod models;
 pub mod operator;
 pub mod outbound;
 pub mod providers;
+pub mod queues;
 pub mod retention;
 pub mod store;
 pub mod talk;

@@ -3,17 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::FieldError;
+use crate::json_schema::{MAX_DEPTH, Refusal, written_out};
 
-/// How deep schemas may be nested.
-const DEEPEST: usize = 16;
-/// The largest schema, in bytes of JSON.
-const LARGEST: usize = 32 * 1024;
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
 /// What is wrong with the schema at `path`: only what is a mistake in every draft of JSON Schema is named.
 pub(super) fn check(path: &str, schema: &Value) -> Vec<FieldError> {
-    if schema.to_string().len() > LARGEST {
-        return vec![FieldError::new(path, format!("must be at most {LARGEST} bytes"))];
+    if let Err(refusal) = written_out(schema) {
+        return vec![FieldError::new(path, refusal.to_string())];
     }
     let mut errors = Vec::new();
     check_below(path, schema, 0, &mut errors);
@@ -21,8 +18,9 @@ pub(super) fn check(path: &str, schema: &Value) -> Vec<FieldError> {
 }
 
 fn check_below(path: &str, schema: &Value, depth: usize, errors: &mut Vec<FieldError>) {
-    if depth > DEEPEST {
-        return errors.push(FieldError::new(path, format!("must not be nested more than {DEEPEST} deep")));
+    // Definitions to which nothing refers were not looked at yet.
+    if depth > MAX_DEPTH {
+        return errors.push(FieldError::new(path, Refusal::TooDeep.to_string()));
     }
     let fields = match schema {
         Value::Object(fields) => fields,
@@ -120,6 +118,7 @@ mod tests {
             assert_eq!(errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(), [path], "{schema}");
         }
         let deep = (0..40).fold(json!({}), |inner, _| json!({ "items": inner }));
-        assert_eq!(check("s", &deep).len(), 1);
+        assert_eq!(check("s", &deep), [FieldError::new("s", Refusal::TooDeep.to_string())]);
+        assert_eq!(check("s", &json!({ "$defs": { "unused": deep } })).len(), 1);
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::schema;
 use super::validate::Check;
+use crate::header::is_framing;
 use crate::id::ConnectionId;
 use crate::phone_number::PhoneNumber;
 
@@ -241,11 +242,9 @@ impl Tool {
             let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
             let named = !name.is_empty() && name.len() <= 200 && name.bytes().all(token);
             let written = value.len() <= 4_096 && value.bytes().all(|byte| (b' '..0x7f).contains(&byte));
-            check.that(
-                &at(&format!("headers.{name}")),
-                named && written,
-                "must be an HTTP header of visible characters",
-            );
+            let path = at(&format!("headers.{name}"));
+            check.that(&path, named && written, "must be an HTTP header of visible characters");
+            check.that(&path, !is_framing(name), "frames or routes the request, which is not for a tool to say");
         }
     }
 
@@ -317,6 +316,11 @@ mod tests {
             (with("timeout_seconds", json!(11)), "tools.0.timeout_seconds"),
             (with("headers", json!({ "a b": "x" })), "tools.0.headers.a b"),
             (with("headers", json!({ "a": "x\r\nb: y" })), "tools.0.headers.a"),
+            (with("headers", json!({ "Content-Length": "1" })), "tools.0.headers.Content-Length"),
+            (
+                json!([mcp_with("headers", json!({ "proxy-authorization": "a" }))]),
+                "tools.0.headers.proxy-authorization",
+            ),
             (with("parameters", json!({ "type": "string" })), "tools.0.parameters.type"),
             (with("destinations", json!([reception])), "tools.0.destinations"),
             (json!([table, table]), "tools.1.name"),

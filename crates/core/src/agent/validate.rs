@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{AgentConfig, Fallback, OnMachine, ToolKind, is_key, schema};
 
@@ -50,6 +51,16 @@ impl AgentConfig {
             check.0.extend(schema::check("analysis.schema", schema));
         }
         check.0
+    }
+
+    /// The JSON Schemas that it holds, and their paths.
+    #[must_use]
+    pub fn schemas(&self) -> Vec<(String, &Value)> {
+        let tools = self.tools.iter().enumerate();
+        let parameters =
+            tools.filter_map(|(i, tool)| Some((format!("tools.{i}.parameters"), tool.parameters.as_ref()?)));
+        let outcome = self.analysis.schema.iter().map(|schema| ("analysis.schema".to_owned(), schema));
+        parameters.chain(outcome).collect()
     }
 
     fn check_texts(&self, check: &mut Check) {

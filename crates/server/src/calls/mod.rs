@@ -160,7 +160,7 @@ struct Entered {
     orders: mpsc::UnboundedReceiver<Order>,
     /// Where the carrier tells what happens, and where that is heard.
     line: Line,
-    happenings: mpsc::UnboundedReceiver<CarrierEvent>,
+    happenings: mpsc::Receiver<CarrierEvent>,
 }
 
 impl Drop for Entered {

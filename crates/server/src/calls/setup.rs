@@ -4,6 +4,7 @@
 //! caches and models. What cannot be made is a `config_error` that names the connection.
 
 mod not_taken;
+mod schemas;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +22,8 @@ use crate::carrier::telnyx::Telnyx;
 use crate::carrier::twilio::{self, Flavour};
 use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
+use crate::json_schema::Schema;
+use crate::outbound::{ClientSettings, PerTenant};
 use crate::providers::check::{self, Check};
 use crate::providers::prices::Rates;
 use crate::providers::registry::{Provider, Registry};
@@ -47,6 +50,8 @@ pub struct CallPlan {
     pub realtime: Vec<Model>,
     /// What is talked about.
     pub talk: Settings,
+    /// What the outcome of the call follows.
+    pub outcome: Option<Schema>,
 }
 
 /// Why a call cannot be set up.
@@ -84,7 +89,8 @@ pub struct Setup {
     vault: Vault,
     providers: Registry,
     simulator: Simulator,
-    rest: Rest,
+    /// For requests to carriers, whose addresses tenants may choose.
+    rest: PerTenant<Rest>,
     addresses: Addresses,
     carriers: Mutex<HashMap<(ConnectionId, i64), Arc<dyn Carrier>>>,
     /// What the servers of agents' tools offer.
@@ -109,7 +115,8 @@ impl Setup {
         simulator: Simulator,
         addresses: Addresses,
     ) -> anyhow::Result<Self> {
-        let rest = Rest::new(&config)?;
+        let settings = ClientSettings::new(&config, &config.outbound_allow)?;
+        let rest = PerTenant::new(move || Rest::of(&settings))?;
         Ok(Self {
             config,
             vault,
@@ -153,8 +160,11 @@ impl Setup {
         let agent = agents::version(&mut conn, tenant, AgentId::from_uuid(row.agent_id), row.agent_version)
             .await?
             .ok_or_else(|| SetupError::config("The agent of this call no longer exists."))?;
+        drop(conn);
         let agent = for_call(agent, row);
-        let mut pipeline = self.pipeline(&mut conn, tenant, &agent, row).await?;
+        let schemas = schemas::compile(&agent).await?;
+        let mut conn = store.read().await?;
+        let mut pipeline = self.pipeline(&mut conn, tenant, &agent, &schemas.parameters, row).await?;
         let mut realtime = self.realtime(&mut conn, tenant, &agent).await?;
         if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
             realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverAnswers));
@@ -166,6 +176,7 @@ impl Setup {
             pipeline,
             realtime,
             talk: Settings { agent, recording },
+            outcome: schemas.outcome,
         })
     }
 
@@ -205,7 +216,7 @@ impl Setup {
                 let credentials =
                     row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
                 let connection = Connection {
-                    rest: &self.rest,
+                    rest: &self.rest.of(TenantId::from_uuid(row.tenant_id)),
                     settings: &row.settings,
                     credentials: &credentials,
                     addresses: &self.addresses,
@@ -233,7 +244,7 @@ impl Setup {
             }]
         } else if row.provider == secrets::PROVIDER {
             vec![match Secrets::of(row, &self.vault) {
-                Ok(secrets) => secrets.check(&self.providers.tools(), deadline).await,
+                Ok(secrets) => secrets.check(&self.providers.tools(TenantId::from_uuid(row.tenant_id)), deadline).await,
                 Err(words) => Check::failed("settings", format!("Connection {}: {words}", row.name)),
             }]
         } else {
@@ -257,13 +268,15 @@ impl Setup {
         conn: &mut Conn,
         tenant: TenantId,
         agent: &AgentConfig,
+        schemas: &HashMap<String, Schema>,
         row: &CallRow,
     ) -> Result<Pipeline, SetupError> {
         let shared =
             Shared { lists: self.lists.clone(), agent: AgentId::from_uuid(row.agent_id), version: row.agent_version };
         let secrets = self.secrets(conn, tenant, agent).await?;
         let variables = variables(agent, row);
-        let tools = Toolbox::new(self.providers.tools(), &shared, agent, &variables, &secrets, row.call_id());
+        let tools =
+            Toolbox::new(self.providers.tools(tenant), &shared, agent, &variables, &secrets, schemas, row.call_id());
         // A model that hears and speaks needs no recogniser, and a language model to look back only where one is named.
         let (hears, thinks) = (agent.realtime.is_none(), agent.realtime.is_none() || agent.llm.is_some());
         let stt = if hears { self.stt(conn, tenant, agent).await? } else { Vec::new() };

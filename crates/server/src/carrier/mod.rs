@@ -29,11 +29,13 @@ use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
 use switchhook_media::frame::{AgentAudio, CallerAudio};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 use self::address::{Addresses, CallAddress, ConnectionAddress};
 use self::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
 use self::rest::Rest;
 use self::stream::Wire;
+use crate::queues::Queue;
 use crate::store::connections::Credentials;
 
 /// A telephone carrier, with one connection's credentials and settings.
@@ -307,21 +309,27 @@ pub struct CarrierError {
     pub words: String,
 }
 
+/// Events that may wait for the runner of a call. A call has a handful of them, and whoever signs callbacks can send more.
+const WAITING: usize = 64;
+
 /// Where a carrier tells what happens on one call's line. Clones tell the same call.
 #[derive(Clone, Debug)]
-pub struct Line(mpsc::UnboundedSender<CarrierEvent>);
+pub struct Line(mpsc::Sender<CarrierEvent>);
 
 impl Line {
-    /// A line and where to listen to it. Unbounded, but a line carries a handful of events; sound has its own channels.
+    /// A line and where to listen to it; sound has its own channels.
     #[must_use]
-    pub fn new() -> (Self, mpsc::UnboundedReceiver<CarrierEvent>) {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    pub fn new() -> (Self, mpsc::Receiver<CarrierEvent>) {
+        let (sender, receiver) = mpsc::channel(WAITING);
         (Self(sender), receiver)
     }
 
-    /// Tells the call's runner. Whether anybody still listens makes no difference to the carrier.
+    /// Tells the call's runner. Whether anybody still listens makes no difference to the carrier. What is told too often is dropped:
+    /// how the call ended is looked up.
     pub fn tell(&self, event: CarrierEvent) {
-        let _ = self.0.send(event);
+        if let Err(TrySendError::Full(_)) = self.0.try_send(event) {
+            Queue::CarrierEvents.full();
+        }
     }
 }
 

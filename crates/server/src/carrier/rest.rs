@@ -10,7 +10,8 @@ use switchhook_core::webhook::{AddressPolicy, judge_url};
 use url::Url;
 
 use crate::config::Config;
-use crate::outbound;
+use crate::outbound::{self, ClientSettings};
+use crate::queues::Queue;
 
 /// One request, from the look-up of the name to the end of the answer. Shorter than callers wait.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -67,9 +68,17 @@ impl Rest {
     /// # Errors
     /// When the client cannot be made.
     pub fn new(config: &Config) -> anyhow::Result<Self> {
-        let policy = config.outbound_allow.clone();
-        let builder = outbound::builder(config, &policy)?.connect_timeout(CONNECT);
-        Ok(Self { http: builder.build().context("the client for requests to carriers could not be made")?, policy })
+        Self::of(&ClientSettings::new(config, &config.outbound_allow)?)
+    }
+
+    /// The same with settings that there are.
+    ///
+    /// # Errors
+    /// When the client cannot be made.
+    pub fn of(settings: &ClientSettings) -> anyhow::Result<Self> {
+        let http = settings.builder().connect_timeout(CONNECT).build();
+        let http = http.context("the client for requests to carriers could not be made")?;
+        Ok(Self { http, policy: settings.policy().clone() })
     }
 
     /// Whether requests may go below this address, and the address without a slash at its end.
@@ -103,6 +112,7 @@ impl Rest {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| RestError::Lost(words(&error)))? {
             if body.len() + chunk.len() > READ_LIMIT {
+                Queue::CarrierBody.full();
                 return Err(RestError::Lost(format!("the answer is longer than {READ_LIMIT} bytes")));
             }
             body.extend_from_slice(&chunk);

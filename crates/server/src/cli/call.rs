@@ -177,7 +177,7 @@ impl Follower<'_> {
             tokio::select! {
                 piece = tokio::time::timeout(STREAM_SILENCE, pieces.next()) => {
                     let Ok(Some(Ok(piece))) = piece else { return None };
-                    for data in events.push(&piece) {
+                    for data in events.push(&piece).ok()? {
                         let Ok(event) = serde_json::from_str::<Value>(&data) else { continue };
                         if self.happened(&event).await {
                             return Some(Outcome::Ended);

@@ -115,6 +115,7 @@ async fn create(
     JsonBytes(json): JsonBytes,
 ) -> Result<Response, ApiError> {
     let Body { value: (name, config), mut warnings } = read(&json)?;
+    check_schemas(&config).await?;
     let now = state.clock.now();
     let id = AgentId::new(now, clock::random());
     let row = AgentRow {
@@ -147,22 +148,14 @@ fn read(json: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
     let Body { value: config, warnings } = extract::parse_part::<AgentConfig>(json, &["name"])?;
     let mut errors: Vec<FieldError> = check_name("name", &name).into_iter().collect();
     errors.extend(config.validate());
-    if errors.is_empty() {
-        errors = unusable_schemas(&config);
-    }
     if errors.is_empty() { Ok(Body { value: (name, config), warnings }) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
-/// Schemas that look like some and cannot be used.
-fn unusable_schemas(config: &AgentConfig) -> Vec<FieldError> {
-    let schemas = config.analysis.schema.iter().map(|schema| ("analysis.schema".to_owned(), schema));
-    let wrong = |(path, schema): (String, &Value)| {
-        let words = Schema::new(schema).err()?;
-        Some(FieldError::new(path, format!("is a JSON Schema that cannot be used: {words}")))
-    };
-    let tools = config.tools.iter().enumerate();
-    let parameters = tools.filter_map(|(i, tool)| Some((format!("tools.{i}.parameters"), tool.parameters.as_ref()?)));
-    schemas.chain(parameters).filter_map(wrong).collect()
+/// Whether the agent's schemas can be used.
+async fn check_schemas(config: &AgentConfig) -> Result<(), ApiError> {
+    let (paths, schemas): (Vec<_>, Vec<_>) = config.schemas().into_iter().map(|(path, s)| (path, s.clone())).unzip();
+    let unusable = |(at, words): (usize, String)| ApiError::invalid_field(&paths[at], words);
+    Schema::compile(schemas).await.map(drop).map_err(unusable)
 }
 
 fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {
@@ -292,12 +285,18 @@ async fn update(
     PathId(id): PathId<AgentId>,
     body: UnreadBody,
 ) -> Result<Json<WithWarnings<AgentResource>>, ApiError> {
-    agents::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let known = agents::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
     let patch = body.bytes().await?;
+    // Schemas take their time, in which nobody is to wait for the tenant.
+    let checked = patched(&known, &patch)?.value.1;
+    check_schemas(&checked).await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
     let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
     let Body { value: (name, config), mut warnings } = patched(&row, &patch)?;
+    if config.schemas() != checked.schemas() {
+        check_schemas(&config).await?; // Somebody has changed them in the meantime.
+    }
     warnings.extend(not_taken(&state, &mut tx, tenant, &config).await?);
     if name != row.name || config != row.config.0 {
         check_connections(&mut tx, tenant, &config).await?;

@@ -29,6 +29,7 @@ pub(super) fn recorder() -> PrometheusHandle {
             if metrics::set_global_recorder(recorder).is_err() {
                 tracing::warn!("another recorder of metrics is installed: /metrics stays empty");
             }
+            crate::queues::describe();
             metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long requests take to be answered");
             handle
         })

@@ -7,19 +7,24 @@
 
 mod dns;
 mod names;
+mod tenants;
+mod tls;
 pub mod ws;
 
 pub use names::{LookupError, Names};
+pub use tenants::PerTenant;
 
 use std::time::Duration;
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::{Certificate, Method, Response};
+use reqwest::header::{HeaderMap, HeaderName, RETRY_AFTER};
+use reqwest::{Method, Response};
+use switchhook_core::header::is_framing;
 use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_url};
 
 use crate::config::Config;
+use crate::queues::Queue;
 
 /// As much of an answer as is read, in bytes.
 const READ_LIMIT: usize = 16 * 1024;
@@ -27,32 +32,71 @@ const READ_LIMIT: usize = 16 * 1024;
 const EXCERPT: usize = 1024;
 /// Idle connections are closed early: a receiver that closes its end just when a request is sent would cost an attempt.
 const KEEP_IDLE: Duration = Duration::from_secs(2);
+/// TLS sessions that a client can resume.
+const SESSIONS: usize = 32;
 
-/// A client whose every connection is made under an address policy.
-///
-/// Addresses that stand in a URL themselves are not looked up and so not judged here: judge URLs with [`judge_url`]
-/// before sending, as [`Client`] does.
-///
-/// # Errors
-/// When the file of extra certificate authorities cannot be used.
-pub fn builder(config: &Config, policy: &AddressPolicy) -> anyhow::Result<reqwest::ClientBuilder> {
-    // Tests and tools come here without `main`; whoever is first chooses, and everybody chooses ring.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let guard = names::Guard { names: Names::new(config), policy: policy.clone() };
-    let mut builder = reqwest::Client::builder()
-        .dns_resolver(guard)
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .referer(false)
-        .retry(reqwest::retry::never())
-        .pool_idle_timeout(KEEP_IDLE)
-        .user_agent(concat!("Switchhook/", env!("CARGO_PKG_VERSION")));
-    if let Some(path) = &config.extra_ca {
-        let unusable = || format!("the certificate authorities in {} cannot be used", path.display());
-        let pem = std::fs::read(path).with_context(unusable)?;
-        builder = builder.tls_certs_merge(Certificate::from_pem_bundle(&pem).with_context(unusable)?);
+/// What the clients under one address policy have in common: judged names and trusted authorities. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ClientSettings {
+    guard: names::Guard,
+    tls: rustls::ClientConfig,
+}
+
+impl ClientSettings {
+    /// Reads what they need.
+    ///
+    /// # Errors
+    /// When the file of extra certificate authorities cannot be used.
+    pub fn new(config: &Config, policy: &AddressPolicy) -> anyhow::Result<Self> {
+        // Tests and tools come here without `main`; whoever is first chooses, and everybody chooses ring.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let guard = names::Guard { names: Names::new(config), policy: policy.clone() };
+        Ok(Self { guard, tls: tls::settings(config)? })
     }
-    Ok(builder)
+
+    /// Where its clients may go.
+    #[must_use]
+    pub fn policy(&self) -> &AddressPolicy {
+        &self.guard.policy
+    }
+
+    /// A client whose every connection is made under the address policy.
+    ///
+    /// Addresses that stand in a URL themselves are not looked up and so not judged here: judge URLs with [`judge_url`]
+    /// before sending, as [`Client`] does.
+    pub fn builder(&self) -> reqwest::ClientBuilder {
+        self.offering(&[b"h2", b"http/1.1"])
+    }
+
+    /// The same for HTTP/1.1 only, without connections that are kept: a websocket never gives its own back.
+    fn builder_for_websockets(&self) -> reqwest::ClientBuilder {
+        self.offering(&[b"http/1.1"]).http1_only().pool_max_idle_per_host(0)
+    }
+
+    fn offering(&self, protocols: &[&[u8]]) -> reqwest::ClientBuilder {
+        let mut tls = self.tls.clone();
+        tls.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        // Sessions that are resumed belong to one client, like its connections.
+        tls.resumption = rustls::client::Resumption::in_memory_sessions(SESSIONS);
+        reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .dns_resolver(self.guard.clone())
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            .retry(reqwest::retry::never())
+            .pool_idle_timeout(KEEP_IDLE)
+            .user_agent(concat!("Switchhook/", env!("CARGO_PKG_VERSION")))
+    }
+
+    /// A client whose requests take at most `deadline`.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn client(&self, deadline: Duration) -> anyhow::Result<Client> {
+        let http = self.builder().build().context("the client for outgoing requests cannot be made")?;
+        Ok(Client { http, policy: self.policy().clone(), deadline })
+    }
 }
 
 /// Sends requests to customers' URLs.
@@ -127,7 +171,7 @@ impl Client {
     /// # Errors
     /// As [`builder`].
     pub fn new(config: &Config, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
-        Ok(Self { http: build(|| builder(config, policy))?, policy: policy.clone(), deadline })
+        ClientSettings::new(config, policy)?.client(deadline)
     }
 
     /// Sends `body` and reads the answer, at most 16 KiB of it.
@@ -161,6 +205,7 @@ impl Client {
                 None => return Ok(Page { whole: true, ..page }),
             }
         }
+        Queue::ToolBody.full();
         page.body.truncate(READ_LIMIT);
         Ok(page)
     }
@@ -170,7 +215,8 @@ impl Client {
     /// # Errors
     /// As [`Client::post`].
     pub async fn open(&self, request: Request, deadline: Duration) -> Result<Response, SendError> {
-        let Request { method, url, headers, body } = request;
+        let Request { method, url, mut headers, body } = request;
+        leave_out_framing(&mut headers);
         let url = judge_url(&url, &self.policy)?;
         let mut asked = self.http.request(method, url).headers(headers).timeout(deadline);
         if let Some(body) = body {
@@ -201,13 +247,13 @@ fn retry_after(response: &Response) -> Option<String> {
     response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-/// A client from what `builder` gives.
-fn build(builder: impl Fn() -> anyhow::Result<reqwest::ClientBuilder>) -> anyhow::Result<reqwest::Client> {
-    builder()?.build().or_else(|error| {
-        // A container may have none; plain HTTP and `extra_ca` still work.
-        tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
-        builder()?.tls_certs_only([]).build().context("the client for outgoing requests cannot be made")
-    })
+/// Headers that frame or route a request are the client's: agents that have some were stored before these were refused.
+fn leave_out_framing(headers: &mut HeaderMap) {
+    let framing: Vec<HeaderName> = headers.keys().filter(|name| is_framing(name.as_str())).cloned().collect();
+    for name in framing {
+        tracing::warn!(header = %name, "a header frames or routes a request and is left out of it");
+        headers.remove(name);
+    }
 }
 
 /// The resolver gave vetted addresses only; this is the second lock on the same door.

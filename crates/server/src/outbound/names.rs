@@ -75,6 +75,7 @@ impl Names {
 }
 
 /// The resolver of the HTTP client.
+#[derive(Clone, Debug)]
 pub(super) struct Guard {
     pub(super) names: Names,
     pub(super) policy: AddressPolicy,

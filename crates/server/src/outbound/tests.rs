@@ -120,3 +120,33 @@ async fn no_more_than_the_limit_of_an_answer_is_read() {
     let answer = tokio::time::timeout(SOON, post(&patient, &url)).await.expect("it stops").expect("a status");
     assert_eq!((answer.status, answer.excerpt.len()), (200, EXCERPT));
 }
+
+#[tokio::test]
+async fn a_request_is_framed_by_the_client_whatever_headers_were_stored() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("bound"));
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut request = vec![0; 4096];
+        let read = stream.read(&mut request).await.expect("a request");
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.expect("answered");
+        String::from_utf8_lossy(&request[..read]).to_ascii_lowercase()
+    });
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        ("content-length", "1"),
+        ("transfer-encoding", "chunked"),
+        ("host", "elsewhere.example"),
+        ("proxy-authorization", "a"),
+        ("x-own", "kept"),
+    ] {
+        headers.insert(name, value.parse().expect("a value"));
+    }
+    let request = Request { method: Method::POST, url, headers, body: Some(b"{\"day\":1}".to_vec()) };
+    client("127.0.0.0/8,http", None, SOON).ask(request, SOON).await.unwrap_or_else(|error| panic!("{error}"));
+    let request = server.await.expect("no panic");
+    assert!(request.contains("x-own: kept") && request.contains("content-length: 9"), "{request}");
+    for absent in ["chunked", "elsewhere.example", "proxy-authorization", "content-length: 1\r"] {
+        assert!(!request.contains(absent), "{absent}: {request}");
+    }
+}

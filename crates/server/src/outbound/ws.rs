@@ -19,11 +19,15 @@ use url::Url;
 pub use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 pub use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
-use super::{Answer, SendError, build, builder, check_peer, explain, innermost};
+use super::{Answer, ClientSettings, SendError, check_peer, explain, innermost};
 use crate::config::Config;
+use crate::queues::Queue;
 
-/// The longest message that is taken, in bytes: a minute of speech in base64 is less.
-const LONGEST_MESSAGE: usize = 4 * 1024 * 1024;
+/// The longest message that is taken, in bytes: a minute of speech in G.711 and base64 is less. Read as JSON it is many times as
+/// large for a moment.
+const LONGEST_MESSAGE: usize = 1024 * 1024;
+/// What may wait to be written, in bytes. Who writes waits for it to be taken, so that it holds one message and what answers pings.
+const LONGEST_WRITE: usize = 4 * 1024 * 1024;
 
 /// Bytes that are read at once. Each read clears as many, and sound comes in pieces of a few hundred: the library's 128 KiB cost
 /// more than all else that is done with a piece.
@@ -68,9 +72,17 @@ impl WebSockets {
     /// # Errors
     /// When the file of extra certificate authorities cannot be used.
     pub fn new(config: &Config, policy: &AddressPolicy) -> anyhow::Result<Self> {
+        Self::of(&ClientSettings::new(config, policy)?)
+    }
+
+    /// The same with settings that there are.
+    ///
+    /// # Errors
+    /// When the client for handshakes cannot be made.
+    pub fn of(settings: &ClientSettings) -> anyhow::Result<Self> {
         // HTTP/2 has another handshake (RFC 8441), which hardly a server offers.
-        let http = build(|| Ok(builder(config, policy)?.http1_only())).context("websockets cannot be made")?;
-        Ok(Self { http, policy: policy.clone() })
+        let http = settings.builder_for_websockets().build().context("websockets cannot be made")?;
+        Ok(Self { http, policy: settings.policy().clone() })
     }
 
     /// Opens `url` (`wss`, `ws`, `https` or `http`) with `headers` in the request, within `deadline`.
@@ -107,9 +119,20 @@ impl WebSockets {
         let limits = WebSocketConfig::default()
             .read_buffer_size(READ_AT_ONCE)
             .max_message_size(Some(LONGEST_MESSAGE))
-            .max_frame_size(Some(LONGEST_MESSAGE));
+            .max_frame_size(Some(LONGEST_MESSAGE))
+            .max_write_buffer_size(LONGEST_WRITE);
         Ok(WebSocketStream::from_raw_socket(stream, Role::Client, Some(limits)).await)
     }
+}
+
+/// Why no more can be read, in words. A message that is too long is counted.
+#[must_use]
+pub fn unreadable(error: &Error) -> String {
+    if matches!(error, Error::Capacity(_)) {
+        Queue::WebSocketMessage.full();
+        return format!("it sent a message of more than {LONGEST_MESSAGE} bytes");
+    }
+    error.to_string()
 }
 
 /// The same address in the scheme of HTTP, in which policies are written.
@@ -183,6 +206,21 @@ mod tests {
         assert_eq!(socket.next().await.expect("a message").expect("whole"), Message::text("hello"));
         socket.send(Message::binary(vec![1, 2])).await.expect("sent");
         assert_eq!(socket.next().await.expect("a message").expect("whole"), Message::binary(vec![1, 2]));
+    }
+
+    #[tokio::test]
+    async fn a_message_that_is_too_long_is_not_read() {
+        let (listener, url) = listener().await;
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            let mut socket = tokio_tungstenite::accept_async(stream).await.expect("a handshake");
+            socket.send(Message::text("x".repeat(LONGEST_MESSAGE))).await.expect("sent");
+            let _ = socket.send(Message::text("x".repeat(LONGEST_MESSAGE + 1))).await;
+        });
+        let mut socket = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), SOON).await.expect("opened");
+        assert_eq!(socket.next().await.expect("a message").expect("it fits").len(), LONGEST_MESSAGE);
+        let error = socket.next().await.expect("an error").expect_err("it does not");
+        assert!(unreadable(&error).contains("more than 1048576 bytes"), "{error}");
     }
 
     #[tokio::test]

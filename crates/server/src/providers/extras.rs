@@ -3,19 +3,11 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value};
+use switchhook_core::header::is_framing;
 use url::Url;
 
-/// What decides where a request goes, whose it is and how it is read is not for settings to say.
-const OWN_HEADERS: [&str; 8] = [
-    "authorization",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "transfer-encoding",
-    "x-api-key",
-    "x-goog-api-key",
-];
+/// Whose a request is and how it is read is not for settings to say.
+const OWN_HEADERS: [&str; 4] = ["authorization", "content-type", "x-api-key", "x-goog-api-key"];
 
 /// Further headers and parameters of every request of a connection.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +84,11 @@ fn headers(texts: &[(String, String)]) -> Result<HeaderMap, String> {
     for (name, value) in texts {
         if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
             return Err(format!("settings.headers must not contain {name}; secrets belong into credentials.api_key."));
+        }
+        if is_framing(name) {
+            // It was stored before such headers were refused.
+            tracing::warn!(header = name, "a header of a connection frames or routes requests and is left out of them");
+            continue;
         }
         let parsed = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
         let (name, value) = parsed.ok_or_else(|| format!("settings.headers.{name} is no HTTP header."))?;

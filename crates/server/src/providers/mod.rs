@@ -43,6 +43,8 @@ use switchhook_core::conversation::{Message, SpokenWord, ToolCall};
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
+use crate::json_schema::Schema;
+
 /// Why a provider could not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
@@ -331,7 +333,7 @@ pub struct AnalysisRequest {
     /// The conversation as it was heard, oldest first, the instructions in front.
     pub messages: Vec<Message>,
     /// JSON Schema of the outcome, if the agent has one.
-    pub schema: Option<Value>,
+    pub schema: Option<Schema>,
     /// Where what it costs is told, as soon as it is known.
     pub spent: Spent,
 }

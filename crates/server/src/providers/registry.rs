@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use reqwest::Client;
 use serde_json::{Map, Value};
+use switchhook_core::id::TenantId;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use uuid::Uuid;
@@ -20,7 +21,7 @@ use super::voice::Deadlines;
 use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai};
 use crate::config::Config;
 use crate::models::Models;
-use crate::outbound::{self, ws::WebSockets};
+use crate::outbound::{self, ClientSettings, PerTenant, ws::WebSockets};
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
@@ -170,10 +171,10 @@ impl Provider {
 
 /// Makes and keeps providers.
 pub struct Registry {
-    http: Client,
+    http: PerTenant<Client>,
     websockets: WebSockets,
     addresses: AddressPolicy,
-    tools: outbound::Client,
+    tools: PerTenant<outbound::Client>,
     prices: Prices,
     speech: Arc<LocalSpeech>,
     local: Provider,
@@ -203,13 +204,11 @@ impl Registry {
     /// # Errors
     /// When the client for requests to providers cannot be made.
     pub fn new(config: &Config, models: Models) -> anyhow::Result<Self> {
-        let http = outbound::builder(config, &config.outbound_allow)?
-            .connect_timeout(CONNECT)
-            .pool_idle_timeout(KEEP_IDLE)
-            .http2_keep_alive_interval(ALIVE.0)
-            .http2_keep_alive_timeout(ALIVE.1)
-            .http2_keep_alive_while_idle(true);
-        let http = http.build().context("the client for requests to providers could not be made")?;
+        let settings = ClientSettings::new(config, &config.outbound_allow)?;
+        let websockets = WebSockets::of(&settings)?;
+        let for_tools = settings.clone();
+        let tools = PerTenant::new(move || for_tools.client(TOOL))?;
+        let http = PerTenant::new(move || client(&settings))?;
         let speech = LocalSpeech::new(models);
         let prices = Prices::load(config.prices.as_deref())?;
         let local = Provider {
@@ -218,16 +217,14 @@ impl Registry {
             tts: Some(Arc::new(LocalTts::new(speech.clone()))),
             ..Provider::named("local")
         };
-        let websockets = WebSockets::new(config, &config.outbound_allow)?;
-        let tools = outbound::Client::new(config, &config.outbound_allow, TOOL)?;
         let addresses = config.outbound_allow.clone();
         Ok(Self { http, websockets, addresses, tools, prices, speech, local, made: Mutex::default() })
     }
 
-    /// Asks the services that tools are.
+    /// Asks the services that a tenant's tools are.
     #[must_use]
-    pub fn tools(&self) -> outbound::Client {
-        self.tools.clone()
+    pub fn tools(&self, tenant: TenantId) -> outbound::Client {
+        self.tools.of(tenant)
     }
 
     /// The models of this machine, shared by all calls.
@@ -260,16 +257,17 @@ impl Registry {
         if let Some(provider) = made().find(row.id, row.updated_at, Instant::now()) {
             return Ok(provider);
         }
+        let http = || self.http.of(TenantId::from_uuid(row.tenant_id));
         let provider = match row.provider.as_str() {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
-            "openai" => openai(&self.connect(row, vault)?)?,
-            "anthropic" => anthropic(&self.connect(row, vault)?)?,
-            "gemini" => gemini(&self.connect(row, vault)?)?,
-            "assemblyai" => assemblyai(&self.connect(row, vault)?)?,
-            "cartesia" => cartesia(&self.connect(row, vault)?)?,
-            "deepgram" => deepgram(&self.connect(row, vault)?)?,
-            "elevenlabs" => elevenlabs(&self.connect(row, vault)?)?,
+            "openai" => openai(&self.connect(row, vault, &http())?)?,
+            "anthropic" => anthropic(&self.connect(row, vault, &http())?)?,
+            "gemini" => gemini(&self.connect(row, vault, &http())?)?,
+            "assemblyai" => assemblyai(&self.connect(row, vault, &http())?)?,
+            "cartesia" => cartesia(&self.connect(row, vault, &http())?)?,
+            "deepgram" => deepgram(&self.connect(row, vault, &http())?)?,
+            "elevenlabs" => elevenlabs(&self.connect(row, vault, &http())?)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         let prices = self.prices.of(&row.provider).with(&row.settings)?;
@@ -278,16 +276,28 @@ impl Registry {
         Ok(provider)
     }
 
-    fn connect<'a>(&'a self, row: &'a ConnectionRow, vault: &Vault) -> Result<Connect<'a>, String> {
+    fn connect<'a>(&'a self, row: &'a ConnectionRow, vault: &Vault, http: &'a Client) -> Result<Connect<'a>, String> {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
         Ok(Connect {
-            http: &self.http,
+            http,
             websockets: &self.websockets,
             addresses: &self.addresses,
             settings: &row.settings,
             key: key(&credentials),
         })
     }
+}
+
+/// A client for requests to providers.
+fn client(settings: &ClientSettings) -> anyhow::Result<Client> {
+    let client = settings
+        .builder()
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(KEEP_IDLE)
+        .http2_keep_alive_interval(ALIVE.0)
+        .http2_keep_alive_timeout(ALIVE.1)
+        .http2_keep_alive_while_idle(true);
+    client.build().context("the client for requests to providers could not be made")
 }
 
 fn openai(connect: &Connect<'_>) -> Result<Provider, String> {

@@ -27,6 +27,7 @@ use super::hearing::{Hearing, Recogniser};
 use super::phrases::{Phrases, Voice};
 use super::plain::{plain, plain_value};
 use super::tools::Toolbox;
+use crate::json_schema::Schema;
 use crate::providers::llm;
 use crate::providers::prices::Rates;
 use crate::providers::voice::cost;
@@ -329,7 +330,7 @@ impl Pipeline {
     pub async fn analyse(
         &self,
         messages: &[Message],
-        schema: Option<&serde_json::Value>,
+        schema: Option<&Schema>,
         patience: Duration,
     ) -> (Result<(String, serde_json::Value), ProviderError>, Usage) {
         let deadline = Instant::now() + patience;

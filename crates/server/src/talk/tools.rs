@@ -85,10 +85,26 @@ pub(super) struct Asking {
     client: Client,
     request: Request,
     deadline: Duration,
+    check: Check,
+}
+
+/// Arguments, and what they have to follow.
+pub(super) struct Check {
+    schema: Option<Schema>,
+    arguments: Value,
+}
+
+impl Check {
+    /// What is wrong with them, for the model.
+    async fn wrong(&self) -> Option<Value> {
+        let problems = self.schema.as_ref()?.problems(&self.arguments).await;
+        wrong(&problems)
+    }
 }
 
 impl Toolbox {
-    /// The agent's tools for one call, with its variables and the secrets of the connections that they name.
+    /// The agent's tools for one call, with its variables and the secrets of the connections that they name. `schemas` are those
+    /// of the tools' arguments that have been compiled, by the tools' names.
     #[must_use]
     pub fn new(
         client: Client,
@@ -96,13 +112,15 @@ impl Toolbox {
         agent: &AgentConfig,
         variables: &BTreeMap<String, String>,
         secrets: &HashMap<ConnectionId, Secrets>,
+        schemas: &HashMap<String, Schema>,
         call: CallId,
     ) -> Self {
         let secrets = |tool: &Tool| tool.connection_id.and_then(|id| secrets.get(&id)).cloned();
         let (servers, own): (Vec<&Tool>, Vec<&Tool>) = agent.tools.iter().partition(|tool| tool.kind == ToolKind::Mcp);
-        let mut tools: Vec<Ready> = own.into_iter().map(|tool| Ready::new(tool, variables, secrets(tool))).collect();
+        let mut tools: Vec<Ready> =
+            own.into_iter().map(|tool| Ready::new(tool, variables, secrets(tool), schemas)).collect();
         if !agent.tools.iter().any(|tool| tool.kind == ToolKind::EndCall) {
-            tools.insert(0, Ready::new(&Tool::new(ToolKind::EndCall), variables, None));
+            tools.insert(0, Ready::new(&Tool::new(ToolKind::EndCall), variables, None, schemas));
         }
         let server = |tool: &Tool| {
             let (filled, secrets) = (filled_in(tool, variables), secrets(tool));
@@ -173,7 +191,9 @@ impl Toolbox {
         let Some(ready) = self.tools.iter().find(|ready| ready.tool.name() == call.name) else {
             return Deed::Tell(error("There is no such tool."));
         };
-        if let Some(wrong) = ready.parameters.as_ref().and_then(|schema| wrong(schema, &call.arguments)) {
+        // Those of services are customers', and are held against their schemas before the service is asked.
+        let own = ready.parameters.as_ref().filter(|_| ready.tool.kind != ToolKind::Http);
+        if let Some(wrong) = own.and_then(|schema| wrong(&schema.problems_at_once(&call.arguments))) {
             return Deed::Tell(wrong);
         }
         let text = |name: &str| call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -190,7 +210,8 @@ impl Toolbox {
             ToolKind::Http => match ready.request(&call.arguments, self.call) {
                 Ok(request) => {
                     let deadline = Duration::from_secs(ready.tool.timeout_seconds().into());
-                    Deed::Ask(Asking { client: self.client.clone(), request, deadline })
+                    let check = Check { schema: ready.parameters.clone(), arguments: call.arguments.clone() };
+                    Deed::Ask(Asking { client: self.client.clone(), request, deadline, check })
                 }
                 Err(words) => Deed::Tell(error(&words)),
             },
@@ -201,8 +222,7 @@ impl Toolbox {
 }
 
 /// What is wrong with arguments, for the model.
-fn wrong(schema: &Schema, arguments: &Value) -> Option<Value> {
-    let problems = schema.problems(arguments);
+fn wrong(problems: &[String]) -> Option<Value> {
     (!problems.is_empty()).then(|| error(&format!("The arguments are wrong: {}.", problems.join("; "))))
 }
 
@@ -228,27 +248,33 @@ fn filled_in(tool: &Tool, variables: &BTreeMap<String, String>) -> Tool {
 
 impl Remote {
     fn run(&self, arguments: &Value) -> Deed {
-        match (wrong(&self.schema, arguments), arguments) {
-            (Some(wrong), _) => Deed::Tell(wrong),
-            (None, Value::Object(arguments)) => {
-                let (server, tool, arguments) = (self.server.clone(), self.name.clone(), arguments.clone());
-                Deed::Call(mcp::Calling { server, tool, arguments })
+        match arguments {
+            Value::Object(fields) => {
+                let check = Check { schema: Some(self.schema.clone()), arguments: arguments.clone() };
+                let (server, tool, arguments) = (self.server.clone(), self.name.clone(), fields.clone());
+                Deed::Call(mcp::Calling { server, tool, arguments, check })
             }
             // Their schemas are of objects.
-            (None, _) => Deed::Tell(error("The arguments must be an object.")),
+            _ => Deed::Tell(error("The arguments must be an object.")),
         }
     }
 }
 
 impl Ready {
-    fn new(tool: &Tool, variables: &BTreeMap<String, String>, secrets: Option<Secrets>) -> Self {
+    fn new(
+        tool: &Tool,
+        variables: &BTreeMap<String, String>,
+        secrets: Option<Secrets>,
+        schemas: &HashMap<String, Schema>,
+    ) -> Self {
         let tool = filled_in(tool, variables);
         let spec = ToolSpec {
             name: tool.name().to_owned(),
             description: tool.description.clone().unwrap_or_else(|| usual_description(&tool).to_owned()),
             parameters: parameters(&tool),
         };
-        let parameters = Schema::new(&spec.parameters).ok();
+        let compiled = schemas.get(tool.name()).filter(|_| tool.kind == ToolKind::Http);
+        let parameters = compiled.cloned().or_else(|| Schema::new(&spec.parameters).ok());
         Self { tool, spec, parameters, secrets }
     }
 
@@ -291,6 +317,9 @@ impl Ready {
 impl Asking {
     /// What the model is told.
     pub(super) async fn answer(self) -> Value {
+        if let Some(wrong) = self.check.wrong().await {
+            return wrong;
+        }
         match self.client.ask(self.request, self.deadline).await {
             Ok(page) => plain_value(told(&page)),
             // The words may name the address, which the caller is not to hear.
@@ -397,6 +426,7 @@ mod tests {
             &agent,
             &variables,
             &HashMap::new(),
+            &HashMap::new(),
             CallId::from_uuid(Uuid::nil()),
         )
     }
@@ -436,7 +466,8 @@ mod tests {
         let keys = called(&toolbox, "send_dtmf", json!({ "digits": "1w2#" }));
         assert!(matches!(keys, Deed::Wish(Wish::Press(keys), _) if keys == "1w2#"));
         assert!(wrong(called(&toolbox, "send_dtmf", json!({ "digits": "one" }))).contains("/digits"));
-        assert!(wrong(called(&toolbox, "tables", json!({ "day": 1 }))).contains("/day"));
+        let Deed::Ask(asking) = called(&toolbox, "tables", json!({ "day": 1 })) else { panic!("it is to be asked") };
+        assert!(wrong(Deed::Tell(asking.answer().await)).contains("/day"), "and is not, since it has no such argument");
         assert!(wrong(called(&toolbox, "made_up", json!({}))).contains("no such tool"));
 
         let Deed::Ask(asking) = called(&toolbox, "tables", json!({ "day": "Friday" })) else { panic!("it is asked") };

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use switchhook_core::Timestamp;
+use switchhook_core::id::TenantId;
 use switchhook_core::webhook::{SigningSecret, is_success, retry_after};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -18,7 +19,7 @@ use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::gather::Gather;
 use crate::hints::Hints;
-use crate::outbound::{Answer, Client, SendError};
+use crate::outbound::{Answer, Client, ClientSettings, PerTenant, SendError};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
 use crate::store::lease_time::LeaseTime;
@@ -51,12 +52,13 @@ struct Parts {
     config: Arc<Config>,
     vault: Vault,
     hints: Hints,
-    client: Client,
+    clients: PerTenant<Client>,
     outcomes: Gather<Record>,
 }
 
 /// Where to send, and what to sign with.
 struct Target {
+    tenant: TenantId,
     url: String,
     /// `None` when the secrets cannot be opened.
     secrets: Option<Vec<SigningSecret>>,
@@ -68,11 +70,12 @@ impl Worker {
     /// # Errors
     /// When the client for outgoing requests cannot be made, for example because of an unusable `extra_ca`.
     pub fn new(store: Store, clock: Clock, config: Arc<Config>, vault: Vault, hints: Hints) -> anyhow::Result<Self> {
-        let client = Client::new(&config, &config.webhook_allow, config.webhook_timeout)?;
+        let (settings, deadline) = (ClientSettings::new(&config, &config.webhook_allow)?, config.webhook_timeout);
+        let clients = PerTenant::new(move || settings.client(deadline))?;
         metrics::describe_counter!(ATTEMPTS, "Attempts to deliver a webhook, by result");
         metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long attempts to deliver a webhook take");
         let outcomes = Gather::new(Record(store.clone()));
-        Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, client, outcomes })))
+        Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, clients, outcomes })))
     }
 
     /// Delivers until `stop`; then, for a few seconds at most, what is due at that time: the last events of calls that were
@@ -171,14 +174,17 @@ impl Parts {
         if let Err(error) = &secrets {
             tracing::error!(webhook = %endpoint.id, %error, "the signing secret of a webhook cannot be opened");
         }
-        Target { url: endpoint.url, secrets: secrets.ok() }
+        Target { tenant: TenantId::from_uuid(endpoint.tenant_id), url: endpoint.url, secrets: secrets.ok() }
     }
 
     async fn send(&self, target: &Target, claimed: &Claimed) -> Sent {
         let at = self.clock.now();
         let headers = target.secrets.as_ref().and_then(|secrets| headers(secrets, at, claimed).ok());
         match headers {
-            Some(headers) => Sent::Tried(self.client.post(&target.url, headers, claimed.body.clone()).await),
+            Some(headers) => {
+                let client = self.clients.of(target.tenant);
+                Sent::Tried(client.post(&target.url, headers, claimed.body.clone()).await)
+            }
             None => Sent::Unsigned,
         }
     }

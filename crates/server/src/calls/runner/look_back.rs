@@ -44,7 +44,7 @@ pub(super) async fn look_back(report: &Report, plan: &CallPlan) -> LookBack {
         let summary = if analysis.summary { extract(&report.history) } else { NO_SUMMARY.to_owned() };
         return LookBack::only(summary);
     }
-    let (found, usage) = plan.pipeline.analyse(&report.history, analysis.schema.as_ref(), PATIENCE).await;
+    let (found, usage) = plan.pipeline.analyse(&report.history, plan.outcome.as_ref(), PATIENCE).await;
     let (written, outcome) = match found {
         Ok((written, outcome)) => (Some(written), Some(outcome)),
         Err(error) => {
@@ -58,14 +58,17 @@ pub(super) async fn look_back(report: &Report, plan: &CallPlan) -> LookBack {
         Some(written) => written,
         None => extract(&report.history),
     };
-    let outcome = outcome.filter(|outcome| follows(outcome, analysis.schema.as_ref()));
+    let outcome = match outcome {
+        Some(outcome) if follows(&outcome, plan.outcome.as_ref()).await => Some(outcome),
+        _ => None,
+    };
     LookBack { summary, outcome, usage }
 }
 
 /// Whoever asked for an outcome of a certain form can rely on it.
-fn follows(outcome: &Value, schema: Option<&Value>) -> bool {
-    let Some(schema) = schema.and_then(|schema| Schema::new(schema).ok()) else { return true };
-    let follows = schema.problems(outcome).is_empty();
+async fn follows(outcome: &Value, schema: Option<&Schema>) -> bool {
+    let Some(schema) = schema else { return true };
+    let follows = schema.problems(outcome).await.is_empty();
     if !follows && !outcome.is_null() {
         tracing::warn!("the outcome of a call does not follow the agent's schema and is left out");
     }
@@ -107,10 +110,10 @@ mod tests {
         assert!(summary.ends_with("\u{e9}\u{2026}\".") && summary.chars().count() < 300, "{summary}");
     }
 
-    #[test]
-    fn an_outcome_of_another_form_is_none() {
-        let schema = json!({ "type": "object", "required": ["day"] });
-        assert!(follows(&json!({ "day": 1 }), Some(&schema)) && !follows(&json!({}), Some(&schema)));
-        assert!(follows(&json!("anything"), None));
+    #[tokio::test]
+    async fn an_outcome_of_another_form_is_none() {
+        let schema = Schema::new(&json!({ "type": "object", "required": ["day"] })).expect("a schema");
+        assert!(follows(&json!({ "day": 1 }), Some(&schema)).await && !follows(&json!({}), Some(&schema)).await);
+        assert!(follows(&json!("anything"), None).await);
     }
 }

@@ -15,11 +15,13 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use switchhook_media::frame::{CallerAudio, Framer};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::codec::{Decoder, Encoder, Format, UnknownFormat};
 use self::order::{Order, Piece};
 use super::{FromCarrier, Media, ToCarrier};
+use crate::queues::Queue;
 
 /// From the handshake to the message that says whose sound this is.
 const BEGINNING: Duration = Duration::from_secs(10);
@@ -247,7 +249,9 @@ impl Listener {
 
     /// A conversation that stands still loses sound, as on a real line.
     fn tell(&self, message: FromCarrier) {
-        let _ = self.to_us.try_send(message);
+        if let Err(TrySendError::Full(_)) = self.to_us.try_send(message) {
+            Queue::CarrierMedia.full();
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use url::{Host, Url};
 
 use super::Finding;
 use crate::config::Config;
-use crate::outbound::{self, Names};
+use crate::outbound::{ClientSettings, Names};
 
 const PORT: &str = "port";
 const PUBLIC: &str = "public address";
@@ -27,7 +27,7 @@ fn anywhere() -> AddressPolicy {
 }
 
 fn client(config: &Config) -> Option<Client> {
-    outbound::builder(config, &anywhere()).ok()?.timeout(PATIENCE).build().ok()
+    ClientSettings::new(config, &anywhere()).ok()?.builder().timeout(PATIENCE).build().ok()
 }
 
 /// Whether the port is free or ours, and the instance that answers there.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use switchhook_core::agent::FieldError;
+use switchhook_core::header::is_framing;
 use switchhook_core::webhook::{UrlRefusal, judge_url};
 
 use super::CreateConnection;
@@ -53,6 +54,7 @@ fn check(request: &CreateConnection, config: &Config) -> Vec<FieldError> {
     errors.extend(bad_credentials(request.credentials.reveal()));
     errors.extend(short_key(request));
     errors.extend(bad_base_url(&request.settings, config));
+    errors.extend(framing_headers(&request.settings));
     if request.provider == secrets::PROVIDER && errors.is_empty() {
         errors.extend(bad_for_tools(request));
     }
@@ -108,6 +110,16 @@ fn bad_base_url(settings: &Map<String, Value>, config: &Config) -> Option<FieldE
         }
         Err(refusal) => wrong(refusal.to_string()),
     }
+}
+
+/// Headers by which a request would say something else of itself than it is.
+fn framing_headers(settings: &Map<String, Value>) -> Vec<FieldError> {
+    let wrong = |path: String| FieldError::new(path, "frames or routes requests, which is not for settings to say");
+    let headers = settings.get("headers").and_then(Value::as_object).into_iter().flatten();
+    let headers =
+        headers.filter(|(name, _)| is_framing(name)).map(|(name, _)| wrong(format!("settings.headers.{name}")));
+    let key = settings.get("key_header").and_then(Value::as_str).filter(|name| is_framing(name));
+    headers.chain(key.map(|_| wrong("settings.key_header".to_owned()))).collect()
 }
 
 /// Credentials are headers, and `base_url` the beginning of an address.

@@ -14,7 +14,7 @@ pub(super) fn question(request: &AnalysisRequest) -> LlmRequest {
     LlmRequest {
         model: request.model.clone(),
         messages: vec![
-            Message::new(Role::System, instructions(request.schema.as_ref())),
+            Message::new(Role::System, instructions(request.schema.as_ref().map(Schema::source))),
             Message::new(Role::User, conversation(&request.messages)),
         ],
         tools: Vec::new(),
@@ -72,18 +72,15 @@ impl Wrong {
 }
 
 /// Reads what a model wrote when it was asked for JSON: fenced, with words around it, or plain.
-pub(super) fn read(text: &str, schema: Option<&Value>) -> Result<Analysis, Wrong> {
+pub(super) async fn read(text: &str, schema: Option<&Schema>) -> Result<Analysis, Wrong> {
     let object = text.find('{').zip(text.rfind('}')).and_then(|(from, to)| text.get(from..=to));
     let object = object.and_then(|object| serde_json::from_str::<Map<String, Value>>(object).ok());
     let mut object = object.ok_or(Wrong::Form)?;
     let summary = object.get("summary").and_then(Value::as_str).ok_or(Wrong::Form)?.to_owned();
     let outcome = object.remove("outcome").unwrap_or(Value::Null);
-    // A schema that cannot be used was stored before schemas were checked.
-    let problems = schema.and_then(|schema| Schema::new(schema).ok()).map(|schema| schema.problems(&outcome));
-    match problems.filter(|problems| !problems.is_empty()) {
-        Some(problems) => Err(Wrong::Outcome { summary, problems }),
-        None => Ok(Analysis { summary, outcome }),
-    }
+    let Some(schema) = schema else { return Ok(Analysis { summary, outcome }) };
+    let problems = schema.problems(&outcome).await;
+    if problems.is_empty() { Ok(Analysis { summary, outcome }) } else { Err(Wrong::Outcome { summary, problems }) }
 }
 
 #[cfg(test)]
@@ -92,17 +89,20 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_look_back_is_found_among_chatter_and_checked() {
+    #[tokio::test]
+    async fn a_look_back_is_found_among_chatter_and_checked() {
         let schema = json!({ "type": "object", "properties": { "people": { "type": "integer" } } });
+        let schema = Schema::new(&schema).expect("a schema");
         let written = "Sure!\n```json\n{\"summary\": \"A table was booked.\", \"outcome\": {\"people\": 4}}\n```";
-        let Ok(found) = read(written, Some(&schema)) else { panic!("it is there") };
+        let Ok(found) = read(written, Some(&schema)).await else { panic!("it is there") };
         assert_eq!((found.summary.as_str(), &found.outcome), ("A table was booked.", &json!({ "people": 4 })));
-        let Err(wrong) = read(&written.replace('4', "\"four\""), Some(&schema)) else { panic!("four is no number") };
+        let Err(wrong) = read(&written.replace('4', "\"four\""), Some(&schema)).await else {
+            panic!("four is no number")
+        };
         assert!(wrong.to_model().contains("/people"), "{}", wrong.to_model());
         assert!(matches!(&wrong, Wrong::Outcome { summary, .. } if summary == "A table was booked."));
         for nothing in ["", "I cannot.", "{\"summary\": 7}", "} {"] {
-            assert!(matches!(read(nothing, None), Err(Wrong::Form)), "{nothing}");
+            assert!(matches!(read(nothing, None).await, Err(Wrong::Form)), "{nothing}");
         }
     }
 }

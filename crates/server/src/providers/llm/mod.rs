@@ -26,8 +26,9 @@ use self::server::FIRST_BYTE;
 pub(crate) use self::server::Server;
 use self::shorten::shorten;
 use self::thoughts::Thoughts;
-use crate::providers::sse::Events;
+use crate::providers::sse::{Events, TooLong};
 use crate::providers::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
+use crate::queues::Queue;
 
 /// All of it, repetitions included.
 const WHOLE: Duration = Duration::from_secs(60);
@@ -45,6 +46,8 @@ const MOST_CHARACTERS: usize = 20_000;
 const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '\u{2026}', '\u{3002}', '\u{ff01}', '\u{ff1f}', '"', '\u{201d}'];
 /// Tools called in one answer.
 const MOST_TOOLS: usize = 16;
+/// All of them together: they stay in the history, and are sent again with every request.
+const CALL_BYTES: usize = 128 * 1024;
 /// Tokens of an answer when the agent sets no limit: a caller does not listen longer.
 pub(crate) const MAX_TOKENS: u32 = 300;
 
@@ -167,9 +170,14 @@ impl<D: Dialect> Models<D> {
             };
             read += piece.len();
             if read > STREAM_BYTES {
+                Queue::LlmStream.full();
                 return Err(Refusal::endless());
             }
-            for data in lines.push(&piece) {
+            let complete = lines.push(&piece).map_err(|TooLong| {
+                Queue::LlmEvent.full();
+                Refusal::endless()
+            })?;
+            for data in complete {
                 reading.seen = true;
                 if data == "[DONE]" {
                     reading.done = true;
@@ -279,7 +287,8 @@ impl Reading {
             }
             finished => finished?,
         };
-        if calls.len() > MOST_TOOLS {
+        if calls.len() > MOST_TOOLS || calls.iter().map(bytes).sum::<usize>() > CALL_BYTES {
+            Queue::LlmStream.full();
             return Err(Refusal::endless());
         }
         let rest = self.thoughts.rest();
@@ -299,6 +308,12 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// What a tool call takes in the history of the conversation.
+fn bytes(call: &ToolCall) -> usize {
+    let signature = call.signature.as_ref().map_or(0, String::len);
+    call.id.len() + call.name.len() + call.arguments.to_string().len() + signature
 }
 
 /// What an answer cost whose server does not say: four characters to a token.
@@ -354,14 +369,14 @@ impl<D: Dialect> Llm for Models<D> {
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
         let mut question = analysis::question(&request);
         let text = self.gather(question.clone(), &request.spent).await?;
-        let wrong = match analysis::read(&text, request.schema.as_ref()) {
+        let wrong = match analysis::read(&text, request.schema.as_ref()).await {
             Ok(found) => return Ok(found),
             Err(wrong) => wrong,
         };
         question.messages.push(Message::new(Role::Assistant, text));
         question.messages.push(Message::new(Role::User, wrong.to_model()));
         let text = self.gather(question, &request.spent).await?;
-        match analysis::read(&text, request.schema.as_ref()) {
+        match analysis::read(&text, request.schema.as_ref()).await {
             Ok(found) => Ok(found),
             Err(analysis::Wrong::Outcome { summary, .. }) => {
                 tracing::warn!(

@@ -17,6 +17,7 @@ use crate::providers::refusal;
 use crate::providers::streaming::{
     Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Style, Target, Tuning, field, json as parse,
 };
+use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
 pub(super) const USUAL_MODEL: &str = "gpt-live-transcribe";
@@ -34,6 +35,8 @@ const LINEAR_RATE: u32 = 24_000;
 /// Items that may be under way at a time, and how much text one may have, in bytes. Beyond is no speech.
 const MOST_ITEMS: usize = 64;
 const LONGEST: usize = 40_000;
+/// The longest name of an item, in bytes.
+const LONGEST_ID: usize = 256;
 
 pub(super) struct Realtime {
     server: SpeechServer,
@@ -136,6 +139,9 @@ impl Session {
 
     fn delta(&mut self, message: &Value) -> Result<Vec<Heard>, Broken> {
         let item = field(message, "item_id");
+        if item.len() > LONGEST_ID {
+            return Err(too_much());
+        }
         let text = self.texts.entry(item.to_owned()).or_default();
         text.words.push_str(field(message, "delta"));
         if text.words.len() > LONGEST || self.texts.len() > MOST_ITEMS {
@@ -147,7 +153,10 @@ impl Session {
     }
 
     /// An item is complete, or will never be.
-    fn completed(&mut self, item: &str, words: Result<&str, Broken>) -> Vec<Heard> {
+    fn completed(&mut self, item: &str, words: Result<&str, Broken>) -> Result<Vec<Heard>, Broken> {
+        if words.as_ref().is_ok_and(|words| words.len() > LONGEST) || item.len() > LONGEST_ID {
+            return Err(too_much());
+        }
         let text = self.texts.entry(item.to_owned()).or_default();
         text.complete = true;
         match words {
@@ -157,13 +166,16 @@ impl Session {
         if !self.items.iter().any(|known| known == item) {
             self.items.push_back(item.to_owned());
         }
+        if self.items.len() > MOST_ITEMS || self.texts.len() > MOST_ITEMS {
+            return Err(too_much());
+        }
         let mut heard = Vec::new();
         while let Some(text) = self.items.front().and_then(|item| self.texts.remove(item).filter(|text| text.complete))
         {
             self.items.pop_front();
             heard.extend([Heard::Words(text.words), text.failed.map_or(Heard::Flushed, Heard::Failed)]);
         }
-        heard
+        Ok(heard)
     }
 
     fn error(&self, message: &Value) -> Result<Vec<Heard>, Broken> {
@@ -208,6 +220,7 @@ fn judged(error: &Value) -> Judged {
 }
 
 fn too_much() -> Broken {
+    Queue::SttWords.full();
     Broken::Lost("it sent more words than anybody can have said".to_owned())
 }
 
@@ -237,14 +250,14 @@ impl Protocol for Session {
             let item = field(&message, "item_id");
             return match kind {
                 "delta" => self.delta(&message),
-                "completed" => Ok(self.completed(item, Ok(field(&message, "transcript")))),
+                "completed" => self.completed(item, Ok(field(&message, "transcript"))),
                 "failed" => {
                     let broken = match judged(message.get("error").unwrap_or(&Value::Null)) {
                         Judged::Refused(words) => Broken::Refused(words),
                         Judged::Lost(words) | Judged::Other(words) => Broken::Lost(words),
                     };
                     tracing::warn!(provider = PROVIDER, error = ?broken, "a segment could not be transcribed");
-                    Ok(self.completed(item, Err(broken)))
+                    self.completed(item, Err(broken))
                 }
                 _ => Ok(Vec::new()),
             };
@@ -259,7 +272,8 @@ impl Protocol for Session {
             }
             "input_audio_buffer.committed" => {
                 self.items.push_back(field(&message, "item_id").to_owned());
-                if self.items.len() > MOST_ITEMS { Err(too_much()) } else { Ok(Vec::new()) }
+                let too_much = self.items.len() > MOST_ITEMS || field(&message, "item_id").len() > LONGEST_ID;
+                if too_much { Err(self::too_much()) } else { Ok(Vec::new()) }
             }
             "error" => self.error(&message),
             _ => Ok(Vec::new()),

@@ -3,6 +3,7 @@
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value};
+use switchhook_core::header::is_framing;
 use switchhook_core::private::Private;
 
 use super::OPENAI_URL;
@@ -70,6 +71,7 @@ impl SpeechServer {
 pub(super) fn key_header(settings: &Map<String, Value>) -> Result<Option<HeaderName>, String> {
     match settings.get("key_header").and_then(Value::as_str) {
         None => Ok(None),
+        Some(name) if is_framing(name) => Err(format!("settings.key_header must not be {name}.")),
         Some(name) => Ok(Some(name.parse().map_err(|_| "settings.key_header is no name of an HTTP header.")?)),
     }
 }

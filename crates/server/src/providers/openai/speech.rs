@@ -22,6 +22,7 @@ use crate::providers::refusal::{Trouble, answered};
 use crate::providers::voice::sound::Decoder;
 use crate::providers::voice::{Attempts, Deadlines, Defaults, Line, cost, is_speakable};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
+use crate::queues::Queue;
 
 const PROVIDER: &str = "openai";
 /// When neither the agent nor the connection names one.
@@ -98,6 +99,7 @@ impl OpenAiSpeech {
                 return Ok(());
             }
             if line.is_endless() {
+                Queue::Tts.full();
                 return Err(Trouble::nonsense(PROVIDER, "its speech does not end"));
             }
             wait = self.deadlines.gap;

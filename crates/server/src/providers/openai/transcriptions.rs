@@ -24,6 +24,7 @@ use crate::providers::parameters::Parameters;
 use crate::providers::refusal::{Trouble, answered};
 use crate::providers::segment::{Segment, Segmenter};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
 pub(super) const USUAL_MODEL: &str = "gpt-transcribe";
@@ -283,6 +284,7 @@ async fn whole(response: reqwest::Response) -> Result<Vec<u8>, Trouble> {
         let piece = piece.map_err(|error| Trouble::failed(PROVIDER, chain(&error.without_url())))?;
         body.extend_from_slice(&piece);
         if body.len() > ANSWER_BYTES {
+            Queue::SttBody.full();
             return Err(Trouble::failed(PROVIDER, "its answer does not end".to_owned()));
         }
     }

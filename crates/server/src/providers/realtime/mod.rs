@@ -3,6 +3,7 @@
 //! A provider is a `protocol::Dialect`: an address, and a protocol without a socket. What they share is here: the
 //! trait that a call is held with, and the task that owns the socket.
 
+mod budget;
 pub(crate) mod protocol;
 mod session;
 

@@ -10,13 +10,15 @@ use switchhook_media::frame::{CallerAudio, Frame};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
+use super::budget::Budget;
 use super::protocol::{Dialect, Heard, Protocol};
 use super::{Order, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
-use crate::outbound::ws::{Message, WebSocket, WebSockets};
+use crate::outbound::ws::{Message, WebSocket, WebSockets, unreadable};
 use crate::providers::ProviderError;
 use crate::providers::connect::Connect;
 use crate::providers::refusal::{Trouble, without_key};
 use crate::providers::streaming::Broken;
+use crate::queues::Queue;
 
 /// Until a session is as it was asked for.
 const OPEN: Duration = Duration::from_secs(5);
@@ -182,7 +184,7 @@ impl Line {
         waiting: &mut mpsc::Receiver<Told>,
         events: &mpsc::Sender<RealtimeEvent>,
     ) -> Result<(), Trouble> {
-        let mut pulse = Pulse::felt();
+        let (mut pulse, mut budget) = (Pulse::felt(), Budget::new(Instant::now()));
         loop {
             tokio::select! {
                 told = waiting.recv() => match told {
@@ -208,6 +210,10 @@ impl Line {
                         match heard {
                             Heard::Ready => {}
                             Heard::Answer(message) => self.send(Message::text(message)).await?,
+                            Heard::Event(event) if !budget.takes(&event, Instant::now()) => {
+                                Queue::Realtime.full();
+                                return Err(self.lost("it sends more than can be heard".to_owned()));
+                            }
                             Heard::Event(event) => if events.send(event).await.is_err() {
                                 return Ok(());
                             },
@@ -238,7 +244,7 @@ impl Line {
     async fn next(&mut self) -> Result<Vec<Heard>, Trouble> {
         let message = match self.socket.next().await {
             Some(Ok(message)) => message,
-            Some(Err(error)) => return Err(self.lost(format!("the connection broke: {error}"))),
+            Some(Err(error)) => return Err(self.lost(format!("the connection broke: {}", unreadable(&error)))),
             None => return Err(self.lost("the connection broke".to_owned())),
         };
         let read = match &message {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::protocol::{Broken, Dialect, Heard, KeepAlive, Protocol, Style};
 use super::pulse::Pulse;
 use super::sound::Encoder;
-use crate::outbound::ws::{Message, WebSocket, WebSockets};
+use crate::outbound::ws::{Message, WebSocket, WebSockets, unreadable};
 use crate::providers::refusal::{Trouble, without_key};
 use crate::providers::{ProviderError, SttOptions};
 
@@ -116,7 +116,7 @@ impl Line {
     pub(super) async fn next(&mut self) -> Result<Vec<Heard>, Trouble> {
         let message = match self.socket.next().await {
             Some(Ok(message)) => message,
-            Some(Err(error)) => return Err(self.lost(format!("the connection broke: {error}"))),
+            Some(Err(error)) => return Err(self.lost(format!("the connection broke: {}", unreadable(&error)))),
             None => return Err(self.lost("the connection broke".to_owned())),
         };
         self.pulse.beats();

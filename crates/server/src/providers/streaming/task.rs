@@ -15,6 +15,7 @@ use super::words::Words;
 use crate::providers::SttEvent;
 use crate::providers::refusal::Trouble;
 use crate::providers::ring::{Ring, Told};
+use crate::queues::Queue;
 
 /// Before a lost connection is made again: at once, then after longer pauses.
 const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1)];
@@ -144,6 +145,7 @@ impl Task {
                     self.judge(line, &heard)?;
                     let events = self.words.heard(heard, Instant::now());
                     if self.words.are_too_many() {
+                        Queue::SttWords.full();
                         let words = "it sent more words than anybody can have said".to_owned();
                         return Err(Trouble { again: None, ..line.lost(words) }.into());
                     }

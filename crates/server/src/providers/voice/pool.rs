@@ -17,9 +17,13 @@ use super::{Attempts, Deadlines, Line, cost, is_speakable};
 use crate::outbound::ws::WebSockets;
 use crate::providers::refusal::Trouble;
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
+use crate::queues::Queue;
 
 /// A socket is not used for longer: sessions of some providers end after an hour.
 const OLDEST: Duration = Duration::from_secs(50 * 60);
+
+/// The times of one utterance, in bytes: ten minutes have some ten thousand characters.
+const MOST_TIMES: usize = 1 << 20;
 
 /// A voice behind websockets.
 pub(crate) struct Pool<W> {
@@ -136,7 +140,7 @@ impl<W: Wire> Pool<W> {
         let context = format!("{:016x}", rand::random::<u64>());
         let messages = self.wire.begin(&context, request);
         let mut speaking = place.begin(context, messages);
-        let mut words = Words::default();
+        let (mut words, mut timed) = (Words::default(), 0);
         let mut wait = self.deadlines.first_sound;
         let mut deadline = Instant::now() + wait;
         loop {
@@ -146,6 +150,11 @@ impl<W: Wire> Pool<W> {
             };
             match said {
                 Some(Said::Piece(Piece { sound, times })) => {
+                    timed += times.bytes();
+                    if timed > MOST_TIMES {
+                        Queue::Tts.full();
+                        return Err(Trouble::nonsense(provider, "its words do not end"));
+                    }
                     let words = words.push(times, line.given_ms());
                     let audible = !sound.is_empty();
                     let samples = sound.into_iter().map(|byte| Law::Mu.decode(byte)).collect();
@@ -153,6 +162,7 @@ impl<W: Wire> Pool<W> {
                         return Ok(());
                     }
                     if line.is_endless() {
+                        Queue::Tts.full();
                         return Err(Trouble::nonsense(provider, "its speech does not end"));
                     }
                     if audible {

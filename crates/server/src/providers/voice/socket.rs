@@ -11,11 +11,16 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Deadlines;
 use super::wire::{Heard, Piece, StoppedBy, What, Wire};
-use crate::outbound::ws::{Message, WebSocket};
+use crate::outbound::ws::{self, Message, WebSocket};
 use crate::providers::refusal::Trouble;
+use crate::queues::{self, Queue};
 
 /// What is told of a socket that no longer answers.
 const DEAD: &str = "the connection is dead";
+
+/// What may wait for an utterance, in bytes: four minutes of sound. More is there only while nobody takes it, as when the phone
+/// rings. The socket is read on all the same, since others may speak on it.
+const WAITING: u32 = 2 << 20;
 
 /// What an utterance hears of its context: pieces until one is the last, or a refusal.
 pub(super) enum Said {
@@ -25,7 +30,7 @@ pub(super) enum Said {
 }
 
 enum Command {
-    Begin { context: String, messages: Vec<String>, to: mpsc::UnboundedSender<Said> },
+    Begin { context: String, messages: Vec<String>, to: queues::Sender<Said> },
     Stop { context: String },
 }
 
@@ -95,7 +100,7 @@ pub(super) struct Place {
 impl Place {
     /// Says `messages` in a context of this name. Dropping what it gives before [`Said::Done`] stops the context.
     pub(super) fn begin(mut self, context: String, messages: Vec<String>) -> Speaking {
-        let (to, said) = mpsc::unbounded_channel();
+        let (to, said) = queues::channel(Queue::Tts, WAITING);
         let handle = self.handle.take().expect("only this takes it, and consumes the place");
         // A socket that has ended drops `to`, which is heard as a lost connection.
         let _ = handle.commands.send(Command::Begin { context: context.clone(), messages, to });
@@ -115,7 +120,7 @@ impl Drop for Place {
 pub(super) struct Speaking {
     context: String,
     handle: Handle,
-    said: mpsc::UnboundedReceiver<Said>,
+    said: queues::Receiver<Said>,
     over: bool,
 }
 
@@ -143,7 +148,7 @@ impl Drop for Speaking {
 
 /// One utterance's place.
 enum Context {
-    Spoken(mpsc::UnboundedSender<Said>),
+    Spoken(queues::Sender<Said>),
     /// Stopped, and given up when that is not confirmed by this time.
     Stopped {
         until: Instant,
@@ -181,7 +186,7 @@ impl<W: Wire> Task<W> {
                     Some(command) => self.command(command).await,
                     None => { wanted = false; Ok(()) }
                 },
-                message = self.socket.next() => self.message(message),
+                message = self.socket.next() => self.message(message).await,
                 () = sleep_until(wake) => self.look_at_the_time().await,
             };
             match step {
@@ -237,21 +242,24 @@ impl<W: Wire> Task<W> {
         }
     }
 
-    fn message<E: std::fmt::Display>(&mut self, message: Option<Result<Message, E>>) -> Result<(), Over> {
+    async fn message(&mut self, message: Option<Result<Message, ws::Error>>) -> Result<(), Over> {
         self.answered = true;
         let provider = self.wire.provider();
         let message = match message {
             Some(Ok(Message::Close(frame))) => return Err(Over(self.wire.closed(frame.as_ref()))),
             Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => message,
             Some(Ok(_)) => return Ok(()),
-            Some(Err(error)) => return Err(Over(Trouble::failed(provider, error.to_string()))),
+            Some(Err(error)) => return Err(Over(Trouble::failed(provider, ws::unreadable(&error)))),
             None => return Err(Over(self.wire.closed(None))),
         };
         let heard = self.wire.read(&message).map_err(|words| Over(Trouble::nonsense(provider, words)))?;
-        heard.into_iter().try_for_each(|heard| self.heard(heard))
+        for heard in heard {
+            self.heard(heard).await?;
+        }
+        Ok(())
     }
 
-    fn heard(&mut self, Heard { context, what }: Heard) -> Result<(), Over> {
+    async fn heard(&mut self, Heard { context, what }: Heard) -> Result<(), Over> {
         if let (None, What::Refused(trouble)) = (&context, &what) {
             return Err(Over(trouble.clone()));
         }
@@ -259,20 +267,38 @@ impl<W: Wire> Task<W> {
         self.used = Instant::now();
         match (self.contexts.get(&name), what) {
             (None, _late) => {}
-            (Some(Context::Spoken(to)), What::Piece(piece)) => drop(to.send(Said::Piece(piece))),
-            (Some(Context::Spoken(to)), What::Done | What::Stopped) => {
-                let _ = to.send(Said::Done);
-                self.give_back(&name);
+            (Some(Context::Spoken(to)), What::Piece(piece)) => {
+                let bytes = piece.bytes();
+                if to.try_send(Said::Piece(piece), bytes).is_err() {
+                    return self.overrun(&name).await;
+                }
             }
-            (Some(Context::Spoken(to)), What::Refused(trouble)) => {
-                let _ = to.send(Said::Refused(trouble));
-                self.give_back(&name);
-            }
+            (Some(Context::Spoken(_)), What::Done | What::Stopped) => self.finish(&name, Said::Done),
+            (Some(Context::Spoken(_)), What::Refused(trouble)) => self.finish(&name, Said::Refused(trouble)),
             (Some(Context::Stopped { .. }), What::Piece(_late)) => {}
             (Some(Context::Stopped { .. }), What::Done) if self.wire.limits().stopped_by == StoppedBy::Stopped => {}
             (Some(Context::Stopped { .. }), What::Done | What::Stopped | What::Refused(_)) => self.give_back(&name),
         }
         Ok(())
+    }
+
+    /// The last that an utterance hears.
+    fn finish(&mut self, name: &str, last: Said) {
+        if let Some(Context::Spoken(to)) = self.contexts.remove(name) {
+            to.finish(last);
+            self.shared.contexts.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// More waits for an utterance than anybody will hear.
+    async fn overrun(&mut self, name: &str) -> Result<(), Over> {
+        let trouble = Trouble::failed(self.wire.provider(), "it sends more sound than can be played".to_owned());
+        self.shared.retired.store(true, Ordering::Release);
+        let spoken = self.contexts.insert(name.to_owned(), Context::Stopped { until: Instant::now() });
+        if let Some(Context::Spoken(to)) = spoken {
+            to.finish(Said::Refused(trouble));
+        }
+        self.stop(name).await
     }
 
     fn give_back(&mut self, name: &str) {
@@ -320,7 +346,7 @@ impl<W: Wire> Task<W> {
     fn tell_all(&mut self, trouble: &Trouble) {
         for (_, context) in self.contexts.drain() {
             if let Context::Spoken(to) = context {
-                let _ = to.send(Said::Refused(trouble.clone()));
+                to.finish(Said::Refused(trouble.clone()));
             }
         }
     }

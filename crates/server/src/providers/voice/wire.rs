@@ -108,6 +108,13 @@ pub(crate) struct Piece {
     pub(crate) times: Times,
 }
 
+impl Piece {
+    /// What it takes while it waits.
+    pub(super) fn bytes(&self) -> usize {
+        self.sound.len() + self.times.bytes()
+    }
+}
+
 /// The headers of a request with a key: `name: prefix key`.
 pub(crate) fn with_key(name: &'static str, prefix: &str, key: Option<&Private<String>>) -> HeaderMap {
     let mut headers = HeaderMap::new();

@@ -14,6 +14,17 @@ pub(crate) enum Times {
     Characters(Vec<Character>),
 }
 
+impl Times {
+    /// What they take while they wait.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Words(words) => words.iter().map(|word| size_of::<SpokenWord>() + word.text.len()).sum(),
+            Self::Characters(all) => all.iter().map(|one| size_of::<Character>() + one.text.len()).sum(),
+        }
+    }
+}
+
 /// A character with its place in a piece of sound.
 pub(crate) struct Character {
     pub(crate) text: String,

@@ -75,7 +75,7 @@ fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
     let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let (agent, call) = (AgentConfig::new("x"), CallId::from_uuid(Uuid::nil()));
-    let tools = Toolbox::new(client, &shared, &agent, &BTreeMap::new(), &HashMap::new(), call);
+    let tools = Toolbox::new(client, &shared, &agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call);
     let settings = || {
         let settings = LlmSettings::default();
         (0..20).for_each(|_| settings.pace.note(Duration::from_millis(1)));

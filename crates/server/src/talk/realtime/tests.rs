@@ -193,7 +193,8 @@ impl Call {
         let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
         let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
         let (agent, call) = (AgentConfig::new("x"), CallId::from_uuid(Uuid::nil()));
-        let tools = Arc::new(Toolbox::new(client, &shared, &agent, &BTreeMap::new(), &HashMap::new(), call));
+        let tools =
+            Arc::new(Toolbox::new(client, &shared, &agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call));
         let tts_settings = TtsSettings {
             voice: None,
             model: None,

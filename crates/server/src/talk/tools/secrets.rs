@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
+use switchhook_core::header::is_framing;
 use switchhook_core::id::ConnectionId;
 use url::Url;
 
@@ -18,21 +19,8 @@ use crate::vault::Vault;
 pub const PROVIDER: &str = "http";
 /// What a test of such a connection is called.
 const CHECK: &str = "service";
-/// Headers that a request has anyway, or that say where it goes and how long it is: one from elsewhere would break it.
-const NOT_THEIRS: &[&str] = &[
-    "accept",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "mcp-protocol-version",
-    "mcp-session-id",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "x-voice-call",
-];
+/// Headers that a request has anyway: one from elsewhere would break it.
+const NOT_THEIRS: &[&str] = &["accept", "content-type", "mcp-protocol-version", "mcp-session-id", "x-voice-call"];
 
 /// What one connection adds to the requests of a tool. `Debug` does not show the values.
 #[derive(Clone, Debug)]
@@ -52,6 +40,14 @@ impl Secrets {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
         let mut headers = HeaderMap::new();
         for (name, value) in credentials.reveal() {
+            if is_framing(name) {
+                // It was stored before such headers were refused.
+                tracing::warn!(
+                    header = name,
+                    "a header of a connection frames or routes requests and is left out of them"
+                );
+                continue;
+            }
             let parsed = header(name, value).map_err(|words| format!("credentials.{name} {words}."))?;
             headers.insert(parsed.0, parsed.1);
         }
@@ -110,7 +106,7 @@ fn within(base: Option<&Url>, url: &str) -> Result<(), String> {
 /// What is wrong with it, as a sentence part.
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
     let name = name.parse::<HeaderName>().map_err(|_| "is no name of an HTTP header".to_owned())?;
-    if NOT_THEIRS.contains(&name.as_str()) {
+    if NOT_THEIRS.contains(&name.as_str()) || is_framing(name.as_str()) {
         return Err("is a header that requests have by themselves".to_owned());
     }
     let visible = value.bytes().all(|byte| (b' '..0x7f).contains(&byte)) && value.trim() == value;
@@ -192,7 +188,10 @@ mod tests {
             unusable(&credentials.iter().map(own).collect()).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
         assert_eq!(wrong(&[("Authorization", "Bearer a b"), ("X-Api-Key", "c")]), [""; 0]);
-        assert_eq!(wrong(&[("Host", "a"), ("a b", "c"), ("x", "a\r\nb: c"), ("y", "a ")]), ["Host", "a b", "x", "y"]);
+        assert_eq!(
+            wrong(&[("Host", "a"), ("Proxy-Authorization", "a"), ("a b", "c"), ("x", "a\r\nb: c"), ("y", "a ")]),
+            ["Host", "Proxy-Authorization", "a b", "x", "y"]
+        );
         assert_eq!(wrong(&[("X-Key", "a"), ("x-key", "b")]), ["x-key"]);
         let (_, value) = header("x-key", "hush").expect("a header");
         assert!(!format!("{value:?}").contains("hush"));

@@ -2,3 +2,7 @@
 
 mod deactivation;
 mod dial_policy;
+mod queues;
+mod schemas;
+mod tenants_apart;
+mod tools;

@@ -18,10 +18,14 @@ pub(super) const DOWN: Duration = Duration::from_secs(60);
 const MOST_LISTS: usize = 1_000;
 /// Tools of one server. Models are lost in more, and some refuse them.
 pub(super) const MOST_TOOLS: usize = 64;
+/// Tools of one server that are looked at, those that are of no use included.
+pub(super) const MOST_LOOKED_AT: usize = 256;
 /// The longest description; some models take no longer one.
 const MOST_WORDS: usize = 1_024;
-/// The largest schema, in bytes of JSON.
-const MOST_SCHEMA: usize = 32 * 1024;
+/// All schemas of one server together, in bytes of JSON: no model reads more of them with every request.
+pub(super) const MOST_SCHEMAS: usize = 256 * 1024;
+/// All lists that are kept, in bytes of JSON; in memory they are several times as large.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// A tool as its server lists it.
 #[derive(Clone, Debug)]
@@ -40,7 +44,7 @@ impl Listed {
     ///
     /// # Errors
     /// Why it cannot be used, as a sentence part.
-    pub(super) fn new(name: &str, description: &str, schema: &Map<String, Value>) -> Result<Self, String> {
+    pub(super) async fn new(name: &str, description: &str, schema: &Map<String, Value>) -> Result<Self, String> {
         let mut parameters = schema.clone();
         if parameters.get("type") != Some(&json!("object")) {
             return Err("its arguments are no object".to_owned());
@@ -49,12 +53,16 @@ impl Listed {
         parameters.remove("$schema");
         parameters.entry("properties").or_insert(json!({}));
         let parameters = Value::Object(parameters);
-        if parameters.to_string().len() > MOST_SCHEMA {
-            return Err(format!("its schema is longer than {MOST_SCHEMA} bytes"));
-        }
-        let schema = Schema::new(&parameters).map_err(|words| format!("its schema is of no use: {words}"))?;
+        let compiled = Schema::compile(vec![parameters.clone()]).await;
+        let mut compiled = compiled.map_err(|(_, words)| format!("its schema {words}"))?;
+        let schema = compiled.pop().ok_or("its schema was lost")?;
         let description = description.chars().take(MOST_WORDS).collect();
         Ok(Self { name: name.to_owned(), description, parameters, schema })
+    }
+
+    /// How long it is, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.name.len() + self.description.len() + self.parameters.to_string().len()
     }
 }
 
@@ -70,8 +78,12 @@ pub(super) struct Whose {
     pub(super) chosen: Vec<String>,
 }
 
-/// Until when it is good, and what is on it.
-type List = (Instant, Arc<Vec<Listed>>);
+/// What a server has.
+struct List {
+    good_until: Instant,
+    tools: Arc<Vec<Listed>>,
+    bytes: usize,
+}
 
 /// The lists of servers that were asked lately.
 #[derive(Default)]
@@ -80,17 +92,19 @@ pub struct Lists(Mutex<HashMap<Whose, List>>);
 impl Lists {
     pub(super) fn get(&self, whose: &Whose, now: Instant) -> Option<Arc<Vec<Listed>>> {
         let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.get(whose).filter(|(until, _)| now < *until).map(|(_, tools)| tools.clone())
+        lists.get(whose).filter(|list| now < list.good_until).map(|list| list.tools.clone())
     }
 
     pub(super) fn keep(&self, whose: Whose, tools: Arc<Vec<Listed>>, good_for: Duration, now: Instant) {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.retain(|_, (until, _)| now < *until);
-        if lists.len() >= MOST_LISTS {
-            let oldest = lists.iter().min_by_key(|(_, (until, _))| *until).map(|(whose, _)| whose.clone());
-            oldest.map(|oldest| lists.remove(&oldest));
+        lists.retain(|_, list| now < list.good_until);
+        let bytes = tools.iter().map(Listed::bytes).sum();
+        lists.insert(whose, List { good_until: now + good_for, tools, bytes });
+        while lists.len() > MOST_LISTS || lists.values().map(|list| list.bytes).sum::<usize>() > MOST_BYTES {
+            let oldest = lists.iter().min_by_key(|(_, list)| list.good_until).map(|(whose, _)| whose.clone());
+            let Some(oldest) = oldest else { return };
+            lists.remove(&oldest);
         }
-        lists.insert(whose, (now + good_for, tools));
     }
 }
 
@@ -133,17 +147,21 @@ mod tests {
         assert_eq!(names[..7], ["hours", "mcp_tables", "mcp_tables_2", "mcp_tables_3", "crm_find_all", "_2nd", "_"]);
     }
 
-    #[test]
-    fn schemas_are_made_to_fit_or_left_alone() {
-        let read = |schema: Value| Listed::new("a", "b", schema.as_object().expect("an object"));
-        let fine = read(json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object" }));
+    async fn read(schema: Value) -> Result<Listed, String> {
+        Listed::new("a", "b", schema.as_object().expect("an object")).await
+    }
+
+    #[tokio::test]
+    async fn schemas_are_made_to_fit_or_left_alone() {
+        let fine = read(json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object" })).await;
         assert_eq!(fine.expect("fine").parameters, json!({ "type": "object", "properties": {} }));
         for (schema, words) in [
             (json!({ "type": "string" }), "no object"),
-            (json!({ "type": "object", "properties": { "a": { "$ref": "https://127.0.0.1/x" } } }), "of no use"),
-            (json!({ "type": "object", "description": "x".repeat(40_000) }), "longer than"),
+            (json!({ "type": "object", "properties": { "a": { "$ref": "https://127.0.0.1/x" } } }), "parts of itself"),
+            (json!({ "type": "object", "description": "x".repeat(70_000) }), "at most 65536 bytes"),
+            (json!({ "type": "object", "required": 7 }), "cannot be used"),
         ] {
-            let refused = read(schema).expect_err("of no use");
+            let refused = read(schema).await.expect_err("of no use");
             assert!(refused.contains(words), "{refused}");
         }
     }
@@ -170,5 +188,21 @@ mod tests {
         }
         let kept = lists.0.lock().expect("whole").len();
         assert!(kept <= MOST_LISTS && lists.get(&whose(1_999), now + FRESH / 2).is_some(), "{kept}");
+    }
+
+    #[tokio::test]
+    async fn lists_are_kept_as_long_as_they_fit_together() {
+        let large = read(json!({ "type": "object", "description": "x".repeat(60_000) })).await.expect("a tool");
+        let large = Arc::new(vec![large; 4]);
+        let (lists, now) = (Lists::default(), Instant::now());
+        let whose = |version| {
+            let agent = AgentId::from_uuid(uuid::Uuid::nil());
+            Whose { agent, version, url: String::new(), headers: BTreeMap::new(), secrets: None, chosen: Vec::new() }
+        };
+        for version in 0..100 {
+            lists.keep(whose(version), large.clone(), FRESH, now + Duration::from_millis(version.unsigned_abs()));
+        }
+        let bytes: usize = lists.0.lock().expect("whole").values().map(|list| list.bytes).sum();
+        assert!(bytes <= MOST_BYTES && lists.get(&whose(99), now).is_some() && lists.get(&whose(0), now).is_none());
     }
 }

@@ -26,11 +26,11 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 pub use self::listing::Lists;
-use self::listing::{DOWN, FRESH, MOST_TOOLS, Whose};
+use self::listing::{DOWN, FRESH, MOST_LOOKED_AT, MOST_SCHEMAS, MOST_TOOLS, Whose};
 pub(super) use self::listing::{Listed, called};
 use self::transport::Transport;
 use super::secrets::Secrets;
-use super::{CALL_HEADER, LATE, UNREACHABLE, error};
+use super::{CALL_HEADER, Check, LATE, UNREACHABLE, error};
 use crate::outbound::Client;
 use crate::talk::plain::plain_value;
 
@@ -141,17 +141,33 @@ impl Server {
     async fn list(&self) -> Result<Vec<Listed>, Trouble> {
         let peer = self.connected().await?;
         let mut tools: Vec<Listed> = Vec::new();
+        let (mut bytes, mut looked_at) = (0, 0);
         let mut cursor = None;
-        for _ in 0..MOST_PAGES {
+        'pages: for _ in 0..MOST_PAGES {
             let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
             for tool in page.tools {
                 let chosen = self.whose.chosen.is_empty() || self.whose.chosen.iter().any(|name| *name == tool.name);
                 if !chosen || tools.iter().any(|known| known.name == tool.name) {
                     continue;
                 }
+                if tools.len() >= MOST_TOOLS || looked_at >= MOST_LOOKED_AT {
+                    tracing::warn!(server = %self.prefix, most = MOST_TOOLS, "a server has too many tools: only the first are used");
+                    break 'pages;
+                }
+                looked_at += 1;
                 let words = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
-                match Listed::new(&tool.name, words, &tool.input_schema) {
-                    Ok(listed) => tools.push(listed),
+                match Listed::new(&tool.name, words, &tool.input_schema).await {
+                    Ok(listed) if bytes + listed.bytes() > MOST_SCHEMAS => {
+                        tracing::warn!(
+                            server = %self.prefix, most = MOST_SCHEMAS,
+                            "the tools of a server are too long together: only the first are used"
+                        );
+                        break 'pages;
+                    }
+                    Ok(listed) => {
+                        bytes += listed.bytes();
+                        tools.push(listed);
+                    }
                     Err(reason) => {
                         tracing::warn!(server = %self.prefix, tool = %tool.name, reason, "a tool is left out");
                     }
@@ -164,10 +180,6 @@ impl Server {
         }
         for name in self.whose.chosen.iter().filter(|name| tools.iter().all(|tool| tool.name != **name)) {
             tracing::warn!(server = %self.prefix, tool = %name, "an agent wants a tool that its MCP server does not offer");
-        }
-        if tools.len() > MOST_TOOLS {
-            tracing::warn!(server = %self.prefix, most = MOST_TOOLS, "a server has too many tools: only the first are used");
-            tools.truncate(MOST_TOOLS);
         }
         Ok(tools)
     }
@@ -212,12 +224,16 @@ pub(in crate::talk) struct Calling {
     pub(super) server: Arc<Server>,
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
+    pub(super) check: Check,
 }
 
 impl Calling {
     /// What the model is told.
     pub(in crate::talk) async fn answer(self) -> Value {
-        let Self { server, tool, arguments } = self;
+        if let Some(wrong) = self.check.wrong().await {
+            return wrong;
+        }
+        let Self { server, tool, arguments, check: _ } = self;
         let called = timeout(server.deadline, server.call(tool, arguments)).await;
         plain_value(match called.unwrap_or(Err(Trouble::Late(server.deadline))) {
             Ok(result) => result,

@@ -21,6 +21,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 
 use crate::outbound::{Client, Request, SendError};
+use crate::queues::Queue;
 
 /// As much of one answer as is read, in bytes: a page of tools with their schemas fits.
 const READ_LIMIT: usize = 1024 * 1024;
@@ -65,6 +66,7 @@ impl Transport {
         while let Some(piece) = self.client.more(&mut response, self.deadline).await.map_err(Error::Client)? {
             body.extend_from_slice(&piece);
             if body.len() > READ_LIMIT {
+                Queue::McpBody.full();
                 return Err(Error::ResponseBodyTooLarge { max_size: READ_LIMIT });
             }
         }
@@ -150,7 +152,11 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     let limited = response.bytes_stream().map(move |piece| {
         let piece = piece.map_err(io::Error::other)?;
         read += piece.len();
-        if read > READ_LIMIT { Err(io::Error::other("the answer is too long")) } else { Ok(piece) }
+        if read > READ_LIMIT {
+            Queue::McpBody.full();
+            return Err(io::Error::other("the answer is too long"));
+        }
+        Ok(piece)
     });
     SseStream::from_bytes_stream(limited).boxed()
 }

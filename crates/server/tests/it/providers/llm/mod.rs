@@ -10,6 +10,7 @@ mod service;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use switchhook::json_schema::Schema;
 use switchhook::providers::{AnalysisRequest, LlmEvent, LlmRequest, ProviderError, Spent, ToolSpec};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 use tokio::sync::mpsc;
@@ -382,7 +383,7 @@ async fn a_call_is_looked_back_upon_by_its_schema<P: Protocol>(protocol: P) {
     let look = || AnalysisRequest {
         model: None,
         messages: messages.clone(),
-        schema: Some(schema.clone()),
+        schema: Schema::new(&schema).ok(),
         spent: spent.clone(),
     };
     let found = llm.analyse(look()).await.expect("analysed");

@@ -110,7 +110,7 @@ fn tools(agent: &AgentConfig) -> Toolbox {
     let client = Client::new(&Config::for_tests("/nonexistent"), &addresses, Duration::from_secs(10));
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let call = CallId::from_uuid(Uuid::nil());
-    Toolbox::new(client.expect("a client"), &shared, agent, &BTreeMap::new(), &HashMap::new(), call)
+    Toolbox::new(client.expect("a client"), &shared, agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call)
 }
 
 struct Understanding(Arc<dyn Stt>);

@@ -1,0 +1,385 @@
+//! What a customer's JSON Schema may cost.
+//!
+//! A reference is as large as what it refers to, so a schema of a few hundred bytes can stand for millions of nodes. It is
+//! judged, and compiled, with every reference written out; what cannot be written out within the limits is refused. That
+//! includes every schema that refers to itself.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+/// The longest schema, in bytes of JSON.
+pub const MAX_BYTES: usize = 64 * 1024;
+/// How deep schemas may be nested in each other, references written out.
+pub const MAX_DEPTH: usize = 32;
+/// The most schemas within a schema, references written out.
+pub const MAX_NODES: usize = 1_000;
+/// The longest schema with references written out, in bytes of JSON.
+const MAX_WRITTEN_OUT: usize = 4 * MAX_BYTES;
+/// How deep `unevaluatedProperties` and `unevaluatedItems` may stand in each other: each level doubles the work of those in it.
+const MAX_UNEVALUATED: usize = 3;
+/// How much of a reference is quoted, in characters.
+const QUOTED: usize = 100;
+
+/// Keywords whose value is a schema. Before draft 2020-12, `items` can be a list of them.
+const ONE: [&str; 12] = [
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "contentSchema",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+/// Keywords whose value is a list of schemas.
+const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+/// Keywords whose value is an object of schemas; in `dependencies` there can be lists of names among them.
+const MAPS: [&str; 4] = ["dependencies", "dependentSchemas", "patternProperties", "properties"];
+/// Keywords whose value is no schema. All others do not matter to a validator.
+const PLAIN: [&str; 23] = [
+    "const",
+    "contentEncoding",
+    "contentMediaType",
+    "dependentRequired",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "maxContains",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minContains",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "pattern",
+    "required",
+    "type",
+    "uniqueItems",
+];
+/// Drafts in which what stands beside a reference is ignored.
+const REFERENCE_STANDS_ALONE: [&str; 4] = ["draft-03", "draft-04", "draft-06", "draft-07"];
+
+/// Why a schema is refused, as a sentence part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It is too long as it stands.
+    #[error("must be at most {MAX_BYTES} bytes of JSON")]
+    TooLong,
+    /// It is nested too deep.
+    #[error("must not be nested more than {MAX_DEPTH} deep")]
+    TooDeep,
+    /// It has too many schemas in it.
+    #[error("must have at most {MAX_NODES} nodes once its references are expanded")]
+    TooManyNodes,
+    /// It is too long when its references are written out.
+    #[error("must be at most {MAX_WRITTEN_OUT} bytes of JSON once its references are expanded")]
+    TooLongWrittenOut,
+    /// It is recursive.
+    #[error("must not refer to itself, as {0:?} does: write out as many levels as are needed")]
+    Recursive(String),
+    /// A reference leads out of it.
+    #[error("may only refer to parts of itself, such as \"#/$defs/address\", not to {0:?}")]
+    Elsewhere(String),
+    /// A reference leads to nothing.
+    #[error("has nothing at {0:?}, to which it refers")]
+    Nowhere(String),
+    /// It uses a keyword whose target depends on who refers to it.
+    #[error("must not use {0}; use $ref")]
+    Dynamic(&'static str),
+    /// Too many keywords that need the result of others.
+    #[error("must not nest unevaluatedProperties and unevaluatedItems more than {MAX_UNEVALUATED} deep")]
+    Unevaluated,
+}
+
+/// The same schema as far as a validator is concerned, with every reference replaced by what it refers to.
+///
+/// # Errors
+/// When it is over a limit, or refers to itself or to something else than its own parts.
+pub fn written_out(schema: &Value) -> Result<Value, Refusal> {
+    if schema.to_string().len() > MAX_BYTES {
+        return Err(Refusal::TooLong);
+    }
+    let draft = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    let alone = REFERENCE_STANDS_ALONE.iter().any(|name| draft.contains(name));
+    let mut writer = Writer { root: schema, alone, within: Vec::new(), unevaluated: 0, nodes: 0, bytes: 0 };
+    let mut written = writer.schema(schema)?;
+    if let (Some(fields), Some(draft)) = (written.as_object_mut(), schema.get("$schema")) {
+        fields.insert("$schema".to_owned(), draft.clone());
+    }
+    Ok(written)
+}
+
+struct Writer<'s> {
+    root: &'s Value,
+    /// Whether what stands beside a reference is ignored.
+    alone: bool,
+    /// The schemas in which the present one stands, itself included.
+    within: Vec<&'s Value>,
+    /// How many keywords around it are `unevaluated…`.
+    unevaluated: usize,
+    nodes: usize,
+    bytes: usize,
+}
+
+impl<'s> Writer<'s> {
+    fn schema(&mut self, schema: &'s Value) -> Result<Value, Refusal> {
+        let schema = self.followed(schema)?;
+        if self.within.len() > MAX_DEPTH {
+            return Err(Refusal::TooDeep);
+        }
+        // What is no schema is told by whoever judges their form.
+        let Value::Object(fields) = schema else { return self.plain(schema) };
+        self.within.push(schema);
+        let written = self.object(fields);
+        self.within.pop();
+        written
+    }
+
+    /// What a schema that is nothing but a reference stands for.
+    fn followed(&self, schema: &'s Value) -> Result<&'s Value, Refusal> {
+        let (mut schema, mut seen) = (schema, Vec::new());
+        while let Value::Object(fields) = schema
+            && (self.alone || fields.len() == 1)
+            && let Some(reference) = reference(fields)?
+        {
+            seen.push(schema);
+            schema = self.target(reference)?;
+            if seen.iter().any(|earlier| std::ptr::eq(*earlier, schema)) {
+                return Err(Refusal::Recursive(quoted(reference)));
+            }
+            if seen.len() > MAX_DEPTH {
+                return Err(Refusal::TooDeep);
+            }
+        }
+        Ok(schema)
+    }
+
+    /// What stands at a reference. Nothing in which the reference itself stands may.
+    fn target(&self, reference: &str) -> Result<&'s Value, Refusal> {
+        let pointer = match reference.strip_prefix('#') {
+            Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => decoded(pointer),
+            _ => return Err(Refusal::Elsewhere(quoted(reference))),
+        };
+        let target = self.root.pointer(&pointer).ok_or_else(|| Refusal::Nowhere(quoted(reference)))?;
+        if self.within.iter().any(|open| std::ptr::eq(*open, target)) {
+            return Err(Refusal::Recursive(quoted(reference)));
+        }
+        Ok(target)
+    }
+
+    fn object(&mut self, fields: &'s Map<String, Value>) -> Result<Value, Refusal> {
+        if let Some(keyword) = ["$dynamicRef", "$recursiveRef"].into_iter().find(|name| fields.contains_key(*name)) {
+            return Err(Refusal::Dynamic(keyword));
+        }
+        self.count(1, 0)?;
+        let mut written = Map::new();
+        for (keyword, value) in fields {
+            if let Some(value) = self.keyword(keyword, value)? {
+                self.count(0, keyword.len())?;
+                written.insert(keyword.clone(), value);
+            }
+        }
+        // A reference beside other keywords holds as well as they do.
+        if let Some(reference) = reference(fields)? {
+            let target = self.target(reference)?;
+            let referred = self.schema(target)?;
+            let all = written.entry("allOf").or_insert_with(|| Value::Array(Vec::new()));
+            if let Value::Array(all) = all {
+                all.push(referred);
+            }
+        }
+        Ok(Value::Object(written))
+    }
+
+    /// What a keyword comes to; nothing when a validator does not look at it.
+    fn keyword(&mut self, keyword: &str, value: &'s Value) -> Result<Option<Value>, Refusal> {
+        let written = match (keyword, value) {
+            (keyword, Value::Object(fields)) if MAPS.contains(&keyword) => {
+                let mut written = Map::new();
+                for (name, value) in fields {
+                    self.count(0, name.len())?;
+                    let value = if value.is_array() { self.plain(value)? } else { self.schema(value)? };
+                    written.insert(name.clone(), value);
+                }
+                Value::Object(written)
+            }
+            (keyword, Value::Array(list)) if LISTS.contains(&keyword) || keyword == "items" => {
+                Value::Array(list.iter().map(|schema| self.schema(schema)).collect::<Result<_, _>>()?)
+            }
+            (keyword, value) if ONE.contains(&keyword) => self.one(keyword, value)?,
+            (keyword, value) if MAPS.contains(&keyword) || LISTS.contains(&keyword) || PLAIN.contains(&keyword) => {
+                self.plain(value)?
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(written))
+    }
+
+    fn one(&mut self, keyword: &str, schema: &'s Value) -> Result<Value, Refusal> {
+        let unevaluated = usize::from(keyword.starts_with("unevaluated"));
+        self.unevaluated += unevaluated;
+        if self.unevaluated > MAX_UNEVALUATED {
+            return Err(Refusal::Unevaluated);
+        }
+        let written = self.schema(schema);
+        self.unevaluated -= unevaluated;
+        written
+    }
+
+    fn plain(&mut self, value: &Value) -> Result<Value, Refusal> {
+        self.count(usize::from(value.is_boolean()), value.to_string().len())?;
+        Ok(value.clone())
+    }
+
+    fn count(&mut self, nodes: usize, bytes: usize) -> Result<(), Refusal> {
+        self.nodes += nodes;
+        self.bytes += bytes;
+        if self.nodes > MAX_NODES {
+            return Err(Refusal::TooManyNodes);
+        }
+        if self.bytes > MAX_WRITTEN_OUT {
+            return Err(Refusal::TooLongWrittenOut);
+        }
+        Ok(())
+    }
+}
+
+fn reference(fields: &Map<String, Value>) -> Result<Option<&str>, Refusal> {
+    match fields.get("$ref") {
+        None => Ok(None),
+        Some(Value::String(reference)) => Ok(Some(reference)),
+        Some(other) => Err(Refusal::Elsewhere(quoted(&other.to_string()))),
+    }
+}
+
+fn quoted(reference: &str) -> String {
+    reference.chars().take(QUOTED).collect()
+}
+
+/// A fragment of a URI without its percent-encoding (RFC 3986 section 2.1). What is no text then refers to nothing.
+fn decoded(fragment: &str) -> Cow<'_, str> {
+    if !fragment.contains('%') {
+        return Cow::Borrowed(fragment);
+    }
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((&first, behind)) = rest.split_first() {
+        let hex = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let byte = hex.filter(|_| first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &behind[2..] } else { behind };
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// `levels` definitions, each of which is the next one twice.
+    fn doubling(levels: usize) -> Value {
+        let definition = |level: usize| {
+            let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });
+            (format!("d{level}"), json!({ "allOf": [next, next] }))
+        };
+        let mut definitions: Map<String, Value> = (0..levels).map(definition).collect();
+        definitions.insert(format!("d{levels}"), json!({ "type": "string" }));
+        json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/d0" } }, "$defs": definitions })
+    }
+
+    #[test]
+    fn a_schema_is_as_large_as_it_is_with_its_references_written_out() {
+        // 2^9 - 1 nodes of definitions and the object itself.
+        assert!(written_out(&doubling(8)).is_ok());
+        assert_eq!(written_out(&doubling(18)), Err(Refusal::TooManyNodes));
+
+        let properties = |count: usize| {
+            let properties: Map<String, Value> = (0..count).map(|n| (format!("p{n}"), json!({}))).collect();
+            written_out(&json!({ "properties": properties }))
+        };
+        assert!(properties(MAX_NODES - 1).is_ok());
+        assert_eq!(properties(MAX_NODES), Err(Refusal::TooManyNodes));
+
+        let large = json!({ "enum": ["x".repeat(30_000)] });
+        let often = json!({ "allOf": vec![json!({ "$ref": "#/$defs/large" }); 100], "$defs": { "large": large } });
+        assert_eq!(written_out(&often), Err(Refusal::TooLongWrittenOut));
+        assert_eq!(written_out(&json!({ "description": "x".repeat(MAX_BYTES) })), Err(Refusal::TooLong));
+    }
+
+    #[test]
+    fn nesting_ends_whether_it_is_literal_or_by_reference() {
+        let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({ "items": inner }));
+        assert!(written_out(&nested(MAX_DEPTH)).is_ok());
+        assert_eq!(written_out(&nested(MAX_DEPTH + 1)), Err(Refusal::TooDeep));
+        let chain: Map<String, Value> = (0..2_000)
+            .map(|n| (format!("{n}"), json!({ "$ref": format!("#/$defs/{}", n + 1) })))
+            .chain([("2000".to_owned(), json!({}))])
+            .collect();
+        assert_eq!(written_out(&json!({ "$ref": "#/$defs/0", "$defs": chain })), Err(Refusal::TooDeep));
+        let unevaluated = |levels: usize| {
+            let around = |inner: Value| json!({ "unevaluatedProperties": { "allOf": [inner] } });
+            (0..levels).fold(json!({}), |inner, _| around(inner))
+        };
+        assert!(written_out(&unevaluated(MAX_UNEVALUATED)).is_ok());
+        assert_eq!(written_out(&unevaluated(MAX_UNEVALUATED + 1)), Err(Refusal::Unevaluated));
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_is_refused_in_every_notation() {
+        for reference in ["#", "#/$defs/tree", "#/$defs/tr%65e", "#/properties/a"] {
+            let tree = json!({ "properties": { "children": { "items": { "$ref": reference } } } });
+            let schema = json!({ "properties": { "a": { "$ref": "#/$defs/tree" } }, "$defs": { "tree": tree } });
+            assert!(matches!(written_out(&schema), Err(Refusal::Recursive(_))), "{reference}");
+        }
+        let circle = json!({ "a": { "$ref": "#/$defs/b" }, "b": { "$ref": "#/$defs/a" } });
+        let circle = written_out(&json!({ "not": { "$ref": "#/$defs/a" }, "$defs": circle }));
+        assert_eq!(circle, Err(Refusal::Recursive("#/$defs/a".to_owned())));
+    }
+
+    #[test]
+    fn references_lead_to_parts_of_the_schema_and_nowhere_else() {
+        for elsewhere in ["https://example.com/a.json", "file:///etc/passwd", "other.json#/a", "#anchor", ""] {
+            let refused = written_out(&json!({ "$ref": elsewhere }));
+            assert_eq!(refused, Err(Refusal::Elsewhere(elsewhere.to_owned())));
+        }
+        assert!(matches!(written_out(&json!({ "$ref": "#/$defs/a" })), Err(Refusal::Nowhere(_))));
+        assert_eq!(written_out(&json!({ "not": { "$dynamicRef": "#a" } })), Err(Refusal::Dynamic("$dynamicRef")));
+        // An id of its own would have its references lead to its own parts.
+        let own = json!({ "$id": "https://a.example/b", "allOf": [{ "$ref": "#/$defs/a" }], "$defs": { "a": { "minimum": 9 } } });
+        let schema = json!({ "properties": { "x": own }, "$defs": { "a": { "minimum": 1 } } });
+        assert_eq!(
+            written_out(&schema),
+            Ok(json!({ "properties": { "x": { "allOf": [{ "minimum": 1 }] } } })),
+            "they lead from the root, and nothing is left that could lead elsewhere"
+        );
+    }
+
+    #[test]
+    fn what_is_written_out_means_the_same() {
+        let name = json!({ "type": "string", "maxLength": 9 });
+        let definitions = json!({ "a/b": name, "plain": true });
+        let reference = json!({ "$ref": "#/$defs/a~1b", "minLength": 2, "description": "A name." });
+        let schema = json!({
+            "title": "T", "type": "object", "required": ["n"], "$defs": definitions,
+            "properties": { "n": reference, "$ref": { "$ref": "#/$defs/plain" }, "c": { "const": { "$ref": "x" } } },
+        });
+        let properties =
+            json!({ "n": { "minLength": 2, "allOf": [name] }, "$ref": true, "c": { "const": { "$ref": "x" } } });
+        assert_eq!(written_out(&schema), Ok(json!({ "type": "object", "required": ["n"], "properties": properties })));
+        let draft = "http://json-schema.org/draft-07/schema#";
+        let older = json!({ "$schema": draft, "items": [{ "$ref": "#/definitions/n", "minLength": 2 }], "definitions": { "n": name } });
+        assert_eq!(written_out(&older), Ok(json!({ "$schema": draft, "items": [name] })), "beside it nothing counts");
+    }
+}

@@ -1,0 +1,179 @@
+//! A client for each tenant: connections that are kept for reuse belong to one tenant.
+//!
+//! Tenants choose addresses and what is sent there. What one of them left behind on a connection, be it half an answer or the
+//! rest of a request, must not meet the request of another one who uses the same service.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use switchhook_core::id::TenantId;
+
+/// A client that no request has asked for in so long is let go, and its idle connections with it.
+const KEEP_UNUSED: Duration = Duration::from_secs(600);
+/// Clients that are kept; of more, the one that was not used for longest goes.
+const MOST: usize = 512;
+
+/// Clients of one kind, one for each tenant.
+pub struct PerTenant<C> {
+    make: Box<dyn Fn() -> anyhow::Result<C> + Send + Sync>,
+    kept: Mutex<Kept<C>>,
+}
+
+impl<C: Clone> PerTenant<C> {
+    /// Clients that are made like this.
+    ///
+    /// # Errors
+    /// When none can be made.
+    pub fn new(make: impl Fn() -> anyhow::Result<C> + Send + Sync + 'static) -> anyhow::Result<Self> {
+        make()?;
+        Ok(Self { make: Box::new(make), kept: Mutex::new(Kept(HashMap::new())) })
+    }
+
+    /// The tenant's own.
+    pub fn of(&self, tenant: TenantId) -> C {
+        let make = || (self.make)().expect("one was made of the same settings when the service started");
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).of(tenant, Instant::now(), make)
+    }
+}
+
+/// When each was last asked for.
+struct Kept<C>(HashMap<TenantId, (Instant, C)>);
+
+impl<C: Clone> Kept<C> {
+    fn of(&mut self, tenant: TenantId, now: Instant, make: impl FnOnce() -> C) -> C {
+        if let Some((used, client)) = self.0.get_mut(&tenant) {
+            *used = now;
+            return client.clone();
+        }
+        self.0.retain(|_, (used, _)| now.saturating_duration_since(*used) < KEEP_UNUSED);
+        while self.0.len() >= MOST
+            && let Some(oldest) = self.0.iter().min_by_key(|(_, (used, _))| *used).map(|(tenant, _)| *tenant)
+        {
+            self.0.remove(&oldest);
+        }
+        let client = make();
+        self.0.insert(tenant, (now, client.clone()));
+        client
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use reqwest::header::HeaderMap;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::outbound::ClientSettings;
+
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+
+    fn tenant(number: u128) -> TenantId {
+        TenantId::from_uuid(Uuid::from_u128(number))
+    }
+
+    /// A server that keeps connections and takes whatever comes on one for a request: what each of them brought.
+    struct Server {
+        address: SocketAddr,
+        brought: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Server {
+        async fn start() -> Self {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let (address, brought) = (listener.local_addr().expect("bound"), Arc::<Mutex<Vec<String>>>::default());
+            let noted = brought.clone();
+            tokio::spawn(async move {
+                while let Ok((stream, _)) = listener.accept().await {
+                    let number = {
+                        let mut noted = noted.lock().expect("whole");
+                        noted.push(String::new());
+                        noted.len() - 1
+                    };
+                    tokio::spawn(Self::connection(stream, number, noted.clone()));
+                }
+            });
+            Self { address, brought }
+        }
+
+        async fn connection(mut stream: TcpStream, number: usize, noted: Arc<Mutex<Vec<String>>>) {
+            let mut piece = [0; 4096];
+            while let Ok(read @ 1..) = stream.read(&mut piece).await {
+                let whole = {
+                    let mut noted = noted.lock().expect("whole");
+                    noted[number].push_str(&String::from_utf8_lossy(&piece[..read]));
+                    noted[number].contains("\r\n\r\n")
+                };
+                if whole && stream.write_all(ANSWER).await.is_err() {
+                    return;
+                }
+            }
+        }
+
+        fn brought(&self) -> Vec<String> {
+            self.brought.lock().expect("whole").clone()
+        }
+    }
+
+    fn clients() -> PerTenant<reqwest::Client> {
+        let config = Config::for_tests("/nonexistent");
+        let settings = ClientSettings::new(&config, &"127.0.0.0/8,http".parse().expect("a policy")).expect("settings");
+        PerTenant::new(move || Ok(settings.builder().build()?)).expect("a client")
+    }
+
+    async fn post(client: &reqwest::Client, server: &Server, headers: HeaderMap, body: &'static str) {
+        let url = format!("http://{}/hook", server.address);
+        let answer = client.post(url).headers(headers).body(body).send().await.expect("an answer");
+        assert_eq!(answer.bytes().await.expect("a body").len(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_one_tenant_leaves_on_a_connection_meets_no_request_of_another() {
+        let (server, clients) = (Server::start().await, clients());
+        let (attacker, victim) = (clients.of(tenant(1)), clients.of(tenant(2)));
+        // Shorter than the body: the rest of it is the beginning of the next request on the connection.
+        let headers = HeaderMap::from_iter([(reqwest::header::CONTENT_LENGTH, "1".parse().expect("a value"))]);
+        post(&attacker, &server, headers, "xPOST /poison HTTP/1.1\r\nx-swallows: ").await;
+        for _ in 0..3 {
+            post(&victim, &server, HeaderMap::new(), "secret").await;
+        }
+        let brought = server.brought();
+        assert_eq!(brought.len(), 2, "a connection for each tenant: {brought:?}");
+        assert_eq!(brought.iter().filter(|bytes| bytes.contains("secret")).count(), 1);
+        let victims = brought.iter().find(|bytes| bytes.contains("secret")).expect("it was sent");
+        assert!(!victims.contains("poison") && victims.matches("POST /hook").count() == 3, "it is reused: {victims}");
+        assert!(victims.starts_with("POST /hook"), "{victims}");
+    }
+
+    #[tokio::test]
+    async fn a_tenant_that_comes_again_finds_its_connection() {
+        let (server, clients) = (Server::start().await, clients());
+        post(&clients.of(tenant(1)), &server, HeaderMap::new(), "a").await;
+        post(&clients.of(tenant(1)), &server, HeaderMap::new(), "b").await;
+        assert_eq!(server.brought().len(), 1);
+    }
+
+    #[test]
+    fn clients_that_nobody_uses_are_let_go_and_of_too_many_the_least_lately_used() {
+        let (mut kept, start) = (Kept(HashMap::new()), Instant::now());
+        let made = AtomicUsize::new(0);
+        let make = || made.fetch_add(1, Ordering::Relaxed);
+        let second = Duration::from_secs(1);
+        for number in 0..MOST as u128 {
+            kept.of(tenant(number), start, make);
+        }
+        assert_eq!(kept.of(tenant(0), start + second, make), 0, "it is kept");
+        kept.of(tenant(MOST as u128), start + second * 2, make);
+        assert_eq!(kept.0.len(), MOST);
+        assert_eq!(kept.of(tenant(0), start + second * 3, make), 0, "it was used lately");
+        kept.of(tenant(9_999), start + second + KEEP_UNUSED, make);
+        assert_eq!(kept.0.len(), 3, "whoever was used in the last ten minutes");
+    }
+}

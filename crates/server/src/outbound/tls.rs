@@ -1,0 +1,46 @@
+//! Whom outgoing connections trust: the system's certificate authorities, and those of `extra_ca`.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use rustls::ClientConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls_platform_verifier::Verifier;
+
+use super::innermost;
+use crate::config::Config;
+
+/// The settings of all connections; the protocols that are offered are not set.
+///
+/// # Errors
+/// When the file of extra certificate authorities cannot be used.
+pub(super) fn settings(config: &Config) -> anyhow::Result<ClientConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone());
+    let builder = builder.with_safe_default_protocol_versions().context("the versions of TLS")?;
+    let extra = extra(config)?;
+    let has_extra = !extra.is_empty();
+    let builder = match Verifier::new_with_extra_roots(extra, provider) {
+        Ok(verifier) => builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)),
+        Err(error) if has_extra => return Err(error).with_context(|| unusable(config)),
+        Err(error) => {
+            // A container may have none; plain HTTP still works.
+            tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
+            builder.with_root_certificates(rustls::RootCertStore::empty())
+        }
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+fn extra(config: &Config) -> anyhow::Result<Vec<CertificateDer<'static>>> {
+    let Some(path) = &config.extra_ca else { return Ok(Vec::new()) };
+    let pem = std::fs::read(path).with_context(|| unusable(config))?;
+    CertificateDer::pem_slice_iter(&pem).collect::<Result<_, _>>().with_context(|| unusable(config))
+}
+
+fn unusable(config: &Config) -> String {
+    let path = config.extra_ca.as_deref().unwrap_or(std::path::Path::new("extra_ca"));
+    format!("the certificate authorities in {} cannot be used", path.display())
+}

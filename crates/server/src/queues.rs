@@ -1,0 +1,144 @@
+//! What waits between a peer and a call is bounded in bytes, since tenants choose many of the peers. What happens when a queue is
+//! full is for its owner to say; that it was full is counted here.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+/// Times that a queue was full, or something in it too long, by queue.
+const FULL: &str = "switchhook_queue_full_total";
+/// What every item costs beside its own bytes.
+const ITEM: usize = 64;
+
+/// A queue that a peer fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// The body of a carrier's response. Too long: the request counts as unanswered.
+    CarrierBody,
+    /// What a carrier tells about a call. Full: dropped, and looked up at the end.
+    CarrierEvents,
+    /// Audio of the caller. Full: dropped, as on any line.
+    CarrierMedia,
+    /// One event of a language model's stream. Too long: the request fails.
+    LlmEvent,
+    /// A language model's response. Too long: the request fails.
+    LlmStream,
+    /// The body of an MCP server's response. Too long: the request fails.
+    McpBody,
+    /// Audio and words of a speech-to-speech model. Full: the session is replaced.
+    Realtime,
+    /// The body of a transcription. Too long: the segment fails.
+    SttBody,
+    /// Words of speech to text. Too many: the recogniser fails.
+    SttWords,
+    /// The body of a tool's response. Too long: cut off, and the model told so.
+    ToolBody,
+    /// Audio and words of one utterance. Full: the utterance fails.
+    Tts,
+    /// One message of a provider's websocket. Too long: the connection is given up.
+    WebSocketMessage,
+}
+
+impl Queue {
+    fn name(self) -> &'static str {
+        match self {
+            Self::CarrierBody => "carrier_body",
+            Self::CarrierEvents => "carrier_events",
+            Self::CarrierMedia => "carrier_media",
+            Self::LlmEvent => "llm_event",
+            Self::LlmStream => "llm_stream",
+            Self::McpBody => "mcp_body",
+            Self::Realtime => "realtime",
+            Self::SttBody => "stt_body",
+            Self::SttWords => "stt_words",
+            Self::ToolBody => "tool_body",
+            Self::Tts => "tts",
+            Self::WebSocketMessage => "websocket_message",
+        }
+    }
+
+    /// Counts that it was full.
+    pub fn full(self) {
+        metrics::counter!(FULL, "queue" => self.name()).increment(1);
+    }
+}
+
+/// Says what is counted, once there is a recorder.
+pub fn describe() {
+    metrics::describe_counter!(
+        FULL,
+        "Times that a queue filled by a peer was full, or something in it too long, by queue"
+    );
+}
+
+/// A channel in which at most so many bytes wait.
+pub fn channel<T>(queue: Queue, bytes: u32) -> (Sender<T>, Receiver<T>) {
+    let (items, received) = mpsc::unbounded_channel();
+    let room = Arc::new(Semaphore::new(bytes as usize));
+    (Sender { queue, bytes, room, items }, Receiver(received))
+}
+
+/// Where a channel is filled.
+pub struct Sender<T> {
+    queue: Queue,
+    bytes: u32,
+    room: Arc<Semaphore>,
+    items: mpsc::UnboundedSender<(T, OwnedSemaphorePermit)>,
+}
+
+/// The channel is full. That is counted already.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl<T> Sender<T> {
+    /// Puts something of so many bytes behind everything that waits. What is longer than the channel has room when nothing else
+    /// waits. When nobody listens any more it is dropped.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn try_send(&self, item: T, bytes: usize) -> Result<(), Full> {
+        let bytes = u32::try_from(bytes.saturating_add(ITEM)).unwrap_or(u32::MAX).min(self.bytes);
+        let Ok(room) = self.room.clone().try_acquire_many_owned(bytes) else {
+            self.queue.full();
+            return Err(Full);
+        };
+        let _ = self.items.send((item, room));
+        Ok(())
+    }
+
+    /// Puts the last one behind everything that waits. It has room always.
+    pub fn finish(self, item: T) {
+        if let Ok(room) = self.room.clone().try_acquire_many_owned(0) {
+            let _ = self.items.send((item, room));
+        }
+    }
+}
+
+/// Where a channel is emptied.
+pub struct Receiver<T>(mpsc::UnboundedReceiver<(T, OwnedSemaphorePermit)>);
+
+impl<T> Receiver<T> {
+    /// The next item; nothing when there will be none. May be dropped and called again.
+    pub async fn recv(&mut self) -> Option<T> {
+        self.0.recv().await.map(|(item, _room)| item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_channel_holds_so_many_bytes_and_gives_their_room_back() {
+        let (sender, mut receiver) = channel(Queue::Tts, 1_000);
+        assert_eq!(sender.try_send("larger than all of it", 5_000), Ok(()), "nothing else waits");
+        assert_eq!(sender.try_send("no room", 1), Err(Full));
+        assert_eq!(receiver.recv().await, Some("larger than all of it"));
+        assert_eq!(sender.try_send("a", 400), Ok(()));
+        assert_eq!(sender.try_send("b", 400), Ok(()));
+        assert_eq!(sender.try_send("empty items cost something too", 10), Err(Full));
+        sender.finish("the end");
+        assert_eq!((receiver.recv().await, receiver.recv().await), (Some("a"), Some("b")));
+        assert_eq!((receiver.recv().await, receiver.recv().await), (Some("the end"), None));
+    }
+}

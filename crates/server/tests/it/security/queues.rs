@@ -1,0 +1,140 @@
+//! Providers that send without end: servers under a customer's `base_url`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use switchhook::config::Config;
+use switchhook::outbound::ws::WebSockets;
+use switchhook::providers::connect::Connect;
+use switchhook::providers::realtime::{RealtimeEvent, RealtimeOptions};
+use switchhook::providers::voice::Deadlines;
+use switchhook::providers::{ProviderError, TtsRequest, cartesia, openai};
+use switchhook_core::private::Private;
+use switchhook_core::webhook::AddressPolicy;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::harness::PATIENCE;
+
+/// Sound in one message, in bytes: eight seconds.
+const SOUND: usize = 64 * 1024;
+/// Messages after which a server has sent enough: 64 MiB of sound.
+const ENOUGH: usize = 1_024;
+
+type Socket = WebSocketStream<TcpStream>;
+
+/// A server that does this with its first connection, and how many messages of sound it could send on it.
+async fn server<F>(flood: impl FnOnce(Socket) -> F + Send + 'static) -> (SocketAddr, oneshot::Receiver<usize>)
+where
+    F: Future<Output = usize> + Send,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let (done, sent) = oneshot::channel();
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        let socket = tokio_tungstenite::accept_async(stream).await.expect("a handshake");
+        let _ = done.send(flood(socket).await);
+    });
+    (address, sent)
+}
+
+/// Sends the same again and again until the other side has enough, or all.
+async fn send_without_end(socket: &mut Socket, message: Value) -> usize {
+    let message = message.to_string();
+    for sent in 0..ENOUGH {
+        if socket.send(Message::text(message.clone())).await.is_err() {
+            return sent;
+        }
+    }
+    ENOUGH
+}
+
+fn connecting<T>(address: SocketAddr, make: impl FnOnce(&Connect<'_>) -> Result<T, String>) -> T {
+    switchhook::lifecycle::install_tls();
+    let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
+    let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
+    let settings = json!({ "base_url": format!("http://{address}") });
+    let connect = Connect {
+        http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
+        websockets: &websockets,
+        addresses: &addresses,
+        settings: settings.as_object().expect("an object"),
+        key: Some(Private::new("a-key-of-the-tests".to_owned())),
+    };
+    make(&connect).expect("good settings")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_voice_that_never_stops_speaking_while_nobody_listens_fills_no_memory() {
+    let (address, sent) = server(|mut socket: Socket| async move {
+        let asked = socket.next().await.expect("a message").expect("whole").into_text().expect("text");
+        let asked: Value = serde_json::from_str(&asked).expect("JSON");
+        let chunk =
+            json!({ "type": "chunk", "context_id": asked["context_id"], "data": STANDARD.encode([0x7f; SOUND]) });
+        send_without_end(&mut socket, chunk).await
+    })
+    .await;
+    let voice = connecting(address, |connect| cartesia::tts::connect(connect, Deadlines::default()));
+    // The phone rings: what the voice says is not taken.
+    let (audio, mut untaken) = mpsc::channel(4);
+    let request =
+        TtsRequest { text: "Hello.".to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+    let speaking = tokio::spawn(async move { voice.speak(request, audio).await });
+    let sent = tokio::time::timeout(PATIENCE, sent).await.expect("it is stopped").expect("no panic");
+    assert!(sent < ENOUGH / 2, "{sent} messages of {SOUND} bytes were read");
+    while untaken.recv().await.is_some() {}
+    let error = speaking.await.expect("no panic").expect_err("it did not end");
+    assert!(matches!(&error, ProviderError::Failed { words, .. } if words.contains("more sound")), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_speech_to_speech_model_that_is_further_ahead_than_anybody_listens_loses_its_session() {
+    let (address, _sent) = server(|mut socket: Socket| async move {
+        let say = |value: Value| Message::text(value.to_string());
+        socket.send(say(json!({ "type": "session.created" }))).await.expect("sent");
+        socket.next().await.expect("a session.update").expect("whole");
+        socket.send(say(json!({ "type": "session.updated", "session": {} }))).await.expect("sent");
+        let delta = STANDARD.encode([0x7f; SOUND]);
+        let delta =
+            json!({ "type": "response.output_audio.delta", "response_id": "r", "item_id": "i", "delta": delta });
+        send_without_end(&mut socket, delta).await
+    })
+    .await;
+    let model = connecting(address, openai::speech_to_speech::connect);
+    let options = RealtimeOptions {
+        model: None,
+        voice: None,
+        language: "en-US".to_owned(),
+        messages: Vec::new(),
+        tools: Vec::new(),
+        interruptible: true,
+        min_silence_ms: 500,
+        max_silence_ms: 2_000,
+        pcm: false,
+    };
+    let (events, mut heard) = mpsc::channel(16);
+    let session = Arc::new(model.open(options, events).await.unwrap_or_else(|error| panic!("{error}")));
+    let mut samples = 0;
+    let lost = tokio::time::timeout(PATIENCE, async {
+        loop {
+            match heard.recv().await.expect("the session tells its end") {
+                RealtimeEvent::Sound { samples: more, .. } => samples += more.len(),
+                RealtimeEvent::Lost(error) => return error,
+                _ => {}
+            }
+        }
+    });
+    let lost = lost.await.expect("it is given up");
+    assert!(lost.to_string().contains("more than can be heard") && !lost.is_final(), "{lost}");
+    let ten_minutes = Duration::from_secs(600) + PATIENCE;
+    assert!(samples as u64 <= ten_minutes.as_secs() * 8_000, "{samples} samples");
+    drop(session);
+}
