@@ -93,7 +93,7 @@ impl Service {
             tasks: TaskTracker::new(),
         };
         if config.has_role(Role::Calls) {
-            let providers = Registry::new(&config, models)?;
+            let providers = Registry::new(&config, models, state.exemptions.clone())?;
             let simulator = simulator(&config)?;
             service.speech = Some(providers.local_speech());
             let setup = Setup::new(config.clone(), vault.clone(), providers, simulator, addresses)?;
@@ -116,6 +116,8 @@ impl Service {
             let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, hints)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }
+        state.exemptions.load(&store).await?;
+        service.tasks.spawn(state.exemptions.clone().follow(store.clone(), service.stop.clone()));
         service.tasks.spawn(Housekeeping::new(store, clock, &config).run(service.stop.clone()));
         service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
         service.tasks.spawn(serve(listener, http::router(state), service.stop.clone()));

@@ -116,7 +116,7 @@ impl Setup {
         addresses: Addresses,
     ) -> anyhow::Result<Self> {
         let settings = ClientSettings::new(&config, &config.outbound_allow)?;
-        let rest = PerTenant::new(move || Rest::of(&settings))?;
+        let rest = PerTenant::new(providers.exemptions().clone(), move |more| Rest::of(&settings.clone().with(more)))?;
         Ok(Self {
             config,
             vault,

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
+use reqwest::RequestBuilder;
 use reqwest::header::RETRY_AFTER;
-use reqwest::{Client, RequestBuilder};
 use serde::de::DeserializeOwned;
 use switchhook_core::webhook::{AddressPolicy, judge_url};
 use url::Url;
 
 use crate::config::Config;
-use crate::outbound::{self, ClientSettings};
+use crate::outbound::{self, ClientSettings, Clients};
 use crate::queues::Queue;
 
 /// One request, from the look-up of the name to the end of the answer. Shorter than callers wait.
@@ -23,7 +22,7 @@ const READ_LIMIT: usize = 1 << 20;
 /// Sends requests to carriers under the operator's address policy. Clones share connections.
 #[derive(Clone)]
 pub struct Rest {
-    http: Client,
+    http: Clients,
     policy: AddressPolicy,
 }
 
@@ -76,8 +75,7 @@ impl Rest {
     /// # Errors
     /// When the client cannot be made.
     pub fn of(settings: &ClientSettings) -> anyhow::Result<Self> {
-        let http = settings.builder().connect_timeout(CONNECT).build();
-        let http = http.context("the client for requests to carriers could not be made")?;
+        let http = Clients::new(settings, |settings| settings.builder().connect_timeout(CONNECT))?;
         Ok(Self { http, policy: settings.policy().clone() })
     }
 
@@ -92,7 +90,7 @@ impl Rest {
 
     /// Begins a request to `url`, which is below an address that [`Rest::base_url`] approved.
     pub fn request(&self, method: reqwest::Method, url: &str) -> RequestBuilder {
-        self.http.request(method, url)
+        self.http.usual().request(method, url)
     }
 
     /// Sends it and reads the whole answer, whatever its status.
@@ -102,7 +100,7 @@ impl Rest {
     pub async fn send(&self, request: RequestBuilder) -> Result<Answer, RestError> {
         let request = request.timeout(DEADLINE).build().map_err(|error| RestError::NotSent(words(&error)))?;
         judge_url(request.url().as_str(), &self.policy).map_err(|error| RestError::NotSent(error.to_string()))?;
-        let mut response = self.http.execute(request).await.map_err(|error| {
+        let mut response = self.http.of(request.url()).execute(request).await.map_err(|error| {
             let never_left = error.is_connect() || error.is_builder();
             if never_left { RestError::NotSent(words(&error)) } else { RestError::Lost(words(&error)) }
         })?;

@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::gather::Gather;
 use crate::hints::Hints;
 use crate::models::Models;
+use crate::outbound::Exemptions;
 use crate::providers::registry::Registry;
 use crate::store::{Store, rate};
 use crate::vault::Vault;
@@ -60,6 +61,9 @@ pub struct HttpState {
     pub(super) metrics: PrometheusHandle,
     /// Where carriers reach this service.
     pub addresses: Addresses,
+    /// What single tenants may reach.
+    #[from_ref(skip)]
+    pub exemptions: Exemptions,
     /// On a node without calls: carriers and providers, made when they are first needed.
     #[from_ref(skip)]
     spare: Arc<Mutex<Option<Arc<Setup>>>>,
@@ -85,7 +89,8 @@ impl HttpState {
         if let Some(setup) = &*kept {
             return Ok(setup.clone());
         }
-        let providers = Registry::new(&self.config, Models::new(&self.config.data_dir))?;
+        let models = Models::new(&self.config.data_dir);
+        let providers = Registry::new(&self.config, models, self.exemptions.clone())?;
         let (config, vault, addresses) = (self.config.clone(), self.vault.clone(), self.addresses.clone());
         let setup = Setup::new(config, vault, providers, Simulator::new(), addresses)?;
         Ok(kept.insert(Arc::new(setup)).clone())
@@ -115,6 +120,7 @@ impl HttpState {
             followers: Followers::default(),
             draining: Draining::default(),
             trials: Arc::default(),
+            exemptions: Exemptions::default(),
             metrics: metrics::recorder(),
             addresses,
             spare: Arc::default(),

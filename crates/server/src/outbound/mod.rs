@@ -5,23 +5,25 @@
 //! so that a name server cannot answer the judge one thing and the connection another. Redirects are not followed and
 //! proxies of the environment not used, since both would lead elsewhere.
 
+mod clients;
 mod dns;
 mod names;
 mod tenants;
 mod tls;
 pub mod ws;
 
+pub use self::clients::Clients;
+use self::clients::Opening;
 pub use names::{LookupError, Names};
-pub use tenants::PerTenant;
+pub use tenants::{Exemptions, PerTenant};
 
 use std::time::Duration;
 
-use anyhow::Context as _;
 use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, RETRY_AFTER};
 use reqwest::{Method, Response};
 use switchhook_core::header::is_framing;
-use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_url};
+use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_address, judge_url};
 
 use crate::config::Config;
 use crate::queues::Queue;
@@ -50,7 +52,7 @@ impl ClientSettings {
     pub fn new(config: &Config, policy: &AddressPolicy) -> anyhow::Result<Self> {
         // Tests and tools come here without `main`; whoever is first chooses, and everybody chooses ring.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let guard = names::Guard { names: Names::new(config), policy: policy.clone() };
+        let guard = names::Guard { names: Names::new(config), policy: policy.clone(), opening: None };
         Ok(Self { guard, tls: tls::settings(config)? })
     }
 
@@ -58,6 +60,20 @@ impl ClientSettings {
     #[must_use]
     pub fn policy(&self) -> &AddressPolicy {
         &self.guard.policy
+    }
+
+    /// The same with further exemptions.
+    #[must_use]
+    pub fn with(mut self, more: &AddressPolicy) -> Self {
+        self.guard.policy = self.guard.policy.with(more);
+        self
+    }
+
+    /// The same, with names judged for a port and scheme.
+    fn judging_for(&self, opening: Opening) -> Self {
+        let mut settings = self.clone();
+        settings.guard.opening = Some(opening);
+        settings
     }
 
     /// A client whose every connection is made under the address policy.
@@ -94,7 +110,7 @@ impl ClientSettings {
     /// # Errors
     /// When it cannot be made.
     pub fn client(&self, deadline: Duration) -> anyhow::Result<Client> {
-        let http = self.builder().build().context("the client for outgoing requests cannot be made")?;
+        let http = Clients::new(self, Self::builder)?;
         Ok(Client { http, policy: self.policy().clone(), deadline })
     }
 }
@@ -102,7 +118,7 @@ impl ClientSettings {
 /// Sends requests to customers' URLs.
 #[derive(Clone, Debug)]
 pub struct Client {
-    http: reqwest::Client,
+    http: Clients,
     policy: AddressPolicy,
     deadline: Duration,
 }
@@ -181,7 +197,7 @@ impl Client {
     pub async fn post(&self, url: &str, headers: HeaderMap, body: Vec<u8>) -> Result<Answer, SendError> {
         let url = judge_url(url, &self.policy)?;
         // The deadline is for everything, from the look-up of the name to the end of the body.
-        let request = self.http.post(url).headers(headers).body(body).timeout(self.deadline);
+        let request = self.http.of(&url).post(url).headers(headers).body(body).timeout(self.deadline);
         let mut response = request.send().await.map_err(|error| explain(&error, self.deadline))?;
         check_peer(&response, &self.policy)?;
         Ok(Answer::read(&mut response).await)
@@ -218,7 +234,7 @@ impl Client {
         let Request { method, url, mut headers, body } = request;
         leave_out_framing(&mut headers);
         let url = judge_url(&url, &self.policy)?;
-        let mut asked = self.http.request(method, url).headers(headers).timeout(deadline);
+        let mut asked = self.http.of(&url).request(method, url).headers(headers).timeout(deadline);
         if let Some(body) = body {
             asked = asked.body(body);
         }
@@ -258,13 +274,14 @@ fn leave_out_framing(headers: &mut HeaderMap) {
 
 /// The resolver gave vetted addresses only; this is the second lock on the same door.
 fn check_peer(response: &Response, policy: &AddressPolicy) -> Result<(), SendError> {
-    response.remote_addr().map_or(Ok(()), |peer| Ok(policy.judge(peer.ip())?))
+    response.remote_addr().map_or(Ok(()), |peer| Ok(judge_address(response.url(), peer.ip(), policy)?))
 }
 
 /// What an error of the HTTP client comes to.
 pub(crate) fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
     match LookupError::in_chain(error) {
-        Some(LookupError::Refused(refusal)) => SendError::Refused(*refusal),
+        Some(LookupError::Refused(UrlRefusal::Address(refusal))) => SendError::Refused(*refusal),
+        Some(LookupError::Refused(refusal)) => SendError::Url(*refusal),
         Some(LookupError::Unknown) => SendError::Unknown,
         None if error.is_timeout() => SendError::Timeout(deadline),
         None if error.is_connect() => SendError::Connect(innermost(error)),

@@ -5,8 +5,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use switchhook_core::webhook::{AddressPolicy, Refusal};
+use switchhook_core::webhook::{AddressPolicy, Destination, UrlRefusal};
 
+use super::clients::Opening;
 use super::dns;
 use crate::config::Config;
 
@@ -24,7 +25,7 @@ pub enum LookupError {
     Unknown,
     /// One of its addresses may not be connected to.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] UrlRefusal),
 }
 
 impl LookupError {
@@ -48,17 +49,21 @@ impl Names {
         Self { server: config.dns }
     }
 
-    /// Every address of a name, each of which `policy` accepts: one forbidden address is enough to refuse the name, or
+    /// Every address of a name, each of which `judge` accepts: one forbidden address is enough to refuse the name, or
     /// whoever owns it could mix one in and try until it is taken.
     ///
     /// # Errors
     /// When there is no address, or a forbidden one.
-    pub async fn vetted(self, host: &str, policy: &AddressPolicy) -> Result<Vec<IpAddr>, LookupError> {
+    pub async fn vetted(
+        self,
+        host: &str,
+        judge: impl Fn(IpAddr) -> Result<(), UrlRefusal>,
+    ) -> Result<Vec<IpAddr>, LookupError> {
         let addresses = self.addresses(host).await.map_err(|_| LookupError::Unknown)?;
         if addresses.is_empty() {
             return Err(LookupError::Unknown);
         }
-        addresses.iter().try_for_each(|address| policy.judge(*address))?;
+        addresses.iter().try_for_each(|address| judge(*address))?;
         Ok(addresses)
     }
 
@@ -74,18 +79,27 @@ impl Names {
     }
 }
 
+fn judge(policy: &AddressPolicy, opening: Option<Opening>, address: IpAddr) -> Result<(), UrlRefusal> {
+    match opening {
+        None => Ok(policy.judge(address)?),
+        Some(Opening { port, plain }) => policy.judge_destination(Destination { address, port, plain }),
+    }
+}
+
 /// The resolver of the HTTP client.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     pub(super) names: Names,
     pub(super) policy: AddressPolicy,
+    /// For which port and scheme addresses are judged; what anybody may use when `None`.
+    pub(super) opening: Option<Opening>,
 }
 
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
-        let (names, policy) = (self.names, self.policy.clone());
+        let (names, policy, opening) = (self.names, self.policy.clone(), self.opening);
         Box::pin(async move {
-            let addresses = names.vetted(name.as_str(), &policy).await?;
+            let addresses = names.vetted(name.as_str(), |address| judge(&policy, opening, address)).await?;
             // Port 0 stands for the URL's.
             let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)

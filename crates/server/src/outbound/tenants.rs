@@ -4,20 +4,72 @@
 //! rest of a request, must not meet the request of another one who uses the same service.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use switchhook_core::id::TenantId;
+use switchhook_core::webhook::AddressPolicy;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use crate::store::{Store, tenants};
 
 /// A client that no request has asked for in so long is let go, and its idle connections with it.
 const KEEP_UNUSED: Duration = Duration::from_secs(600);
+/// How often exemptions are read: an operator's change counts within so long.
+const LOOK: Duration = Duration::from_secs(5);
 /// Clients that are kept; of more, the one that was not used for longest goes.
 const MOST: usize = 512;
 
 /// Clients of one kind, one for each tenant.
 pub struct PerTenant<C> {
-    make: Box<dyn Fn() -> anyhow::Result<C> + Send + Sync>,
+    make: Box<dyn Fn(&AddressPolicy) -> anyhow::Result<C> + Send + Sync>,
+    exemptions: Exemptions,
     kept: Mutex<Kept<C>>,
+}
+
+/// What single tenants may reach beyond the configured exemptions. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Exemptions(Arc<RwLock<HashMap<TenantId, AddressPolicy>>>);
+
+impl Exemptions {
+    /// Those of a tenant.
+    #[must_use]
+    pub fn of(&self, tenant: TenantId) -> AddressPolicy {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&tenant).cloned().unwrap_or_default()
+    }
+
+    #[cfg(test)]
+    pub(super) fn set(&self, tenant: TenantId, policy: AddressPolicy) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(tenant, policy);
+    }
+
+    /// Reads them from the database.
+    ///
+    /// # Errors
+    /// When the database fails; they stay as they were.
+    pub async fn load(&self, store: &Store) -> Result<(), sqlx::Error> {
+        let rows = tenants::exemptions_for_node(&mut store.read().await?).await?;
+        // Written by the operator's command only, which checks them.
+        let parsed = rows.into_iter().filter_map(|(tenant, text)| Some((tenant, text.parse().ok()?)));
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = parsed.collect();
+        Ok(())
+    }
+
+    /// Reads them again every few seconds until `stop`.
+    pub async fn follow(self, store: Store, stop: CancellationToken) {
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = looks.tick() => {}
+                () = stop.cancelled() => return,
+            }
+            if let Err(error) = self.load(&store).await {
+                tracing::warn!(%error, "the exemptions of tenants could not be read; trying again");
+            }
+        }
+    }
 }
 
 impl<C: Clone> PerTenant<C> {
@@ -25,35 +77,42 @@ impl<C: Clone> PerTenant<C> {
     ///
     /// # Errors
     /// When none can be made.
-    pub fn new(make: impl Fn() -> anyhow::Result<C> + Send + Sync + 'static) -> anyhow::Result<Self> {
-        make()?;
-        Ok(Self { make: Box::new(make), kept: Mutex::new(Kept(HashMap::new())) })
+    pub fn new(
+        exemptions: Exemptions,
+        make: impl Fn(&AddressPolicy) -> anyhow::Result<C> + Send + Sync + 'static,
+    ) -> anyhow::Result<Self> {
+        make(&AddressPolicy::default())?;
+        Ok(Self { make: Box::new(make), exemptions, kept: Mutex::new(Kept(HashMap::new())) })
     }
 
     /// The tenant's own.
     pub fn of(&self, tenant: TenantId) -> C {
-        let make = || (self.make)().expect("one was made of the same settings when the service started");
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).of(tenant, Instant::now(), make)
+        let policy = self.exemptions.of(tenant);
+        let make = || (self.make)(&policy).expect("one was made of the same settings when the service started");
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.of((tenant, policy.clone()), Instant::now(), make)
     }
 }
 
 /// When each was last asked for.
-struct Kept<C>(HashMap<TenantId, (Instant, C)>);
+struct Kept<C>(HashMap<TenantId, (Instant, AddressPolicy, C)>);
 
 impl<C: Clone> Kept<C> {
-    fn of(&mut self, tenant: TenantId, now: Instant, make: impl FnOnce() -> C) -> C {
-        if let Some((used, client)) = self.0.get_mut(&tenant) {
+    fn of(&mut self, (tenant, policy): (TenantId, AddressPolicy), now: Instant, make: impl FnOnce() -> C) -> C {
+        if let Some((used, of, client)) = self.0.get_mut(&tenant)
+            && *of == policy
+        {
             *used = now;
             return client.clone();
         }
-        self.0.retain(|_, (used, _)| now.saturating_duration_since(*used) < KEEP_UNUSED);
+        self.0.retain(|_, (used, ..)| now.saturating_duration_since(*used) < KEEP_UNUSED);
         while self.0.len() >= MOST
-            && let Some(oldest) = self.0.iter().min_by_key(|(_, (used, _))| *used).map(|(tenant, _)| *tenant)
+            && let Some(oldest) = self.0.iter().min_by_key(|(_, (used, ..))| *used).map(|(tenant, _)| *tenant)
         {
             self.0.remove(&oldest);
         }
         let client = make();
-        self.0.insert(tenant, (now, client.clone()));
+        self.0.insert(tenant, (now, policy, client.clone()));
         client
     }
 }
@@ -61,7 +120,6 @@ impl<C: Clone> Kept<C> {
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use reqwest::header::HeaderMap;
@@ -74,6 +132,10 @@ mod tests {
     use crate::outbound::ClientSettings;
 
     const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+
+    fn of(number: u128) -> (TenantId, AddressPolicy) {
+        (tenant(number), AddressPolicy::default())
+    }
 
     fn tenant(number: u128) -> TenantId {
         TenantId::from_uuid(Uuid::from_u128(number))
@@ -125,7 +187,7 @@ mod tests {
     fn clients() -> PerTenant<reqwest::Client> {
         let config = Config::for_tests("/nonexistent");
         let settings = ClientSettings::new(&config, &"127.0.0.0/8,http".parse().expect("a policy")).expect("settings");
-        PerTenant::new(move || Ok(settings.builder().build()?)).expect("a client")
+        PerTenant::new(Exemptions::default(), move |_| Ok(settings.builder().build()?)).expect("a client")
     }
 
     async fn post(client: &reqwest::Client, server: &Server, headers: HeaderMap, body: &'static str) {
@@ -167,13 +229,13 @@ mod tests {
         let make = || made.fetch_add(1, Ordering::Relaxed);
         let second = Duration::from_secs(1);
         for number in 0..MOST as u128 {
-            kept.of(tenant(number), start, make);
+            kept.of(of(number), start, make);
         }
-        assert_eq!(kept.of(tenant(0), start + second, make), 0, "it is kept");
-        kept.of(tenant(MOST as u128), start + second * 2, make);
+        assert_eq!(kept.of(of(0), start + second, make), 0, "it is kept");
+        kept.of(of(MOST as u128), start + second * 2, make);
         assert_eq!(kept.0.len(), MOST);
-        assert_eq!(kept.of(tenant(0), start + second * 3, make), 0, "it was used lately");
-        kept.of(tenant(9_999), start + second + KEEP_UNUSED, make);
+        assert_eq!(kept.of(of(0), start + second * 3, make), 0, "it was used lately");
+        kept.of(of(9_999), start + second + KEEP_UNUSED, make);
         assert_eq!(kept.0.len(), 3, "whoever was used in the last ten minutes");
     }
 }

@@ -4,8 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use switchhook_core::id::TenantId;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use uuid::Uuid;
 
 use super::*;
 
@@ -42,7 +44,7 @@ async fn post(client: &Client, url: &str) -> Result<Answer, SendError> {
 
 #[tokio::test]
 async fn addresses_that_are_not_public_are_refused_in_every_notation() {
-    let client = client("http", None, SOON);
+    let client = client("192.0.2.0/24,http", None, SOON);
     for host in [
         "127.0.0.1",
         "2130706433",
@@ -70,7 +72,7 @@ async fn a_name_is_refused_for_one_forbidden_address_among_good_ones() {
     for forbidden in ["127.0.0.1", "169.254.169.254", "10.1.2.3", "::1", "::ffff:127.0.0.1", "fe80::1"] {
         let forbidden: IpAddr = forbidden.parse().expect("an address");
         let names = dns::tests::server(vec!["8.8.8.8".parse().unwrap(), forbidden]).await;
-        let refused = post(&client("http", Some(names), SOON), &url).await.expect_err("forbidden");
+        let refused = post(&client("192.0.2.0/24,http", Some(names), SOON), &url).await.expect_err("forbidden");
         assert!(matches!(refused, SendError::Refused(_)), "{forbidden}: {refused:?}");
     }
     assert_eq!(connections.load(Ordering::SeqCst), 0, "nothing was even connected to");
@@ -80,7 +82,10 @@ async fn a_name_is_refused_for_one_forbidden_address_among_good_ones() {
     assert_eq!((answer.status, connections.load(Ordering::SeqCst)), (200, 1));
 
     let empty = dns::tests::server(Vec::new()).await;
-    assert_eq!(post(&client("http", Some(empty), SOON), &url).await.expect_err("no address"), SendError::Unknown);
+    assert_eq!(
+        post(&client("192.0.2.0/24,http", Some(empty), SOON), &url).await.expect_err("no address"),
+        SendError::Unknown
+    );
 }
 
 #[tokio::test]
@@ -149,4 +154,47 @@ async fn a_request_is_framed_by_the_client_whatever_headers_were_stored() {
     for absent in ["chunked", "elsewhere.example", "proxy-authorization", "content-length: 1\r"] {
         assert!(!request.contains(absent), "{absent}: {request}");
     }
+}
+
+#[tokio::test]
+async fn an_exemption_for_a_port_opens_that_port_alone_and_no_public_host() {
+    let (address, connections) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let (other, reached) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let names = dns::tests::server(vec!["127.0.0.1".parse().unwrap()]).await;
+    let allow = format!("127.0.0.1:{},http", address.port());
+    let client = client(&allow, Some(names), SOON);
+    for host in ["hooks.example.com", "127.0.0.1"] {
+        let answer = post(&client, &format!("http://{host}:{}/", address.port())).await.expect(host);
+        assert_eq!(answer.status, 200);
+        // The second port is asked with the client of the first one ready.
+        post(&client, &format!("http://{host}:{}/", other.port())).await.expect_err(host);
+        post(&client, &format!("https://{host}:{}/", other.port())).await.expect_err(host);
+    }
+    assert_eq!((connections.load(Ordering::SeqCst), reached.load(Ordering::SeqCst)), (2, 0));
+
+    let public = dns::tests::server(vec!["8.8.8.8".parse().unwrap()]).await;
+    let client = self::client(&allow, Some(public), SOON);
+    let refused = post(&client, "http://hooks.example.com/").await.expect_err("plain HTTP to a public host");
+    assert_eq!(refused, SendError::Url(UrlRefusal::Scheme));
+    let refused = post(&client, "https://hooks.example.com:22/").await.expect_err("a port of another service");
+    assert_eq!(refused, SendError::Url(UrlRefusal::Port));
+}
+
+#[tokio::test]
+async fn what_one_tenant_may_reach_another_may_not() {
+    let (address, connections) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let (tenant, other) = (TenantId::from_uuid(Uuid::from_u128(1)), TenantId::from_uuid(Uuid::from_u128(2)));
+    let settings =
+        ClientSettings::new(&Config::for_tests("/nonexistent"), &AddressPolicy::default()).expect("settings");
+    let exemptions = Exemptions::default();
+    let clients = PerTenant::new(exemptions.clone(), move |more| settings.clone().with(more).client(SOON));
+    let clients = clients.expect("clients");
+    let url = format!("http://{address}/");
+    post(&clients.of(tenant), &url).await.expect_err("nothing is exempt");
+    exemptions.set(tenant, format!("{address},http").parse().expect("a policy"));
+    assert_eq!(post(&clients.of(tenant), &url).await.expect("exempt").status, 200);
+    post(&clients.of(other), &url).await.expect_err("not for this one");
+    exemptions.set(tenant, AddressPolicy::default());
+    post(&clients.of(tenant), &url).await.expect_err("the operator took it back");
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
 }

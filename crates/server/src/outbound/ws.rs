@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
 use reqwest::header::{CONNECTION, HeaderMap, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY};
 use reqwest::header::{SEC_WEBSOCKET_VERSION, UPGRADE};
 use reqwest::{StatusCode, Upgraded};
@@ -19,7 +18,7 @@ use url::Url;
 pub use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 pub use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
-use super::{Answer, ClientSettings, SendError, check_peer, explain, innermost};
+use super::{Answer, ClientSettings, Clients, SendError, check_peer, explain, innermost};
 use crate::config::Config;
 use crate::queues::Queue;
 
@@ -39,7 +38,7 @@ pub type WebSocket = WebSocketStream<Upgraded>;
 /// Opens websockets under an address policy. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct WebSockets {
-    http: reqwest::Client,
+    http: Clients,
     policy: AddressPolicy,
 }
 
@@ -81,7 +80,7 @@ impl WebSockets {
     /// When the client for handshakes cannot be made.
     pub fn of(settings: &ClientSettings) -> anyhow::Result<Self> {
         // HTTP/2 has another handshake (RFC 8441), which hardly a server offers.
-        let http = settings.builder_for_websockets().build().context("websockets cannot be made")?;
+        let http = Clients::new(settings, ClientSettings::builder_for_websockets)?;
         Ok(Self { http, policy: settings.policy().clone() })
     }
 
@@ -102,7 +101,8 @@ impl WebSockets {
 
     async fn handshake(&self, url: Url, headers: HeaderMap, deadline: Duration) -> Result<WebSocket, OpenError> {
         let key = generate_key();
-        let request = self.http.get(url).headers(headers).header(CONNECTION, "Upgrade").header(UPGRADE, "websocket");
+        let request =
+            self.http.of(&url).get(url).headers(headers).header(CONNECTION, "Upgrade").header(UPGRADE, "websocket");
         let request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, &key);
         let mut response = request.send().await.map_err(|error| explain(&error, deadline))?;
         check_peer(&response, &self.policy)?;

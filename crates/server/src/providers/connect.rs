@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn an_address_that_may_not_be_used_is_refused_at_once() {
         let settings = json!({ "base_url": "ws://127.0.0.1:9/" });
-        let addresses: AddressPolicy = "http".parse().expect("a policy");
+        let addresses: AddressPolicy = "192.0.2.0/24,http".parse().expect("a policy");
         let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
         let settings = settings.as_object().expect("an object");
         let http = reqwest::Client::new();

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
-use reqwest::Client;
+use reqwest::ClientBuilder;
 use serde_json::{Map, Value};
 use switchhook_core::id::TenantId;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use url::Url;
 use uuid::Uuid;
 
 use super::connect::Connect;
@@ -21,7 +21,8 @@ use super::voice::Deadlines;
 use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai};
 use crate::config::Config;
 use crate::models::Models;
-use crate::outbound::{self, ClientSettings, PerTenant, ws::WebSockets};
+use crate::outbound::ws::{WebSockets, http_address};
+use crate::outbound::{self, ClientSettings, Clients, Exemptions, PerTenant};
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
@@ -171,9 +172,10 @@ impl Provider {
 
 /// Makes and keeps providers.
 pub struct Registry {
-    http: PerTenant<Client>,
-    websockets: WebSockets,
+    http: PerTenant<Clients>,
+    websockets: PerTenant<WebSockets>,
     addresses: AddressPolicy,
+    exemptions: Exemptions,
     tools: PerTenant<outbound::Client>,
     prices: Prices,
     speech: Arc<LocalSpeech>,
@@ -183,17 +185,20 @@ pub struct Registry {
 
 /// Providers by connection, each for the version of it that was written at that time.
 #[derive(Default)]
-struct Made(HashMap<Uuid, (i64, Instant, Provider)>);
+struct Made(HashMap<Uuid, (Version, Instant, Provider)>);
+
+/// What a provider was made from: the connection as it was written then, and where its tenant could go beyond the configuration.
+type Version = (i64, AddressPolicy);
 
 impl Made {
-    fn find(&mut self, id: Uuid, version: i64, now: Instant) -> Option<Provider> {
+    fn find(&mut self, id: Uuid, version: &Version, now: Instant) -> Option<Provider> {
         self.0.retain(|_, (_, used, _)| now - *used < KEEP_UNUSED);
         let (made, used, provider) = self.0.get_mut(&id)?;
         *used = now;
-        (*made == version).then(|| provider.clone())
+        (made == version).then(|| provider.clone())
     }
 
-    fn keep(&mut self, id: Uuid, version: i64, now: Instant, provider: Provider) {
+    fn keep(&mut self, id: Uuid, version: Version, now: Instant, provider: Provider) {
         self.0.insert(id, (version, now, provider));
     }
 }
@@ -203,12 +208,13 @@ impl Registry {
     ///
     /// # Errors
     /// When the client for requests to providers cannot be made.
-    pub fn new(config: &Config, models: Models) -> anyhow::Result<Self> {
+    pub fn new(config: &Config, models: Models, exemptions: Exemptions) -> anyhow::Result<Self> {
         let settings = ClientSettings::new(config, &config.outbound_allow)?;
-        let websockets = WebSockets::of(&settings)?;
-        let for_tools = settings.clone();
-        let tools = PerTenant::new(move || for_tools.client(TOOL))?;
-        let http = PerTenant::new(move || client(&settings))?;
+        let (for_tools, for_websockets) = (settings.clone(), settings.clone());
+        let tools = PerTenant::new(exemptions.clone(), move |more| for_tools.clone().with(more).client(TOOL))?;
+        let websockets =
+            PerTenant::new(exemptions.clone(), move |more| WebSockets::of(&for_websockets.clone().with(more)))?;
+        let http = PerTenant::new(exemptions.clone(), move |more| Clients::new(&settings.clone().with(more), client))?;
         let speech = LocalSpeech::new(models);
         let prices = Prices::load(config.prices.as_deref())?;
         let local = Provider {
@@ -218,7 +224,19 @@ impl Registry {
             ..Provider::named("local")
         };
         let addresses = config.outbound_allow.clone();
-        Ok(Self { http, websockets, addresses, tools, prices, speech, local, made: Mutex::default() })
+        Ok(Self { http, websockets, addresses, exemptions, tools, prices, speech, local, made: Mutex::default() })
+    }
+
+    /// What single tenants may reach beyond the configured exemptions.
+    #[must_use]
+    pub fn exemptions(&self) -> &Exemptions {
+        &self.exemptions
+    }
+
+    /// Where a tenant's requests may go.
+    #[must_use]
+    pub fn addresses(&self, tenant: TenantId) -> AddressPolicy {
+        self.addresses.clone().with(&self.exemptions.of(tenant))
     }
 
     /// Asks the services that a tenant's tools are.
@@ -254,50 +272,65 @@ impl Registry {
     /// A sentence when its settings or credentials are of no use.
     pub fn for_connection(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
         let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(provider) = made().find(row.id, row.updated_at, Instant::now()) {
+        let tenant = TenantId::from_uuid(row.tenant_id);
+        let version = (row.updated_at, self.exemptions.of(tenant));
+        if let Some(provider) = made().find(row.id, &version, Instant::now()) {
             return Ok(provider);
         }
-        let http = || self.http.of(TenantId::from_uuid(row.tenant_id));
+        let base_url =
+            row.settings.get("base_url").and_then(Value::as_str).and_then(|url| Url::parse(&http_address(url)).ok());
+        let clients = self.http.of(tenant);
+        let reached = Reached {
+            http: base_url.map_or_else(|| clients.usual(), |url| clients.of(&url)),
+            websockets: self.websockets.of(tenant),
+            addresses: self.addresses(tenant),
+        };
         let provider = match row.provider.as_str() {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
-            "openai" => openai(&self.connect(row, vault, &http())?)?,
-            "anthropic" => anthropic(&self.connect(row, vault, &http())?)?,
-            "gemini" => gemini(&self.connect(row, vault, &http())?)?,
-            "assemblyai" => assemblyai(&self.connect(row, vault, &http())?)?,
-            "cartesia" => cartesia(&self.connect(row, vault, &http())?)?,
-            "deepgram" => deepgram(&self.connect(row, vault, &http())?)?,
-            "elevenlabs" => elevenlabs(&self.connect(row, vault, &http())?)?,
+            "openai" => openai(&Self::connect(row, vault, &reached)?)?,
+            "anthropic" => anthropic(&Self::connect(row, vault, &reached)?)?,
+            "gemini" => gemini(&Self::connect(row, vault, &reached)?)?,
+            "assemblyai" => assemblyai(&Self::connect(row, vault, &reached)?)?,
+            "cartesia" => cartesia(&Self::connect(row, vault, &reached)?)?,
+            "deepgram" => deepgram(&Self::connect(row, vault, &reached)?)?,
+            "elevenlabs" => elevenlabs(&Self::connect(row, vault, &reached)?)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         let prices = self.prices.of(&row.provider).with(&row.settings)?;
         let provider = Provider { prices, ..provider }.offered(&row.settings)?;
-        made().keep(row.id, row.updated_at, Instant::now(), provider.clone());
+        made().keep(row.id, version, Instant::now(), provider.clone());
         Ok(provider)
     }
 
-    fn connect<'a>(&'a self, row: &'a ConnectionRow, vault: &Vault, http: &'a Client) -> Result<Connect<'a>, String> {
+    fn connect<'a>(row: &'a ConnectionRow, vault: &Vault, reached: &'a Reached) -> Result<Connect<'a>, String> {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
         Ok(Connect {
-            http,
-            websockets: &self.websockets,
-            addresses: &self.addresses,
+            http: &reached.http,
+            websockets: &reached.websockets,
+            addresses: &reached.addresses,
             settings: &row.settings,
             key: key(&credentials),
         })
     }
 }
 
+/// By what a connection's provider is reached.
+struct Reached {
+    http: reqwest::Client,
+    websockets: WebSockets,
+    addresses: AddressPolicy,
+}
+
 /// A client for requests to providers.
-fn client(settings: &ClientSettings) -> anyhow::Result<Client> {
-    let client = settings
+fn client(settings: &ClientSettings) -> ClientBuilder {
+    settings
         .builder()
         .connect_timeout(CONNECT)
         .pool_idle_timeout(KEEP_IDLE)
         .http2_keep_alive_interval(ALIVE.0)
         .http2_keep_alive_timeout(ALIVE.1)
-        .http2_keep_alive_while_idle(true);
-    client.build().context("the client for requests to providers could not be made")
+        .http2_keep_alive_while_idle(true)
 }
 
 fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
@@ -390,7 +423,7 @@ mod tests {
         crate::lifecycle::install_tls();
         let addresses = AddressPolicy::default();
         let connect = Connect {
-            http: &Client::new(),
+            http: &reqwest::Client::new(),
             websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
             addresses: &addresses,
             settings: settings.as_object().expect("an object"),
@@ -403,6 +436,10 @@ mod tests {
             provider.llm_rates(None).and_then(|rates| rates.llm_input_million),
             provider.tts_rates(None).and_then(|rates| rates.tts_characters_million),
         ]
+    }
+
+    fn version(written: i64) -> Version {
+        (written, AddressPolicy::default())
     }
 
     #[test]
@@ -439,11 +476,17 @@ mod tests {
     #[test]
     fn a_provider_is_kept_for_its_version_and_forgotten_when_nobody_uses_it() {
         let (mut made, id, start) = (Made::default(), Uuid::nil(), Instant::now());
-        made.keep(id, 1, start, Provider::named("scripted"));
+        made.keep(id, version(1), start, Provider::named("scripted"));
         let nearly = KEEP_UNUSED - Duration::from_secs(1);
-        assert!(made.find(id, 1, start + nearly).is_some() && made.find(id, 2, start + nearly).is_none());
-        assert!(made.find(Uuid::max(), 1, start + nearly * 2).is_none() && made.0.len() == 1, "it was used meanwhile");
-        assert!(made.find(Uuid::max(), 1, start + nearly + KEEP_UNUSED).is_none() && made.0.is_empty());
+        assert!(
+            made.find(id, &version(1), start + nearly).is_some()
+                && made.find(id, &version(2), start + nearly).is_none()
+        );
+        assert!(
+            made.find(Uuid::max(), &version(1), start + nearly * 2).is_none() && made.0.len() == 1,
+            "it was used meanwhile"
+        );
+        assert!(made.find(Uuid::max(), &version(1), start + nearly + KEEP_UNUSED).is_none() && made.0.is_empty());
     }
 
     #[test]

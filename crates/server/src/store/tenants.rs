@@ -248,3 +248,13 @@ pub async fn deactivate_for_operator(
     deliveries::cancel_of_tenant(tx, id).await?;
     Ok(row)
 }
+
+/// The tenants that may reach more than the configuration says, and what.
+///
+/// # Errors
+/// When the database fails.
+pub async fn exemptions_for_node(conn: &mut Conn) -> Result<Vec<(TenantId, String)>, sqlx::Error> {
+    const SQL: &str = "SELECT id, outbound_allow FROM tenants WHERE outbound_allow <> ''";
+    let rows: Vec<(Uuid, String)> = on!(conn, |c| sqlx::query_as(SQL).fetch_all(c).await)?;
+    Ok(rows.into_iter().map(|(id, allowed)| (TenantId::from_uuid(id), allowed)).collect())
+}

@@ -19,7 +19,7 @@ use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::gather::Gather;
 use crate::hints::Hints;
-use crate::outbound::{Answer, Client, ClientSettings, PerTenant, SendError};
+use crate::outbound::{Answer, Client, ClientSettings, Exemptions, PerTenant, SendError};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
 use crate::store::lease_time::LeaseTime;
@@ -71,7 +71,7 @@ impl Worker {
     /// When the client for outgoing requests cannot be made, for example because of an unusable `extra_ca`.
     pub fn new(store: Store, clock: Clock, config: Arc<Config>, vault: Vault, hints: Hints) -> anyhow::Result<Self> {
         let (settings, deadline) = (ClientSettings::new(&config, &config.webhook_allow)?, config.webhook_timeout);
-        let clients = PerTenant::new(move || settings.client(deadline))?;
+        let clients = PerTenant::new(Exemptions::default(), move |_| settings.client(deadline))?;
         metrics::describe_counter!(ATTEMPTS, "Attempts to deliver a webhook, by result");
         metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long attempts to deliver a webhook take");
         let outcomes = Gather::new(Record(store.clone()));

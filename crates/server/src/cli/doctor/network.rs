@@ -140,7 +140,7 @@ fn insecure(config: &Config, url: &Url) -> Option<Finding> {
 }
 
 async fn dns(config: &Config, name: &str) -> Finding {
-    let looked_up = tokio::time::timeout(PATIENCE, Names::new(config).vetted(name, &anywhere())).await;
+    let looked_up = tokio::time::timeout(PATIENCE, Names::new(config).vetted(name, |_| Ok(()))).await;
     match looked_up {
         Ok(Ok(addresses)) => {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();

@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::connections::catalogue::{Kind, Provider};
 use crate::models::Models;
+use crate::outbound::Exemptions;
 use crate::providers::check::{Check, DEADLINE};
 use crate::providers::registry::Registry;
 use crate::store::connections::ConnectionRow;
@@ -146,7 +147,9 @@ async fn tried(
     vault: Vault,
     rows: Vec<(String, ConnectionRow)>,
 ) -> anyhow::Result<Vec<Finding>> {
-    let providers = Registry::new(config, Models::new(&config.data_dir))?;
+    let exemptions = Exemptions::default();
+    exemptions.load(store).await?;
+    let providers = Registry::new(config, Models::new(&config.data_dir), exemptions)?;
     let addresses = Addresses::new(config.reached_at(config.listen), &vault);
     let setup = Setup::new(config.clone(), vault, providers, Simulator::new(), addresses)?;
     let setup = &setup;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchhook_core::webhook::judge_url;
+use switchhook_core::webhook::{judge_address, judge_url};
 use url::Host;
 
 use crate::config::Config;
@@ -18,7 +18,12 @@ pub(super) async fn check(config: &Config, url: &str) -> Result<(), ApiError> {
     let policy = &config.webhook_allow;
     let parsed = judge_url(url, policy).map_err(|refusal| ApiError::invalid_field("url", refusal.to_string()))?;
     let Some(Host::Domain(name)) = parsed.host() else { return Ok(()) };
-    match tokio::time::timeout(PATIENCE, Names::new(config).vetted(name, policy)).await {
+    match tokio::time::timeout(
+        PATIENCE,
+        Names::new(config).vetted(name, |address| judge_address(&parsed, address, policy)),
+    )
+    .await
+    {
         Ok(Err(LookupError::Refused(refusal))) => {
             Err(ApiError::invalid_field("url", format!("cannot be reached: {refusal}")))
         }
