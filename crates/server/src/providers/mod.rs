@@ -43,6 +43,8 @@ use switchhook_core::conversation::{Message, SpokenWord, ToolCall};
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
+use crate::panics::caught;
+
 /// Why a provider could not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
@@ -262,6 +264,15 @@ pub enum SttEvent {
         /// What happened.
         words: String,
     },
+}
+
+/// Does a part of a recogniser's work. One that panics is told as the recogniser's failure: what it was to understand has no words.
+pub(crate) async fn understood(events: mpsc::Sender<SttEvent>, work: impl Future<Output = ()>) {
+    if let Err(panicked) = caught(work).await {
+        let words = format!("speech to text: {panicked}");
+        // When the receiver is gone the call is over, and nobody wants to know.
+        let _ = events.send(SttEvent::Failed { code: ErrorCode::PipelineError, words }).await;
+    }
 }
 
 /// A language model.
