@@ -17,6 +17,7 @@ pub mod lifecycle;
 pub mod models;
 pub mod operator;
 pub mod outbound;
+pub mod panics;
 pub mod providers;
 pub mod queues;
 pub mod retention;

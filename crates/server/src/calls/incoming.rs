@@ -11,7 +11,7 @@ use switchhook_core::quota;
 use super::Context;
 use super::runner::{self, Takeover};
 use crate::carrier::callback::Decline;
-use crate::carrier::{CarrierEvent, Media};
+use crate::carrier::{CarrierEvent, Media, Told};
 use crate::clock;
 use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::numbers::NumberRow;
@@ -152,14 +152,19 @@ fn start(context: &Context, row: CallRow) {
 /// finds that its lease is lost.
 pub async fn take_over(context: &Context, call: CallId, carrier_call_id: String, media: Media) -> bool {
     for pause in DIAL_WRITTEN {
-        match move_here(context, call).await {
-            Ok(Some(row)) if row.carrier_call_id.as_ref() == Some(&carrier_call_id) => {
+        // It may have been claimed by this node meanwhile.
+        if let Some(line) = context.live.line(call) {
+            line.tell(CarrierEvent::Told(Told::Id(carrier_call_id)));
+            line.tell(CarrierEvent::Media(media));
+            return true;
+        }
+        match move_here(context, call, &carrier_call_id).await {
+            Ok(Some(row)) => {
                 let Some(entered) = context.live.enter(call) else { return false };
                 entered.line.tell(CarrierEvent::Media(media));
                 context.runners.spawn(runner::run(context.clone(), row, Takeover::Moved, entered));
                 return true;
             }
-            Ok(Some(_)) => return false,
             Ok(None) => tokio::time::sleep(pause).await,
             Err(error) => {
                 tracing::error!(%error, "a call whose sound came to this node could not be taken over");
@@ -171,9 +176,10 @@ pub async fn take_over(context: &Context, call: CallId, carrier_call_id: String,
     false
 }
 
-async fn move_here(context: &Context, call: CallId) -> Result<Option<CallRow>, sqlx::Error> {
+/// Takes the lease only of a call that the carrier knows by this id: the stream of another one costs nobody its call.
+async fn move_here(context: &Context, call: CallId, carrier_call_id: &str) -> Result<Option<CallRow>, sqlx::Error> {
     let mut tx = context.store.begin().await?;
-    let row = calls::move_for_media(&mut tx, call, context.node, context.lease()).await?;
+    let row = calls::move_for_media(&mut tx, call, carrier_call_id, context.node, context.lease()).await?;
     tx.commit().await?;
     Ok(row)
 }

@@ -12,7 +12,7 @@ pub mod runner;
 pub mod setup;
 pub mod tariff;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -80,7 +80,11 @@ pub enum Order {
 
 /// The live calls of this process and how to reach their runners.
 #[derive(Clone, Default)]
-pub struct Live(Arc<Mutex<HashMap<CallId, Reach>>>);
+pub struct Live {
+    calls: Arc<Mutex<HashMap<CallId, Reach>>>,
+    /// The calls that have a media stream open here.
+    streams: Arc<Mutex<HashSet<CallId>>>,
+}
 
 /// How a live call is reached.
 struct Reach {
@@ -91,7 +95,7 @@ struct Reach {
 impl Live {
     fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, Reach>) -> T) -> T {
         // The map is whole at every step, so a panic elsewhere while it was locked has not harmed it.
-        use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        use_it(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Enters a call; `None` if it is already running here.
@@ -125,6 +129,13 @@ impl Live {
         self.with(|calls| calls.get(&call).map(|runner| runner.line.clone()))
     }
 
+    /// Opens the one media stream that a call may have at a time; nothing while another one is open.
+    #[must_use]
+    pub fn open_stream(&self, call: CallId) -> Option<OpenStream> {
+        let opened = self.streams.lock().unwrap_or_else(PoisonError::into_inner).insert(call);
+        opened.then(|| OpenStream { live: self.clone(), call })
+    }
+
     /// Tells every runner.
     pub fn tell_all(&self, order: Order) {
         self.with(|calls| {
@@ -145,6 +156,18 @@ impl Live {
     #[must_use]
     pub fn count(&self) -> usize {
         self.with(|calls| calls.len())
+    }
+}
+
+/// The media stream of a call, which is closed when this is dropped.
+pub struct OpenStream {
+    live: Live,
+    call: CallId,
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.live.streams.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.call);
     }
 }
 

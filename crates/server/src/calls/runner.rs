@@ -9,24 +9,34 @@ mod commit;
 mod left_behind;
 mod look_back;
 mod talking;
+mod transcript;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd};
+use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd, Timing};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
+use self::commands::{Commands, Looked};
 use self::commit::Committed;
 use self::talking::{Happened, Talk};
+use self::transcript::Transcript;
 use super::setup::{CallPlan, SetupError};
 use super::{Context, Entered, LEASE, Order};
 use crate::carrier::{Carrier, CarrierEvent, Line, Media, Told};
+use crate::panics::{Panicked, caught};
 use crate::store::calls::{CallRow, WrapUp};
 use crate::talk::prepared::{News, Prepared};
+
+/// How long a call may take to be read, in all and in one try; less than a lease.
+const LOADED_BY: Duration = Duration::from_secs(9);
+const ONE_TRY: Duration = Duration::from_secs(3);
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// How this node came by the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +56,7 @@ pub(super) async fn run(context: Context, row: CallRow, takeover: Takeover, mut 
     let span = tracing::info_span!("call", id = %row.call_id());
     async {
         match Runner::new(context, row, takeover, entered.line.clone()).await {
-            // Boxed: it lives as long as the call, and most of what it holds is needed for a moment only.
-            Ok(mut runner) => drop(Box::pin(runner.live(takeover, &mut entered)).await),
+            Ok(mut runner) => runner.run(takeover, &mut entered).await,
             // The lease lapses, and the call is looked at again.
             Err(error) => tracing::error!(%error, "a call could not be taken up; trying again"),
         }
@@ -64,6 +73,37 @@ async fn news(prepared: &mut Option<Prepared>) -> News {
     }
 }
 
+/// What is to be read before anything can be done about a call.
+type Loaded = (Result<Arc<dyn Carrier>, String>, Result<CallPlan, String>);
+
+/// Reads it, again while the database is away, for less than a lease. Nothing can be done at a deadline of the call before this: to hang up
+/// takes the carrier's credentials.
+async fn load(context: &Context, row: &CallRow) -> Result<Loaded, sqlx::Error> {
+    let give_up = Instant::now() + LOADED_BY;
+    loop {
+        let loading = async {
+            let (store, setup) = (&context.store, &context.setup);
+            let (carrier, plan) = tokio::join!(caught(setup.carrier(store, row)), caught(setup.plan(store, row)));
+            Ok((set_up(carrier)?, set_up(plan)?))
+        };
+        match timeout(ONE_TRY, loading).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
+            Err(error) if Instant::now() < give_up => {
+                tracing::warn!(%error, "a call could not be read; trying again");
+                tokio::time::sleep(PAUSE).await;
+            }
+            loaded => return loaded,
+        }
+    }
+}
+
+/// What came of setting something up: it, or one sentence that says why it cannot be.
+fn set_up<T>(result: Result<Result<T, SetupError>, Panicked>) -> Result<Result<T, String>, sqlx::Error> {
+    match result {
+        Ok(result) => SetupError::apart(result),
+        Err(_) => Ok(Err("The call could not be set up. The service's log has the reason.".to_owned())),
+    }
+}
+
 /// The lease is lost, or the database with it: nothing may be written or done any more.
 struct Stopped;
 
@@ -72,7 +112,19 @@ enum Outcome {
     /// Something to tell the state machine.
     Input(CallInput),
     /// The conversation is over and looked back upon.
-    WrappedUp(Box<WrapUp>),
+    WrappedUp {
+        /// What it came to.
+        wrap_up: Box<WrapUp>,
+        /// Whether it did not report, so that the transcript has to do.
+        from_traces: bool,
+    },
+    /// Lines of the transcript.
+    Transcript {
+        /// How many are written; nothing when the lease is lost.
+        written: Option<usize>,
+    },
+    /// What waits in the database.
+    Commands(Result<Looked, sqlx::Error>),
     /// The carrier was asked to press keys. Those that it leaves to us are to be heard in the sound.
     Keys {
         /// Keys, if it does not press any itself.
@@ -112,6 +164,7 @@ struct Runner {
     context: Context,
     row: CallRow,
     call: Call,
+    timing: Timing,
     /// Or why there is none: one sentence.
     carrier: Result<Arc<dyn Carrier>, String>,
     plan: Result<Arc<CallPlan>, String>,
@@ -122,6 +175,8 @@ struct Runner {
     answering: Answering,
     media: Option<Media>,
     talk: Talk,
+    transcript: Transcript,
+    commands: Commands,
     wrap_up: Option<Box<WrapUp>>,
     /// Who answered, where the carrier finds that out.
     answered_by: Option<&'static str>,
@@ -139,8 +194,7 @@ struct Runner {
 
 impl Runner {
     async fn new(context: Context, row: CallRow, takeover: Takeover, line: Line) -> Result<Self, sqlx::Error> {
-        let carrier = SetupError::apart(context.setup.carrier(&context.store, &row).await)?;
-        let plan = SetupError::apart(context.setup.plan(&context.store, &row).await)?;
+        let (carrier, plan) = load(&context, &row).await?;
         let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is spoken into memory and the recogniser opened while the phone rings.
@@ -155,6 +209,7 @@ impl Runner {
             context,
             row,
             call,
+            timing,
             carrier,
             plan: plan.map(Arc::new),
             line,
@@ -163,6 +218,8 @@ impl Runner {
             answering: Answering::default(),
             media: None,
             talk: Talk::none(),
+            transcript: Transcript::default(),
+            commands: Commands::default(),
             wrap_up: None,
             answered_by: None,
             may_dial: MayDial::default(),
@@ -174,6 +231,35 @@ impl Runner {
         })
     }
 
+    /// Lives through the call. A panic ends it with what is known of it, unless that panics too: then the lease lapses.
+    async fn run(&mut self, takeover: Takeover, entered: &mut Entered) {
+        // Boxed: it lives as long as the call, and most of what it holds is needed for a moment only.
+        if caught(Box::pin(self.live(takeover, entered))).await.is_err() {
+            tracing::error!("the runner of a call panicked: ending the call");
+            if caught(Box::pin(self.end_after_panic(entered))).await.is_err() {
+                tracing::error!("the runner of a call panicked again; the call is looked at again when its lease ends");
+            }
+        }
+    }
+
+    /// Ends the call from where its row says that it is: what was not committed has not happened.
+    async fn end_after_panic(&mut self, entered: &mut Entered) -> Result<(), Stopped> {
+        let snapshot = self.row.snapshot().map_err(|_| Stopped)?;
+        self.call = Call::restore(snapshot, self.timing);
+        match self.call.phase() {
+            Phase::Queued { .. } => return Err(Stopped), // It is claimed and dialled again.
+            Phase::Closing(_) => {
+                // Whether that was done is not known. Twice is harmless.
+                self.hang_up();
+                if self.talk.is_running() {
+                    self.stop_talk();
+                }
+            }
+            _ => self.handle(CallInput::TalkEnded(talking::panicked())).await?,
+        }
+        self.until_ended(entered).await
+    }
+
     async fn live(&mut self, takeover: Takeover, entered: &mut Entered) -> Result<(), Stopped> {
         match takeover {
             Takeover::Queued if self.row.hangup_requested_at.is_some() => {
@@ -183,13 +269,17 @@ impl Runner {
             Takeover::Abandoned => {
                 self.gather_what_is_left().await;
                 if !self.call.is_in_conversation() {
-                    self.obey().await?; // What the carrier told meanwhile waits in the database.
+                    self.obey_what_was_left().await?; // What the carrier told meanwhile waits in the database.
                 }
                 self.handle(CallInput::Abandoned).await?;
             }
             Takeover::Arrived => self.pick_up().await?,
             Takeover::Moved => {}
         }
+        self.until_ended(entered).await
+    }
+
+    async fn until_ended(&mut self, entered: &mut Entered) -> Result<(), Stopped> {
         while !self.call.status().is_terminal() {
             let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
             let answer_by = self.answering.by.filter(|_| self.is_unanswered());
@@ -201,7 +291,8 @@ impl Runner {
                 // call and reports it, but why the call ended is ours to say.
                 happened = self.talk.next() => match happened {
                     Happened::Line(line) => {
-                        self.write_line(line).await?;
+                        self.transcript.add(line);
+                        self.write_transcript();
                         None
                     }
                     Happened::Wish(wish) => {
@@ -217,7 +308,7 @@ impl Runner {
                 Some(order) = entered.orders.recv() => match order {
                     Order::HangUp => Some(CallInput::HangUpRequested),
                     Order::Commands => {
-                        self.obey().await?;
+                        self.look_for_commands();
                         None
                     }
                     Order::Drain => Some(CallInput::Drain),
@@ -260,6 +351,8 @@ impl Runner {
                 self.media = Some(media);
                 Some(CallInput::MediaStarted)
             }
+            // No carrier reconnects a stream within a call: Twilio and SignalWire go on with the next verb, of which there is none, and Telnyx
+            // starts another one only when it is asked to. The end of the first one is the end of the conversation.
             CarrierEvent::Media(_second) => None,
         }
     }
@@ -291,13 +384,17 @@ impl Runner {
                 Ok(None)
             }
             Outcome::Transfer { accepted, by } => Ok(self.transferred(accepted, by)),
-            Outcome::WrappedUp(wrap_up) => {
-                while let Some(line) = self.talk.line_at_hand() {
-                    self.write_line(line).await?;
-                }
-                self.wrap_up =
-                    Some(Box::new(WrapUp { answered_by: wrap_up.answered_by.or(self.answered_by), ..*wrap_up }));
+            Outcome::WrappedUp { wrap_up, from_traces } => {
+                self.wrapped_up(wrap_up, from_traces);
                 Ok(Some(CallInput::WrappedUp))
+            }
+            Outcome::Transcript { written } => {
+                self.transcript_written(written.ok_or(Stopped)?);
+                Ok(None)
+            }
+            Outcome::Commands(looked) => {
+                self.obey(looked).await?;
+                Ok(None)
             }
         }
     }
@@ -339,12 +436,13 @@ impl Runner {
         Ok(None)
     }
 
-    /// Starts work whose outcome will be an input.
+    /// Starts work whose outcome will be an input. Work that panics ends the call.
     fn start(&mut self, work: impl Future<Output = Option<Outcome>> + Send + 'static) {
         self.work.retain(|running| !running.is_finished());
         let outcomes = self.outcomes.0.clone();
         self.work.push(AbortOnDropHandle::new(tokio::spawn(async move {
-            if let Some(outcome) = work.await {
+            let panicked = || Some(Outcome::Input(CallInput::TalkEnded(talking::panicked())));
+            if let Some(outcome) = caught(work).await.unwrap_or_else(|_| panicked()) {
                 // A runner that has gone needs no outcome.
                 let _ = outcomes.send(outcome);
             }

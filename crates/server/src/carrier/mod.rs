@@ -10,6 +10,7 @@
 
 pub mod address;
 pub mod callback;
+pub mod media_queue;
 pub mod rest;
 pub mod simulator;
 pub mod sip;
@@ -33,6 +34,7 @@ use tokio::sync::mpsc::error::TrySendError;
 
 use self::address::{Addresses, CallAddress, ConnectionAddress};
 use self::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
+use self::media_queue::MediaReceiver;
 use self::rest::Rest;
 use self::stream::Wire;
 use crate::queues::Queue;
@@ -369,7 +371,7 @@ pub enum Told {
 #[derive(Debug)]
 pub struct Media {
     /// From the carrier. Closed when the stream has ended.
-    pub incoming: mpsc::Receiver<FromCarrier>,
+    pub incoming: MediaReceiver,
     /// To the carrier. A carrier that cannot keep up is a broken line: 4 s of frames, then the driver ends the call.
     pub outgoing: mpsc::Sender<ToCarrier>,
     /// Whether the carrier queues what it is sent, plays it in real time and throws it away at [`ToCarrier::Clear`]: then audio may
@@ -387,6 +389,8 @@ pub enum FromCarrier {
     Dtmf(char),
     /// Everything sent before this mark has been played, or was cleared.
     MarkPlayed(u64),
+    /// The media transport failed by a fault of ours; nothing more comes.
+    Broken,
 }
 
 /// What goes to the line.

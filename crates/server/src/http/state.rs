@@ -8,6 +8,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::auth::LastUsed;
 use super::calls::{Accept, Followers};
+use super::carrier::CarrierRate;
 use super::connections::Trials;
 use super::metrics;
 use super::throttle::Throttle;
@@ -45,6 +46,8 @@ pub struct HttpState {
     pub last_used: LastUsed,
     /// Slows down those who try keys.
     pub throttle: Throttle,
+    /// How often carriers may call.
+    pub(super) carrier_rate: CarrierRate,
     /// Who follows calls live.
     pub(super) followers: Followers,
     /// Whether the service is stopping.
@@ -117,6 +120,7 @@ impl HttpState {
             calls: None,
             last_used: LastUsed::default(),
             throttle: Throttle::default(),
+            carrier_rate: CarrierRate::default(),
             followers: Followers::default(),
             draining: Draining::default(),
             trials: Arc::default(),

@@ -11,6 +11,7 @@ use axum::{Router, http};
 use futures_util::stream;
 use serde_json::Value;
 use switchhook_core::api_key::{ApiKey, Environment};
+use switchhook_core::id::ConnectionId;
 use tower::ServiceExt as _;
 
 use super::extract::JsonBytes;
@@ -93,4 +94,22 @@ async fn a_malformed_key_is_refused_without_the_database_and_a_well_formed_one_i
             assert_eq!(answered, status, "{key}: {body}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_carrier_that_floods_is_refused_before_its_bodies_are_read() {
+    let test = stores().await.remove(0);
+    let state = state(&test);
+    let connection = ConnectionId::from_uuid(uuid::Uuid::from_u128(7));
+    let address = state.addresses.for_connection("twilio", connection).report("voice");
+    let path = address.strip_prefix("http://service.test").expect("it begins so").to_owned();
+    let now = tokio::time::Instant::now() + Duration::from_secs(60);
+    while state.carrier_rate.admit(connection, now).is_ok() {}
+    let router = router(state);
+    let never = || Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
+    let (status, headers, body) = ask(&router, Request::post(&path), never()).await;
+    assert_eq!((status, body["code"].as_str()), (StatusCode::TOO_MANY_REQUESTS, Some("carrier_rate_limit")), "{body}");
+    assert!(headers.contains_key("retry-after"));
+    let unknown = path.replace("/connections/", "/connections/x");
+    assert_eq!(ask(&router, Request::post(&unknown), never()).await.0, StatusCode::NOT_FOUND, "no token, no place");
 }

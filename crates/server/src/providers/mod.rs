@@ -44,6 +44,7 @@ use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
 use crate::json_schema::Schema;
+use crate::panics::caught;
 
 /// Why a provider could not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -264,6 +265,15 @@ pub enum SttEvent {
         /// What happened.
         words: String,
     },
+}
+
+/// Does a part of a recogniser's work. One that panics is told as the recogniser's failure: what it was to understand has no words.
+pub(crate) async fn understood(events: mpsc::Sender<SttEvent>, work: impl Future<Output = ()>) {
+    if let Err(panicked) = caught(work).await {
+        let words = format!("speech to text: {panicked}");
+        // When the receiver is gone the call is over, and nobody wants to know.
+        let _ = events.send(SttEvent::Failed { code: ErrorCode::PipelineError, words }).await;
+    }
 }
 
 /// A language model.

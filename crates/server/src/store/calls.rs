@@ -497,7 +497,8 @@ pub async fn applied_for_runner(
         .await)
 }
 
-/// Adds a line to the transcript under the lease. `false` means that the lease is lost.
+/// Adds lines to the transcript under the lease: the lines of the call from number `from` on. Those that an earlier try has written,
+/// whose answer was lost, are not written again. `false` means that the lease is lost.
 ///
 /// # Errors
 /// When the database fails.
@@ -505,23 +506,32 @@ pub async fn add_transcript_for_runner(
     tx: &mut Tx,
     id: CallId,
     token: i64,
-    entry: &TranscriptEntry,
+    from: usize,
+    entries: &[TranscriptEntry],
 ) -> Result<bool, sqlx::Error> {
+    const WRITTEN: &str = "SELECT COUNT(*) FROM transcript_entries WHERE call_id = $1";
     const SQL: &str = "INSERT INTO transcript_entries \
         (tenant_id, call_id, position, role, text, start_ms, end_ms, interrupted, latency_ms) \
         SELECT tenant_id, id, (SELECT COUNT(*) FROM transcript_entries WHERE call_id = $1), $3, $4, $5, $6, $7, $8 \
         FROM calls WHERE id = $1 AND lease_token = $2";
-    let written = on!(tx, |c| sqlx::query(SQL)
-        .bind(id.uuid())
-        .bind(token)
-        .bind(&entry.role)
-        .bind(&entry.text)
-        .bind(entry.start_ms)
-        .bind(entry.end_ms)
-        .bind(entry.interrupted)
-        .bind(entry.latency_ms)
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected()))?;
-    Ok(written == 1)
+    let written: i64 = on!(tx, |c| sqlx::query_scalar(WRITTEN).bind(id.uuid()).fetch_one(c).await)?;
+    let written = usize::try_from(written).unwrap_or(0).saturating_sub(from);
+    for entry in entries.iter().skip(written) {
+        let added = on!(tx, |c| sqlx::query(SQL)
+            .bind(id.uuid())
+            .bind(token)
+            .bind(&entry.role)
+            .bind(&entry.text)
+            .bind(entry.start_ms)
+            .bind(entry.end_ms)
+            .bind(entry.interrupted)
+            .bind(entry.latency_ms)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        if added == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

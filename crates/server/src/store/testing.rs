@@ -2,10 +2,14 @@
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use switchhook_core::Timestamp;
-use switchhook_core::id::TenantId;
+use switchhook_core::call::{Call, Direction, Timing};
+use switchhook_core::event::EventKind;
+use switchhook_core::id::{AgentId, CallId, ConnectionId, NodeId, TenantId};
 use tempfile::TempDir;
 
 use super::Store;
+use super::calls::{self, CallRequest, CallRow, NewCall};
+use super::lease_time::LeaseTime;
 use super::tenants::{self, OwnLimits};
 use crate::clock;
 
@@ -72,4 +76,33 @@ pub(crate) async fn tenant(store: &Store, limits: OwnLimits) -> TenantId {
     tenants::create_for_operator(&mut tx, id, "Acme", limits, now()).await.expect("a tenant");
     tx.commit().await.expect("committed");
     id
+}
+
+/// A call of a new tenant, owned by `node`.
+pub(crate) async fn owned_call(store: &Store, node: NodeId) -> CallRow {
+    let tenant = tenant(store, OwnLimits::default()).await;
+    let new = NewCall {
+        id: CallId::new(now(), clock::random()),
+        tenant,
+        direction: Direction::Outbound,
+        agent: AgentId::new(now(), clock::random()),
+        agent_version: 1,
+        number: None,
+        connection: ConnectionId::new(now(), clock::random()),
+        provider: "simulator".to_owned(),
+        from: "+12025550199".to_owned(),
+        to: "+12025550109".to_owned(),
+        request: CallRequest::default(),
+        created_at: now(),
+        due_at: now(),
+        retention_days: None,
+    };
+    let row = new.row(Call::outbound(now(), now(), Timing::default()));
+    let mut tx = store.begin().await.expect("a transaction");
+    calls::create(&mut tx, tenant, std::slice::from_ref(&row), EventKind::CallQueued).await.expect("written");
+    let row = calls::own_for_arrival(&mut tx, row.call_id(), node, LeaseTime::at(now(), crate::calls::LEASE))
+        .await
+        .expect("owned");
+    tx.commit().await.expect("committed");
+    row
 }

@@ -7,6 +7,8 @@ mod prepared;
 mod sound;
 mod speaking;
 mod speech;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use self::prepared::Heard;
@@ -21,6 +23,7 @@ use switchhook_core::conversation::{Conversation, Effect, Failure, FailureCode, 
 use switchhook_media::frame::FRAME_DURATION;
 use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use self::speaking::Speech;
@@ -29,12 +32,13 @@ use super::handset::Handset;
 use super::hearing::Hearing;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
-use super::pipeline::{Pipeline, Request, Running, Signal};
+use super::pipeline::{Pipeline, Request, Signal};
 use super::plain::plain;
 use super::recorder::Recorder;
-use super::{Command, Ended, Line, Note, Report, Settings};
+use super::{Command, Commands, Ended, Line, Note, Notes, Report, Settings, panicked};
 use crate::carrier::Media;
-use crate::providers::{LlmEvent, ProviderError, SttEvent, TtsAudio, Usage};
+use crate::panics::caught_now;
+use crate::providers::{LlmEvent, ProviderError, Spent, SttEvent, TtsAudio, Usage};
 
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
@@ -71,15 +75,15 @@ struct Driver {
     signals: Signals<TtsAudio>,
     /// What is still to be said into memory.
     phrases: Phrases,
-    /// Tools that run, and what they answer.
-    tools: Vec<Running>,
+    /// What runs beside the conversation: tools, and what is said into memory.
+    tasks: JoinSet<()>,
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
     /// The number that the caller is passed on to once they have heard what is being said.
     pass_on: Option<String>,
     latencies: Latencies,
     last_response: Option<i64>,
-    usage: Usage,
-    notes: mpsc::Sender<Note>,
+    usage: Spent,
+    notes: Notes,
     end: Option<Ended>,
 }
 
@@ -92,6 +96,11 @@ struct Asked {
 /// What the engine is to be told; most happenings are one input or none.
 type Inputs = Vec<Input>;
 
+/// A deadline that was missed by a frame since there is always something else to do, such as audio that comes faster than it is spoken.
+fn overdue(deadline: Option<Instant>) -> Option<Input> {
+    deadline.filter(|at| *at + FRAME_DURATION <= Instant::now()).map(|_| Input::Tick)
+}
+
 impl Driver {
     fn new(
         settings: Settings,
@@ -99,7 +108,8 @@ impl Driver {
         greeting: Option<Greeting>,
         hearing: Hearing,
         media: Media,
-        notes: mpsc::Sender<Note>,
+        notes: Notes,
+        usage: Spent,
     ) -> Self {
         Self {
             conversation: Conversation::new(&settings.agent, Timestamp::from_micros(0)),
@@ -117,12 +127,12 @@ impl Driver {
             answers: mpsc::channel(64),
             signals: mpsc::channel(64),
             phrases: Phrases::new(Conversation::phrases(&settings.agent)),
-            tools: Vec::new(),
+            tasks: JoinSet::new(),
             results: mpsc::channel(64),
             pass_on: None,
             latencies: Latencies::default(),
             last_response: None,
-            usage: Usage::default(),
+            usage,
             notes,
             end: None,
         }
@@ -133,11 +143,11 @@ impl Driver {
         Timestamp::from_micros(0) + self.began.elapsed()
     }
 
-    async fn run(&mut self, mut heard: Heard, mut commands: mpsc::Receiver<Command>) {
+    async fn run(&mut self, mut heard: Heard, mut commands: Commands) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         if self.greeting.is_none() {
-            self.phrases.begin(&self.pipeline, &self.speech.places);
+            self.phrases.begin(&self.pipeline, &self.speech.places, &mut self.tasks);
         }
         self.handle(Input::MediaStarted);
         self.begin_speaking();
@@ -145,14 +155,15 @@ impl Driver {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
                 biased;
-                due = ticks.tick() => self.frame_out(due),
+                due = ticks.tick() => self.frame_out(due).into_iter().chain(overdue(deadline)).collect(),
                 frame = self.handset.media.incoming.recv() => self.frame_in(frame),
-                Some(event) = heard.next() => self.recognised(event),
+                event = heard.next() => self.recognised(event),
                 Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
                 Some((utterance, signal)) = self.signals.1.recv() => self.spoken(utterance, signal),
                 Some(usage) = self.phrases.spent.recv() => { self.add(usage); Inputs::new() }
                 Some((turn, id, result)) = self.results.1.recv() => vec![Input::ToolResult { turn, id, result }],
                 Some(command) = commands.recv() => vec![self.told(command)],
+                Some(done) = self.tasks.join_next() => { self.ended(&done); Inputs::new() }
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
             };
             for input in inputs {
@@ -163,6 +174,13 @@ impl Driver {
             if self.handset.is_broken() {
                 self.end.get_or_insert(Ended::MediaLost);
             }
+        }
+    }
+
+    /// A task has ended. What one that panicked was to do may be what the caller waits for.
+    fn ended(&mut self, done: &Result<(), JoinError>) {
+        if done.as_ref().is_err_and(JoinError::is_panic) {
+            self.end.get_or_insert_with(panicked);
         }
     }
 
@@ -217,8 +235,8 @@ impl Driver {
                     interrupted: entry.interrupted,
                     latency_ms: if by_agent { self.last_response.take() } else { None },
                 };
-                // Whoever keeps notes may be slow or gone; the call is not.
-                let _ = self.notes.try_send(Note::Line(line));
+                // Whoever keeps notes may be gone; the call is not.
+                let _ = self.notes.send(Note::Line(line));
             }
             Effect::Turn(times) => self.measured(&times),
             Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
@@ -277,28 +295,33 @@ impl Driver {
     }
 
     fn add(&mut self, usage: Usage) {
-        self.usage = self.usage + usage;
+        self.usage.add(usage);
     }
 
     async fn report(mut self) -> Report {
         // What was still in the air when the call ended belongs into the transcript as far as it was heard.
         let now = self.now();
-        for effect in self.conversation.finish(now) {
-            self.perform(effect);
+        let finished = caught_now(|| {
+            for effect in self.conversation.finish(now) {
+                self.perform(effect);
+            }
+        });
+        if finished.is_err() {
+            self.end = Some(panicked());
         }
         for turn in self.asks.keys().copied().collect::<Vec<_>>() {
             self.take_back(turn);
         }
         self.stop_speaking();
-        self.phrases.end(&mut self.usage);
+        self.phrases.end(&self.usage);
         let recorded = self.handset.written().await;
-        let heard = self.hearing.end().await;
+        self.hearing.end().await;
         Report {
             end: self.end.take().unwrap_or(Ended::MediaLost),
             turns: self.conversation.turns(),
             history: self.conversation.history(),
             latency: self.latencies.summary(),
-            usage: heard + self.usage,
+            usage: self.usage.usage(),
             recorded,
         }
     }

@@ -62,6 +62,8 @@ pub(super) enum Arrived {
     Nothing,
     /// Nothing more will come.
     Gone,
+    /// The same, by a fault of ours.
+    Broken,
 }
 
 impl Handset {
@@ -91,6 +93,8 @@ impl Handset {
             lead.late(now, late);
         }
         if late > LATEST {
+            // Nothing is sent, and yet 20 ms of the call have passed.
+            self.record();
             return sent;
         }
         loop {
@@ -204,6 +208,7 @@ impl Handset {
                 }
                 Arrived::Nothing
             }
+            Some(FromCarrier::Broken) => Arrived::Broken,
             None => Arrived::Gone,
         }
     }

@@ -27,7 +27,8 @@ pub mod tools;
 use std::path::PathBuf;
 
 use switchhook_core::agent::AgentConfig;
-use switchhook_core::conversation::{End, Message};
+use switchhook_core::conversation::{End, Failure, FailureCode, Message};
+use tokio::sync::mpsc;
 
 use crate::providers::Usage;
 
@@ -39,6 +40,14 @@ pub struct Settings {
     /// Where the recording goes, when there is to be one.
     pub recording: Option<PathBuf>,
 }
+
+/// Where a conversation leaves its notes. Unbounded, since no line of the transcript may be lost and none may hold up audio: there are
+/// as many as are spoken within the longest duration of a call.
+pub type Notes = mpsc::UnboundedSender<Note>;
+
+/// What a conversation is asked, which it takes within a frame. Unbounded, since what was taken from the database must not be lost:
+/// there are as many as the rate limit of the API lets through.
+pub type Commands = mpsc::UnboundedReceiver<Command>;
 
 /// What others may ask of a running conversation. `Debug` would print spoken words, so there is none.
 #[derive(Clone)]
@@ -115,6 +124,12 @@ pub struct Report {
     pub usage: Usage,
     /// Whether a recording was written.
     pub recorded: bool,
+}
+
+/// The end of a conversation in which something panicked.
+fn panicked() -> Ended {
+    let words = "A part of the conversation stopped unexpectedly. The service's log has the reason.";
+    Ended::By(End::Failed(Failure::new(FailureCode::Pipeline, words)))
 }
 
 /// Why a conversation ended.

@@ -28,6 +28,7 @@ use super::phrases::{Phrases, Voice};
 use super::plain::{plain, plain_value};
 use super::tools::Toolbox;
 use crate::json_schema::Schema;
+use crate::panics::{Panicked, caught};
 use crate::providers::llm;
 use crate::providers::prices::Rates;
 use crate::providers::voice::cost;
@@ -161,13 +162,17 @@ pub enum Signal<T> {
 }
 
 impl Pipeline {
-    /// Begins to open the first recogniser that answers, with the others behind it.
+    /// Begins to open the first recogniser that answers, with the others behind it. What they cost is added to `spent`.
     #[must_use]
-    pub fn hear(&self, events: mpsc::Sender<SttEvent>) -> Hearing {
+    pub fn hear(&self, events: mpsc::Sender<SttEvent>, spent: &Spent) -> Hearing {
         let rates = |position: usize| self.rates.stt.get(position).copied().flatten();
         let recognisers = self.stt.iter().cloned().enumerate();
-        let recognisers =
-            recognisers.map(|(position, (stt, options))| Recogniser { stt, options, rates: rates(position) });
+        let recognisers = recognisers.map(|(position, (stt, options))| Recogniser {
+            stt,
+            options,
+            rates: rates(position),
+            spent: spent.clone(),
+        });
         Hearing::begin(recognisers.collect(), events)
     }
 
@@ -181,7 +186,8 @@ impl Pipeline {
     pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Request {
         let (pipeline, bill) = (self.clone(), Bill::default());
         let open = bill.clone();
-        let running = AbortOnDropHandle::new(tokio::spawn(async move {
+        let signal = signals.clone();
+        let asking = async move {
             let tools = pipeline.tools.specs().await;
             let start = |(llm, settings): &(Arc<dyn Llm>, LlmSettings), events| {
                 let request = LlmRequest {
@@ -195,19 +201,20 @@ impl Pipeline {
                 async move { llm.answer(request, events).await }
             };
             run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &open).await;
-        }));
-        Request { running, bill }
+        };
+        Request { running: running(Kind::Model, turn, signal, asking), bill }
     }
 
     /// Speaks; `utterance` comes back with every signal.
     pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Request {
         let (pipeline, bill) = (self.clone(), Bill::default());
         let open = bill.clone();
-        let running = AbortOnDropHandle::new(tokio::spawn(async move {
+        let signal = signals.clone();
+        let speaking = async move {
             let start = |voice: &Voice, audio| say(voice, &text, audio);
             run(Kind::Voice, utterance, pipeline.voices(&text), start, signals, &open).await;
-        }));
-        Request { running, bill }
+        };
+        Request { running: running(Kind::Voice, utterance, signal, speaking), bill }
     }
 
     /// A phrase as one of the voices has said it before.
@@ -218,9 +225,14 @@ impl Pipeline {
 
     /// Has the first voice say into memory what of `texts` is not there, one after the other and until one cannot be said. What
     /// that costs is told before it is asked for, since it is charged also when it is not waited for. Each takes one of the `places`.
-    pub fn keep_phrases(&self, texts: Vec<String>, spent: mpsc::Sender<Usage>, places: Arc<Semaphore>) -> Running {
+    pub fn keep_phrases(
+        &self,
+        texts: Vec<String>,
+        spent: mpsc::Sender<Usage>,
+        places: Arc<Semaphore>,
+    ) -> impl Future<Output = ()> + Send + use<> {
         let pipeline = self.clone();
-        AbortOnDropHandle::new(tokio::spawn(async move {
+        async move {
             let voice = pipeline.tts.first().filter(|(tts, settings)| {
                 tts.keeps_phrases() && settings.proven.refusal().is_none() && settings.proven.has_no_room().is_none()
             });
@@ -239,7 +251,7 @@ impl Pipeline {
                 drop(place);
                 tokio::time::sleep(BETWEEN_PHRASES).await;
             }
-        }))
+        }
     }
 
     async fn say_into_memory(&self, voice: &Voice, text: &str) -> Result<Rendered, ProviderError> {
@@ -357,8 +369,10 @@ impl Pipeline {
                 }
                 llm.analyse(request).await
             };
-            let looking = timeout_at(deadline, looking).await;
-            let looking = looking.unwrap_or_else(|_| Err(out_of_patience("language model", patience)));
+            let looking = match timeout_at(deadline, caught(looking)).await {
+                Ok(looking) => looking.unwrap_or_else(|panicked| Err(stopped("language model", panicked))),
+                Err(_) => Err(out_of_patience("language model", patience)),
+            };
             if matches!(looking, Err(ProviderError::Timeout { .. })) {
                 spent.add(llm::estimate(llm::characters(messages), 0));
             }
@@ -396,6 +410,25 @@ fn say(
     let request = settings.request(text);
     let tts = tts.clone();
     async move { tts.speak(request, audio).await }
+}
+
+/// Runs a request in a task of its own. One that panics has failed: nobody waits for it.
+fn running<T: Send + 'static>(
+    kind: Kind,
+    tag: u32,
+    signals: mpsc::Sender<(u32, Signal<T>)>,
+    work: impl Future<Output = ()> + Send + 'static,
+) -> Running {
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        if let Err(panicked) = caught(work).await {
+            // A driver that has gone needs no answer.
+            let _ = signals.send((tag, Signal::Failed(stopped(kind.words(), panicked)))).await;
+        }
+    }))
+}
+
+fn stopped(provider: &'static str, panicked: Panicked) -> ProviderError {
+    ProviderError::Failed { provider, words: panicked.to_string() }
 }
 
 /// How long each of so many models may take: the last one is to have as much time as those before it.

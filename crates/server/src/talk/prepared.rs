@@ -2,13 +2,12 @@
 
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, End, Failure};
-use tokio::sync::mpsc;
 
 use super::latency::Latencies;
 use super::pipeline::Pipeline;
-use super::{Command, Ended, Note, Report, Settings, driver, realtime};
+use super::{Commands, Ended, Notes, Report, Settings, driver, realtime};
 use crate::carrier::Media;
-use crate::providers::Usage;
+use crate::providers::{Spent, Usage};
 
 /// What is known of a conversation that is being got ready.
 pub enum News {
@@ -55,8 +54,17 @@ impl Prepared {
         }
     }
 
-    /// Holds the conversation until it ends. `commands` may close at any time.
-    pub async fn talk(self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
+    /// What the conversation uses, also while it goes on.
+    #[must_use]
+    pub fn usage(&self) -> Spent {
+        match self {
+            Self::Pipeline(prepared) => prepared.usage(),
+            Self::Realtime(prepared) => prepared.usage(),
+        }
+    }
+
+    /// Holds the conversation until it ends, or something in it panics. `commands` may close at any time.
+    pub async fn talk(self, media: Media, commands: Commands, notes: Notes) -> Report {
         match self {
             Self::Pipeline(prepared) => prepared.talk(media, commands, notes).await,
             Self::Realtime(prepared) => prepared.talk(media, commands, notes).await,

@@ -19,20 +19,22 @@ use switchhook_core::conversation::realtime::{Input, Realtime as Engine};
 use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use self::session::{Choice, KEPT, Opened, Ready, Reopening};
 use super::handset::{Arrived, Handset};
 use super::latency::Latencies;
 use super::machine::MachineDetector;
-use super::pipeline::{Pipeline, Request, Running, Signal};
+use super::pipeline::{Pipeline, Request, Signal};
 use super::playback::Played;
 use super::recorder::Recorder;
-use super::{Command, Ended, Line, Note, Report, Settings};
+use super::{Command, Commands, Ended, Line, Note, Notes, Report, Settings, panicked};
 use crate::carrier::{FromCarrier, Media};
+use crate::panics::caught_now;
 use crate::providers::prices::Rates;
 use crate::providers::realtime::{Realtime, RealtimeSession};
-use crate::providers::{TtsAudio, Usage};
+use crate::providers::{Spent, TtsAudio};
 
 /// The model that holds a conversation.
 #[derive(Clone)]
@@ -87,19 +89,25 @@ struct Driver {
     items: HashMap<String, u32>,
     covering: HashMap<u32, Covering>,
     covers: Signals,
-    tools: Vec<Running>,
+    /// Tools that run.
+    tasks: JoinSet<()>,
     results: Results,
     began: Instant,
     greeted: bool,
     latencies: Latencies,
     last_response: Option<i64>,
-    usage: Usage,
-    notes: mpsc::Sender<Note>,
+    usage: Spent,
+    notes: Notes,
     end: Option<Ended>,
 }
 
 /// What the engine is to be told; most happenings are one input or none.
 type Inputs = Vec<Input>;
+
+/// A deadline that was missed by a frame since there is always something else to do, such as audio that comes faster than it is spoken.
+fn overdue(deadline: Option<Instant>) -> Option<Input> {
+    deadline.filter(|at| *at + FRAME_DURATION <= Instant::now()).map(|_| Input::Tick)
+}
 
 impl Driver {
     fn new(
@@ -107,7 +115,8 @@ impl Driver {
         pipeline: Pipeline,
         models: Vec<Model>,
         media: Media,
-        notes: mpsc::Sender<Note>,
+        notes: Notes,
+        usage: Spent,
     ) -> Self {
         Self {
             engine: Engine::new(&settings.agent, Timestamp::from_micros(0)),
@@ -128,13 +137,13 @@ impl Driver {
             items: HashMap::new(),
             covering: HashMap::new(),
             covers: mpsc::channel(64),
-            tools: Vec::new(),
+            tasks: JoinSet::new(),
             results: mpsc::channel(64),
             began: Instant::now(),
             greeted: false,
             latencies: Latencies::default(),
             last_response: None,
-            usage: Usage::default(),
+            usage,
             notes,
             end: None,
         }
@@ -145,7 +154,7 @@ impl Driver {
         Timestamp::from_micros(0) + self.began.elapsed()
     }
 
-    async fn run(&mut self, ready: Ready, mut commands: mpsc::Receiver<Command>) {
+    async fn run(&mut self, ready: Ready, mut commands: Commands) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         self.handle(Input::MediaStarted);
@@ -154,12 +163,13 @@ impl Driver {
             let deadline = self.engine.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
                 biased;
-                due = ticks.tick() => self.frame_out(due),
+                due = ticks.tick() => self.frame_out(due).into_iter().chain(overdue(deadline)).collect(),
                 frame = self.handset.media.incoming.recv() => self.frame_in(frame),
                 event = events.recv(), if self.session.is_some() => self.told_by_model(event),
                 Some((utterance, signal)) = self.covers.1.recv() => self.covered(utterance, signal),
                 Some((id, result)) = self.results.1.recv() => vec![Input::ToolResult { id, result }],
                 Some(command) = commands.recv() => vec![self.told(command)],
+                Some(done) = self.tasks.join_next() => { self.ended(&done); Inputs::new() }
                 opened = session::reopened(&mut self.reopening) => match opened {
                     Ok(Opened { session, events: new, choice }) => {
                         events = new;
@@ -176,6 +186,13 @@ impl Driver {
             if self.handset.is_broken() {
                 self.end.get_or_insert(Ended::MediaLost);
             }
+        }
+    }
+
+    /// A task has ended. What one that panicked was to do may be what the caller waits for.
+    fn ended(&mut self, done: &Result<(), JoinError>) {
+        if done.as_ref().is_err_and(JoinError::is_panic) {
+            self.end.get_or_insert_with(panicked);
         }
     }
 
@@ -213,8 +230,8 @@ impl Driver {
             interrupted: entry.interrupted,
             latency_ms: if by_agent { self.last_response.take() } else { None },
         };
-        // Whoever keeps notes may be slow or gone; the call is not.
-        let _ = self.notes.try_send(Note::Line(line));
+        // Whoever keeps notes may be gone; the call is not.
+        let _ = self.notes.send(Note::Line(line));
     }
 
     fn frame_out(&mut self, due: Instant) -> Inputs {
@@ -235,6 +252,10 @@ impl Driver {
             Arrived::Nothing => Inputs::new(),
             Arrived::Gone => {
                 self.end = Some(Ended::MediaLost);
+                Inputs::new()
+            }
+            Arrived::Broken => {
+                self.end = Some(panicked());
                 Inputs::new()
             }
         }
@@ -260,8 +281,13 @@ impl Driver {
     async fn report(mut self) -> Report {
         // What was still in the air when the call ended belongs into the transcript as far as it was heard.
         let now = self.now();
-        for effect in self.engine.finish(now) {
-            self.perform(effect);
+        let finished = caught_now(|| {
+            for effect in self.engine.finish(now) {
+                self.perform(effect);
+            }
+        });
+        if finished.is_err() {
+            self.end = Some(panicked());
         }
         self.stop_covering();
         self.guess_usage();
@@ -271,7 +297,7 @@ impl Driver {
             turns: self.engine.turns(),
             history: self.engine.history(),
             latency: self.latencies.summary(),
-            usage: self.usage,
+            usage: self.usage.usage(),
             recorded,
         }
     }

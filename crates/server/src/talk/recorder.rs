@@ -56,7 +56,17 @@ impl Recorder {
             // A writer that has failed says so below.
             let _ = chunks.send(std::mem::take(&mut self.pairs)).await;
         }
-        self.writer.await.map_err(std::io::Error::other)?
+        (&mut self.writer).await.map_err(std::io::Error::other)?
+    }
+}
+
+/// A conversation that panicked or was cancelled leaves a whole recording, too.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let Some(chunks) = self.chunks.take() {
+            // A disk that is behind, or a writer that has failed, gets no more.
+            let _ = chunks.try_send(std::mem::take(&mut self.pairs));
+        }
     }
 }
 

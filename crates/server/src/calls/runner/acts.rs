@@ -17,6 +17,7 @@ use super::{Outcome, Runner, Stopped, talking};
 use crate::calls::{HEARTBEAT, LEASE};
 use crate::carrier::{Carrier, DialError, DialRequest, Dialed, Found, LegRef, Machines};
 use crate::clock;
+use crate::panics::caught;
 use crate::store::{Store, calls};
 
 /// How long the carrier may take to answer a request.
@@ -144,10 +145,10 @@ impl Runner {
         let line = self.line.clone();
         self.start(async move {
             // Not answered in time, the call ends by its deadline.
-            match tokio::time::timeout(CARRIER_ANSWER, carrier.answer(&leg, line)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(%error, "an incoming call could not be answered"),
-                Err(_) => tracing::warn!("the carrier did not take the answer to an incoming call"),
+            match answer_of(carrier.answer(&leg, line)).await {
+                Some(Ok(())) => {}
+                Some(Err(error)) => tracing::warn!(%error, "an incoming call could not be answered"),
+                None => tracing::warn!("the carrier did not take the answer to an incoming call"),
             }
             None
         });
@@ -193,6 +194,12 @@ pub(super) fn id_of_another_call() -> CallInput {
     CallInput::DialRefused { code: ErrorCode::CarrierError, error: error.to_owned().into() }
 }
 
+/// What a carrier answers to a request; nothing when it does not in time, or its adapter panics: what became of the request is then not
+/// known.
+pub(super) async fn answer_of<T>(request: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(CARRIER_ANSWER, caught(request)).await.ok()?.ok()
+}
+
 fn machines(wanted: &AnsweringMachine) -> Machines {
     match (wanted.mode, wanted.on_machine) {
         (MachineDetection::Off, _) => Machines::Ignore,
@@ -212,13 +219,13 @@ struct Asked {
 impl Asked {
     /// The leg as the carrier knows it; nothing inside when it knows none, nothing at all when it cannot be told which one it is.
     async fn find(&self) -> Option<Option<Found>> {
-        let found = match tokio::time::timeout(CARRIER_ANSWER, self.carrier.find(&self.leg)).await {
-            Ok(Ok(found)) => found,
-            Ok(Err(error)) => {
+        let found = match answer_of(self.carrier.find(&self.leg)).await {
+            Some(Ok(found)) => found,
+            Some(Err(error)) => {
                 tracing::warn!(%error, "the carrier could not be asked about a call");
                 return None;
             }
-            Err(_) => return None,
+            None => return None,
         };
         let mut ours = self.not_of_others(found).await.ok()?;
         let found = match (ours.pop(), ours.is_empty()) {
@@ -286,10 +293,10 @@ impl Asked {
 
 async fn hang_up(carrier: &Arc<dyn Carrier>, leg: &LegRef) {
     for (attempt, pause) in (1..).zip(HANG_UP_AGAIN.map(Some).into_iter().chain([None])) {
-        match tokio::time::timeout(CARRIER_ANSWER, carrier.hang_up(leg)).await {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => tracing::warn!(%error, attempt, "the carrier did not hang up"),
-            Err(_) => tracing::warn!(attempt, "the carrier did not answer a request to hang up"),
+        match answer_of(carrier.hang_up(leg)).await {
+            Some(Ok(())) => return,
+            Some(Err(error)) => tracing::warn!(%error, attempt, "the carrier did not hang up"),
+            None => tracing::warn!(attempt, "the carrier did not answer a request to hang up"),
         }
         if let Some(pause) = pause {
             tokio::time::sleep(pause).await;
@@ -315,20 +322,19 @@ impl Dial {
     async fn ask(&self, decided: Instant, outcomes: &mpsc::UnboundedSender<Outcome>) -> CallInput {
         let mut pause = FIRST_PAUSE;
         loop {
-            let dialled = tokio::time::timeout(CARRIER_ANSWER, self.carrier.dial(self.request.clone())).await;
-            let (words, retry_after) = match dialled {
-                Ok(Ok(Dialed { carrier_call_id, waits })) => {
+            let (words, retry_after) = match answer_of(self.carrier.dial(self.request.clone())).await {
+                Some(Ok(Dialed { carrier_call_id, waits })) => {
                     return CallInput::DialAccepted { carrier_call_id, waits: waits.min(LONGEST_QUEUE) };
                 }
-                Ok(Err(DialError::Refused { code, words })) => {
+                Some(Err(DialError::Refused { code, words })) => {
                     return CallInput::DialRefused { code, error: words.into() };
                 }
-                Ok(Err(DialError::Later { words, retry_after })) => (words, retry_after),
-                Ok(Err(DialError::Unknown { words })) => {
+                Some(Err(DialError::Later { words, retry_after })) => (words, retry_after),
+                Some(Err(DialError::Unknown { words })) => {
                     tracing::warn!(words, "the fate of a dial is unknown");
                     return CallInput::DialUnknown;
                 }
-                Err(_) => return CallInput::DialUnknown,
+                None => return CallInput::DialUnknown,
             };
             let wait = retry_after.map_or_else(|| clock::jittered(pause), |wait| wait.min(LONGEST_QUEUE));
             pause = (pause * 2).min(LONGEST_PAUSE);

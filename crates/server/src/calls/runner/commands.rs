@@ -1,45 +1,112 @@
-//! What is asked of the running conversation: by clients and by what the carrier told another node, taken from the database once,
-//! and done once or not at all; and by the agent itself.
+//! What is asked of the running conversation: by clients and by what the carrier told another node, read from the database, done once
+//! and then deleted; and by the agent itself.
+
+use std::collections::HashSet;
+use std::time::Duration;
 
 use switchhook_core::Timestamp;
 use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
 use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
+use uuid::Uuid;
 
-use super::acts::CARRIER_ANSWER;
-use super::{Outcome, Runner, Stopped};
+use super::acts::{CARRIER_ANSWER, answer_of};
+use super::{Outcome, Runner, Stopped, talking};
 use crate::carrier::simulator;
-use crate::store::calls::commands::{self, Command};
-use crate::store::{Store, dial_policy, tenants};
+use crate::panics::caught;
+use crate::store::calls::commands::{self, Command, Waiting};
+use crate::store::{self, Store, dial_policy, tenants};
 use crate::talk::{self, Wish};
 
+/// How long a call that was left behind waits for what its carrier told another node.
+const REPORTS: Duration = Duration::from_secs(3);
+
+/// Commands on their way from the database.
+#[derive(Default)]
+pub(super) struct Commands {
+    under_way: bool,
+    /// Carried out, and perhaps still in the database: they are not carried out again.
+    done: HashSet<Uuid>,
+}
+
+/// What came of looking for commands.
+pub(super) struct Looked {
+    deleted: Vec<Uuid>,
+    waiting: Vec<Waiting>,
+}
+
 impl Runner {
-    /// Does what waits in the database. What could not be read waits on; what comes after the end was decided stays undone.
-    pub(super) async fn obey(&mut self) -> Result<(), Stopped> {
-        let taken = match self.take_commands().await {
-            Ok(taken) => taken,
+    /// Looks for what waits in the database, unless that is under way: beside everything else, since a database that is slow delays no
+    /// deadline.
+    pub(super) fn look_for_commands(&mut self) {
+        if std::mem::replace(&mut self.commands.under_way, true) {
+            return;
+        }
+        let looking = self.looking_for_commands();
+        self.start(async move { Some(Outcome::Commands(store::in_time(looking).await)) });
+    }
+
+    /// Deletes those that were carried out, then reads those that wait.
+    fn looking_for_commands(&self) -> impl Future<Output = Result<Looked, sqlx::Error>> + Send + use<> {
+        let (store, row) = (self.context.store.clone(), self.row.clone());
+        let done: Vec<Uuid> = self.commands.done.iter().copied().collect();
+        async move {
+            if !done.is_empty() {
+                let mut tx = store.begin().await?;
+                commands::delete_for_runner(&mut tx, row.call_id(), &done).await?;
+                tx.commit().await?;
+            }
+            let waiting = commands::waiting_for_runner(&mut store.read().await?, &row).await?;
+            Ok(Looked { deleted: done, waiting })
+        }
+    }
+
+    /// Does what waited in the database, once. It is deleted when it was done: what could not be deleted or read waits on.
+    pub(super) async fn obey(&mut self, looked: Result<Looked, sqlx::Error>) -> Result<(), Stopped> {
+        self.commands.under_way = false;
+        let Looked { deleted, waiting } = match looked {
+            Ok(looked) => looked,
             Err(error) => {
-                tracing::warn!(%error, "commands to this call could not be taken; trying again");
+                // The dispatcher asks again as long as any wait.
+                tracing::warn!(%error, "commands to this call could not be read; trying again");
                 return Ok(());
             }
         };
-        for command in taken {
-            if let Command::Told { told } = command {
+        for id in deleted {
+            self.commands.done.remove(&id);
+        }
+        for Waiting { id, command } in waiting {
+            if self.commands.done.insert(id) {
+                self.carry_out(command).await?;
+            }
+        }
+        if !self.commands.done.is_empty() && !self.call.status().is_terminal() {
+            self.look_for_commands();
+        }
+        Ok(())
+    }
+
+    /// Does what the carrier told while nobody owned the call.
+    pub(super) async fn obey_what_was_left(&mut self) -> Result<(), Stopped> {
+        let looked = tokio::time::timeout(REPORTS, self.looking_for_commands()).await;
+        self.obey(looked.unwrap_or(Err(sqlx::Error::PoolTimedOut))).await
+    }
+
+    /// What comes after the end was decided stays undone.
+    async fn carry_out(&mut self, command: Command) -> Result<(), Stopped> {
+        let in_conversation = self.call.is_in_conversation();
+        match command {
+            Command::Told { told } => {
                 if let Some(input) = self.told(told) {
                     self.handle(input).await?;
                 }
-                continue;
             }
-            if !self.call.is_in_conversation() {
+            _ if !in_conversation => {
                 tracing::warn!("a command came after the end of the call was decided: it is not carried out");
-                continue;
             }
-            match command {
-                Command::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
-                Command::Dtmf { digits } => self.press(&digits),
-                Command::Transfer { to } => self.transfer(&to, EndedBy::Api),
-                Command::Told { .. } => {}
-            }
+            Command::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
+            Command::Dtmf { digits } => self.press(&digits),
+            Command::Transfer { to } => self.transfer(&to, EndedBy::Api),
         }
         Ok(())
     }
@@ -59,16 +126,10 @@ impl Runner {
     fn ask_carrier(&self, request: impl Future<Output = Outcome> + Send + 'static) {
         let outcomes = self.outcomes.0.clone();
         self.context.runners.spawn(async move {
+            let panicked = || Outcome::Input(CallInput::TalkEnded(talking::panicked()));
             // A runner that has gone needs no outcome.
-            let _ = outcomes.send(request.await);
+            let _ = outcomes.send(caught(request).await.unwrap_or_else(|_| panicked()));
         });
-    }
-
-    async fn take_commands(&self) -> Result<Vec<Command>, sqlx::Error> {
-        let mut tx = self.context.store.begin().await?;
-        let taken = commands::take_for_runner(&mut tx, &self.row).await?;
-        tx.commit().await?;
-        Ok(taken)
     }
 
     /// Has the carrier press keys, or the conversation where the carrier leaves it to us; in their order.
@@ -84,14 +145,14 @@ impl Runner {
         }
         let keys = std::mem::take(&mut self.keys);
         self.ask_carrier(async move {
-            let in_sound = match tokio::time::timeout(CARRIER_ANSWER, carrier.send_dtmf(&leg, &keys)).await {
-                Ok(None) => Some(keys),
-                Ok(Some(Ok(()))) => None,
-                Ok(Some(Err(error))) => {
+            let in_sound = match answer_of(carrier.send_dtmf(&leg, &keys)).await {
+                Some(None) => Some(keys),
+                Some(Some(Ok(()))) => None,
+                Some(Some(Err(error))) => {
                     tracing::warn!(%error, "the carrier did not press keys");
                     None
                 }
-                Err(_) => {
+                None => {
                     tracing::warn!("the carrier did not answer a request to press keys");
                     None
                 }
@@ -130,13 +191,13 @@ impl Runner {
             if !may_transfer(&store, tenant, &to, counted, now).await {
                 return Outcome::Transfer { accepted: false, by };
             }
-            let accepted = match tokio::time::timeout(CARRIER_ANSWER, carrier.transfer(&leg, &to)).await {
-                Ok(Ok(())) => true,
-                Ok(Err(error)) => {
+            let accepted = match answer_of(carrier.transfer(&leg, &to)).await {
+                Some(Ok(())) => true,
+                Some(Err(error)) => {
                     tracing::warn!(%error, "the carrier refused a transfer");
                     false
                 }
-                Err(_) => {
+                None => {
                     tracing::warn!("the carrier did not answer a request to transfer");
                     false
                 }

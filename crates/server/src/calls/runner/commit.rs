@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{Runner, Stopped};
 use crate::providers::Usage;
 use crate::store;
-use crate::store::calls::{self, CallRow, TranscriptEntry};
+use crate::store::calls::{self, CallRow};
 
 /// How long a failing commit is tried again; less than a lease, so that nobody else can own the call by then.
 const PATIENCE: Duration = Duration::from_secs(9);
@@ -31,6 +31,8 @@ impl Runner {
     pub(super) async fn commit(&mut self, change: &Change) -> Result<Committed, Stopped> {
         if change.status.is_terminal() {
             self.count_what_was_unused().await;
+            self.take_lines_at_hand();
+            self.transcript.leave_to_commit();
         }
         let give_up = Instant::now() + PATIENCE;
         loop {
@@ -75,32 +77,17 @@ impl Runner {
         let wrap_up = self.wrap_up.as_deref().filter(|_| change.status.is_terminal());
         let mut tx = self.context.store.begin().await?;
         let now = self.context.clock.now();
-        let Some(row) = calls::apply_for_runner(&mut tx, &self.row, change, wrap_up, now).await? else {
+        let (call, token) = (self.row.call_id(), self.row.lease_token);
+        // The end of a call tells of a transcript that is whole.
+        let written = !change.status.is_terminal() || self.transcript.write_rest(&mut tx, call, token).await?;
+        let applied =
+            if written { calls::apply_for_runner(&mut tx, &self.row, change, wrap_up, now).await? } else { None };
+        let Some(row) = applied else {
             drop(tx);
             let mut conn = self.context.store.read().await?;
             return calls::applied_for_runner(&mut conn, &self.row, change).await;
         };
         tx.commit().await?;
         Ok(Some(row))
-    }
-
-    /// Adds a line to the transcript. A database that is away costs the line, not the call.
-    pub(super) async fn write_line(&mut self, entry: TranscriptEntry) -> Result<(), Stopped> {
-        match store::in_time(self.try_write_line(&entry)).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Stopped),
-            Err(error) => {
-                tracing::error!(%error, "a line of the transcript could not be written");
-                Ok(())
-            }
-        }
-    }
-
-    async fn try_write_line(&self, entry: &TranscriptEntry) -> Result<bool, sqlx::Error> {
-        let mut tx = self.context.store.begin().await?;
-        let written =
-            calls::add_transcript_for_runner(&mut tx, self.row.call_id(), self.row.lease_token, entry).await?;
-        tx.commit().await?;
-        Ok(written)
     }
 }

@@ -1,23 +1,28 @@
 //! What is still known of a conversation whose node died: what was written down, and the recording as far as it got.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use switchhook_media::wav;
+use tokio::time::timeout;
 
 use super::Runner;
 use crate::store::calls::{self, TranscriptEntry, WrapUp};
 
+/// How long the transcript may take to be read: whoever is left on the line waits for it.
+const READ: Duration = Duration::from_secs(3);
+
 impl Runner {
     /// Gathers it. What cannot be had is left out: the call ends either way.
     pub(super) async fn gather_what_is_left(&mut self) {
-        let said = self.said().await.unwrap_or_else(|error| {
+        let said = timeout(READ, self.said()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        let said = said.unwrap_or_else(|error| {
             tracing::warn!(%error, "the transcript of a call left behind could not be read");
             Vec::new()
         });
         let recording = self.context.setup.recording_name(&self.row);
         let path = self.context.config.data_dir.join(&recording);
-        let repaired = tokio::task::spawn_blocking(move || repair(&path)).await;
-        let recording = matches!(repaired, Ok(Ok(()))).then_some(recording);
+        let recording = repaired(path).await.then_some(recording);
         self.wrap_up = Some(Box::new(WrapUp { turns: answered_turns(&said), recording, ..WrapUp::default() }));
     }
 
@@ -27,13 +32,18 @@ impl Runner {
     }
 }
 
-/// Completes a recording whose writer died. There is none on another node's disk.
+/// Completes a recording whose writer died or was left alone; whether there is one.
+pub(super) async fn repaired(path: PathBuf) -> bool {
+    matches!(tokio::task::spawn_blocking(move || repair(&path)).await, Ok(Ok(())))
+}
+
+/// There is none on another node's disk.
 fn repair(path: &Path) -> std::io::Result<()> {
     wav::repair(&mut std::fs::OpenOptions::new().read(true).write(true).open(path)?)
 }
 
 /// How often the agent answered the caller.
-fn answered_turns(said: &[TranscriptEntry]) -> i64 {
+pub(super) fn answered_turns(said: &[TranscriptEntry]) -> i64 {
     let answers = said.windows(2).filter(|pair| pair[0].role == "caller" && pair[1].role == "agent");
     i64::try_from(answers.count()).unwrap_or(i64::MAX)
 }

@@ -9,6 +9,7 @@ use switchhook_core::event::{NO_CONVERSATION, NO_SUMMARY};
 use crate::calls::setup::CallPlan;
 use crate::json_schema::Schema;
 use crate::providers::Usage;
+use crate::store::calls::TranscriptEntry;
 use crate::talk::Report;
 
 /// How long the model may look back on a conversation.
@@ -25,7 +26,7 @@ pub(super) struct LookBack {
 }
 
 impl LookBack {
-    fn only(summary: impl Into<String>) -> Self {
+    pub(super) fn only(summary: impl Into<String>) -> Self {
         Self { summary: summary.into(), outcome: None, usage: Usage::default() }
     }
 }
@@ -76,7 +77,7 @@ async fn follows(outcome: &Value, schema: Option<&Schema>) -> bool {
 }
 
 /// A summary without a model: what the caller wanted first, and where it ended.
-fn extract(history: &[Message]) -> String {
+pub(super) fn extract(history: &[Message]) -> String {
     let mut caller = history.iter().filter(|message| message.role == Role::User);
     let quoted = |message: &Message| {
         let text: String = message.text.chars().take(QUOTED).collect();
@@ -89,6 +90,16 @@ fn extract(history: &[Message]) -> String {
             format!("The caller began with: {}. Their last words were: {}.", quoted(first), quoted(last))
         }
     }
+}
+
+/// The same of a conversation of which only the transcript is known.
+pub(super) fn extract_of_transcript(said: &[TranscriptEntry]) -> String {
+    if said.is_empty() {
+        return NO_CONVERSATION.to_owned();
+    }
+    let role = |entry: &TranscriptEntry| if entry.role == "caller" { Role::User } else { Role::Assistant };
+    let history: Vec<Message> = said.iter().map(|entry| Message::new(role(entry), &entry.text)).collect();
+    extract(&history)
 }
 
 #[cfg(test)]

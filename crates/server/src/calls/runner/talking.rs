@@ -12,23 +12,24 @@ use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::look_back::{LookBack, look_back};
+use super::left_behind;
+use super::look_back::{self, LookBack, look_back};
 use super::{Outcome, Runner};
 use crate::calls::setup::CallPlan;
+use crate::panics::caught;
+use crate::providers::Spent;
 use crate::store::calls::{TranscriptEntry, WrapUp};
 use crate::talk::{Command, Ended, Line, Note, Report, Wish};
 
 /// How long a stopped conversation may take to say how it went.
 const LAST_WORDS: Duration = Duration::from_secs(3);
-/// Commands that may wait for the conversation, which takes them within a frame.
-const COMMANDS: usize = 64;
-/// Lines that may wait to be written.
-const WAITING: usize = 256;
 
 /// The conversation of a call, from before it begins until after it is over.
 pub(super) struct Talk {
-    notes: Option<mpsc::Receiver<Note>>,
+    notes: Option<mpsc::UnboundedReceiver<Note>>,
     stage: Stage,
+    /// What it uses, also while it goes on.
+    usage: Spent,
     /// Everything that leaves the conversation goes through it. It knows what the caller has pressed so far.
     redactor: Redactor,
     /// Whether a machine answered before the conversation began, and whether its greeting was over.
@@ -47,13 +48,33 @@ pub(super) enum Happened {
 
 enum Stage {
     NotBegun,
-    Running { commands: mpsc::Sender<Command>, task: AbortOnDropHandle<Report> },
+    Running {
+        commands: mpsc::UnboundedSender<Command>,
+        task: AbortOnDropHandle<Report>,
+    },
+    /// Without a report when it panicked.
     Ended(Option<Box<Report>>),
+}
+
+/// What is known of a conversation that is over.
+enum Known {
+    /// There was none.
+    Nothing,
+    /// How it went.
+    Report(Box<Report>),
+    /// It panicked in reporting, or did not end in time: what it used, and what was written down.
+    Traces(Spent),
 }
 
 impl Talk {
     pub(super) fn none() -> Self {
-        Self { notes: None, stage: Stage::NotBegun, redactor: Redactor::default(), machine: None }
+        Self {
+            notes: None,
+            stage: Stage::NotBegun,
+            usage: Spent::default(),
+            redactor: Redactor::default(),
+            machine: None,
+        }
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -79,16 +100,20 @@ impl Talk {
         if let Stage::Ended(Some(report)) = &self.stage {
             return talk_end(&report.end, &self.redactor);
         }
-        let error = "The conversation stopped unexpectedly. The service's log has the reason.".to_owned();
-        TalkEnd::Failed { failure: TalkFailure::PipelineError, error: error.into() }
+        panicked()
+    }
+
+    /// Whether it goes on.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Running { .. })
     }
 
     /// Tells the conversation something, if it runs.
     pub(super) fn tell(&self, command: Command) {
         if let Stage::Running { commands, .. } = &self.stage
-            && commands.try_send(command).is_err()
+            && commands.send(command).is_err()
         {
-            tracing::warn!("a conversation that is ending, or is told too much at once, did not hear a command");
+            tracing::warn!("a conversation that is ending did not hear a command");
         }
     }
 
@@ -126,23 +151,26 @@ impl Talk {
     }
 
     /// Ends the conversation if it still runs, and says how it went.
-    fn stop(&mut self) -> impl Future<Output = Option<Box<Report>>> + Send + use<> {
+    fn stop(&mut self) -> impl Future<Output = Known> + Send + use<> {
         let stage = std::mem::replace(&mut self.stage, Stage::Ended(None));
+        let usage = self.usage.clone();
         async move {
-            match stage {
-                Stage::NotBegun => None,
+            let report = match stage {
+                Stage::NotBegun => return Known::Nothing,
                 Stage::Ended(report) => report,
                 Stage::Running { commands, task } => {
-                    // Full or closed, it is about to end anyway.
-                    let _ = commands.try_send(Command::HangUp);
-                    tokio::time::timeout(LAST_WORDS, task).await.ok()?.ok().map(Box::new)
+                    // Closed, it is about to end anyway.
+                    let _ = commands.send(Command::HangUp);
+                    let ended = tokio::time::timeout(LAST_WORDS, task).await;
+                    ended.ok().and_then(Result::ok).map(Box::new)
                 }
-            }
+            };
+            report.map_or(Known::Traces(usage), Known::Report)
         }
     }
 }
 
-async fn next_note(notes: &mut Option<mpsc::Receiver<Note>>) -> Note {
+async fn next_note(notes: &mut Option<mpsc::UnboundedReceiver<Note>>) -> Note {
     if let Some(open) = notes {
         if let Some(note) = open.recv().await {
             return note;
@@ -168,12 +196,14 @@ impl Runner {
             let failed = failed(&Failure::new(FailureCode::Config, words));
             return self.start(async move { Some(Outcome::Input(CallInput::TalkEnded(failed))) });
         };
-        let (commands, orders) = mpsc::channel(COMMANDS);
-        let (notes, written) = mpsc::channel(WAITING);
+        let (commands, orders) = mpsc::unbounded_channel();
+        let (notes, written) = mpsc::unbounded_channel();
+        let usage = prepared.usage();
         let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes)));
         let redactor = self.plan.as_ref().map_or_else(|_| Redactor::default(), |plan| redactor_of(plan));
         let machine = self.talk.machine.take();
-        self.talk = Talk { notes: Some(written), stage: Stage::Running { commands, task }, redactor, machine: None };
+        let stage = Stage::Running { commands, task };
+        self.talk = Talk { notes: Some(written), stage, usage, redactor, machine: None };
         if let Some(greeting_ended) = machine {
             self.talk.machine(greeting_ended);
         }
@@ -183,11 +213,40 @@ impl Runner {
         let stopping = self.talk.stop();
         let plan = self.plan.clone();
         let recording = self.context.setup.recording_name(&self.row);
+        let path = self.context.config.data_dir.join(&recording);
         self.start(async move {
-            let report = stopping.await;
+            let known = stopping.await;
             let plan = plan.ok()?;
-            Some(Outcome::WrappedUp(Box::new(wrap_up(report.as_deref(), &plan, recording).await)))
+            let (wrap_up, from_traces) = match known {
+                Known::Nothing => (WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() }, false),
+                Known::Report(report) => (wrap_up(&report, &plan, recording).await, false),
+                Known::Traces(usage) => {
+                    tracing::error!("a conversation did not report how it went: what was written down has to do");
+                    let recording = left_behind::repaired(path).await.then_some(recording);
+                    (WrapUp { usage: Some(json!(usage.usage())), recording, ..WrapUp::default() }, true)
+                }
+            };
+            Some(Outcome::WrappedUp { wrap_up: Box::new(wrap_up), from_traces })
         });
+    }
+
+    /// Takes what is known of the conversation, once every line of it is at hand.
+    pub(super) fn wrapped_up(&mut self, mut wrap_up: Box<WrapUp>, from_traces: bool) {
+        self.take_lines_at_hand();
+        wrap_up.answered_by = wrap_up.answered_by.or(self.answered_by);
+        if from_traces {
+            let said = self.transcript.lines();
+            wrap_up.turns = left_behind::answered_turns(said);
+            wrap_up.summary = Some(look_back::extract_of_transcript(said));
+        }
+        self.wrap_up = Some(wrap_up);
+    }
+
+    /// What was said and not looked at yet.
+    pub(super) fn take_lines_at_hand(&mut self) {
+        while let Some(line) = self.talk.line_at_hand() {
+            self.transcript.add(line);
+        }
     }
 }
 
@@ -195,16 +254,15 @@ fn redactor_of(plan: &CallPlan) -> Redactor {
     Redactor::new(&plan.talk.agent.privacy.redact)
 }
 
-async fn wrap_up(report: Option<&Report>, plan: &CallPlan, recording: String) -> WrapUp {
+async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp {
     let agent = &plan.talk.agent;
     let detects = agent.answering_machine.mode == MachineDetection::Detect;
-    let Some(report) = report else {
-        return WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() };
-    };
     // Models repeat what they were told, keys included.
     let caller = report.history.iter().filter(|message| message.role == Role::User);
     let redactor = redactor_of(plan).knowing(caller.flat_map(|message| pressed_in(&message.text)));
-    let LookBack { summary, outcome, usage } = look_back(report, plan).await;
+    let looked_back = caught(look_back(report, plan)).await;
+    let LookBack { summary, outcome, usage } =
+        looked_back.unwrap_or_else(|_| LookBack::only(look_back::extract(&report.history)));
     let (summary, outcome) = (redactor.text(&summary), outcome.map(|outcome| redactor.json(outcome)));
     let answered_by = match report.end {
         Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
@@ -237,6 +295,12 @@ fn talk_end(end: &Ended, redactor: &Redactor) -> TalkEnd {
         // A provider's words may repeat the caller's.
         End::Failed(failure) => failed(&Failure::new(failure.code, redactor.text(&failure.words))),
     }
+}
+
+/// The end of a call in which something panicked.
+pub(super) fn panicked() -> TalkEnd {
+    let error = "A part of the call stopped unexpectedly. The service's log has the reason.".to_owned();
+    TalkEnd::Failed { failure: TalkFailure::PipelineError, error: error.into() }
 }
 
 /// The end of a call whose conversation failed, or could not begin.

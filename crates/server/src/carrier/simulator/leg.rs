@@ -14,6 +14,7 @@ use super::scenario::Scenario;
 use super::settings::SimulatorSettings;
 use super::sound::Sound;
 use super::teller::Teller;
+use crate::carrier::media_queue::media_queue;
 use crate::carrier::{CarrierEvent, Line, Media, Told};
 
 /// From the dial to the first ring, and from there to the answer, before `time_scale`.
@@ -21,7 +22,7 @@ const UNTIL_RING: Duration = Duration::from_millis(400);
 const UNTIL_ANSWER: Duration = Duration::from_millis(1_200);
 /// From the answer to the sound.
 const UNTIL_MEDIA: Duration = Duration::from_millis(60);
-/// Frames that may wait on either side: four seconds.
+/// Frames of the agent that may wait: four seconds.
 const WAITING: usize = 200;
 
 /// Whoever is at the other end.
@@ -99,7 +100,7 @@ impl FarEnd {
         }
         tokio::time::sleep(UNTIL_MEDIA).await;
         let (to_us, from_agent) = mpsc::channel(WAITING);
-        let (to_agent, incoming) = mpsc::channel(WAITING);
+        let (to_agent, incoming) = media_queue();
         teller.tell(CarrierEvent::Media(Media { incoming, outgoing: to_us, buffered: false })).await;
         let sound = Sound::new(self.scenario, &self.settings, self.dice(), self.heard_keys.clone());
         sound.talk(from_agent, to_agent).await;

@@ -31,6 +31,7 @@ pub use self::scenario::Scenario;
 pub use self::settings::{Faults, SimulatorSettings};
 
 use super::{Carrier, CarrierError, DialError, DialRequest, Dialed, Found, LegRef, Line};
+use crate::panics::caught;
 
 /// The provider of its connections.
 pub const PROVIDER: &str = "simulator";
@@ -131,7 +132,8 @@ impl Simulator {
     fn live(&self, call: CallId, leg: impl Future<Output = ()> + Send + 'static) {
         let network = self.network.clone();
         tokio::spawn(async move {
-            leg.await;
+            // A far end that panics is gone like one that hangs up.
+            let _ = caught(leg).await;
             network.with(|legs| legs.remove(&call));
         });
     }

@@ -16,6 +16,7 @@ use super::dice::Dice;
 use super::recordings;
 use super::scenario::Scenario;
 use super::settings::{Faults, SimulatorSettings};
+use crate::carrier::media_queue::MediaSender;
 use crate::carrier::{FromCarrier, ToCarrier};
 
 /// One frame.
@@ -60,7 +61,7 @@ impl Sound {
     }
 
     /// Talks until this end hangs up.
-    pub(super) async fn talk(mut self, mut from_agent: mpsc::Receiver<ToCarrier>, to_agent: mpsc::Sender<FromCarrier>) {
+    pub(super) async fn talk(mut self, mut from_agent: mpsc::Receiver<ToCarrier>, to_agent: MediaSender) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         loop {
@@ -93,21 +94,21 @@ impl Sound {
     }
 
     /// A listener that has gone or stands still loses sound, as on a real line.
-    fn send(&mut self, to_agent: &mpsc::Sender<FromCarrier>, sound: FromCarrier) {
+    fn send(&mut self, to_agent: &MediaSender, sound: FromCarrier) {
         if self.faults.jitter_ms == 0 {
-            let _ = to_agent.try_send(sound);
+            let _ = to_agent.send(sound);
             return;
         }
         let late = Duration::from_millis(self.dice.up_to(self.faults.jitter_ms).into());
         let to_agent = to_agent.clone();
         tokio::spawn(async move {
             tokio::time::sleep(late).await;
-            let _ = to_agent.try_send(sound);
+            let _ = to_agent.send(sound);
         });
     }
 
     /// The next 20 ms; nothing when this end hangs up.
-    fn next(&mut self, heard: Option<f32>, to_agent: &mpsc::Sender<FromCarrier>) -> Option<Bytes> {
+    fn next(&mut self, heard: Option<f32>, to_agent: &MediaSender) -> Option<Bytes> {
         let silence = Bytes::from_static(&SILENCE);
         match self.scenario {
             Scenario::Silent => Some(silence),
@@ -117,7 +118,7 @@ impl Sound {
             _ => match self.caller.tick(heard) {
                 Action::Speak(frame) => Some(Bytes::from_static(frame)),
                 Action::Press(key) => {
-                    let _ = to_agent.try_send(FromCarrier::Dtmf(key));
+                    let _ = to_agent.send(FromCarrier::Dtmf(key));
                     Some(silence)
                 }
                 Action::Listen => Some(silence),
@@ -159,12 +160,14 @@ fn over_the_line(sound: &[u8]) -> CallerAudio {
 }
 
 /// The agent's next 20 ms. Marks are answered in their place.
-fn hear(from_agent: &mut mpsc::Receiver<ToCarrier>, to_agent: &mpsc::Sender<FromCarrier>) -> Option<Frame> {
+fn hear(from_agent: &mut mpsc::Receiver<ToCarrier>, to_agent: &MediaSender) -> Option<Frame> {
     // Ends with the first sound, or when nothing waits.
     while let Ok(message) = from_agent.try_recv() {
         match message {
             ToCarrier::Audio(audio) => return Some(audio.0),
-            ToCarrier::Mark(mark) => drop(to_agent.try_send(FromCarrier::MarkPlayed(mark))),
+            ToCarrier::Mark(mark) => {
+                let _ = to_agent.send(FromCarrier::MarkPlayed(mark));
+            }
             ToCarrier::Clear => {}
         }
     }

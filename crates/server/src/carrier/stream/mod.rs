@@ -15,20 +15,20 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use switchhook_media::frame::{CallerAudio, Framer};
 use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::codec::{Decoder, Encoder, Format, UnknownFormat};
 use self::order::{Order, Piece};
+use super::media_queue::{MediaSender, media_queue};
 use super::{FromCarrier, Media, ToCarrier};
-use crate::queues::Queue;
+use crate::panics::caught;
 
 /// From the handshake to the message that says whose sound this is.
 const BEGINNING: Duration = Duration::from_secs(10);
 /// Carriers send silence too. After this long without a message the other end is asked whether it is still there, and after as
 /// long again it is not.
 const IDLE: Duration = Duration::from_secs(10);
-/// Frames that may wait on either side: four seconds.
+/// Frames of the agent that may wait: four seconds.
 const WAITING: usize = 200;
 /// The longest message that is read, in bytes: many seconds of sound.
 pub const MESSAGE_LIMIT: usize = 1 << 20;
@@ -105,7 +105,7 @@ where
     else {
         return close(socket).await;
     };
-    let (to_us, incoming) = mpsc::channel(WAITING);
+    let (to_us, incoming) = media_queue();
     let (outgoing, from_us) = mpsc::channel(WAITING);
     if !attach(started, Media { incoming, outgoing, buffered: true }).await {
         return close(socket).await;
@@ -119,14 +119,20 @@ where
         order: Order::default(),
         decoder,
         framer: Framer::default(),
-        to_us,
+        to_us: to_us.clone(),
         said_unreadable: false,
         pings,
     };
-    tokio::select! {
-        () = listener.run(stream) => {}
-        () = speaker.run(from_us, asked) => {}
+    let carried = caught(async {
+        tokio::select! {
+            () = listener.run(stream) => {}
+            () = speaker.run(from_us, asked) => {}
+        }
+    });
+    if carried.await.is_err() {
+        let _ = to_us.send(FromCarrier::Broken);
     }
+    drop(to_us);
     // Whether the other end still listens makes no difference.
     let _ = timeout(IDLE, speaker.sink.close()).await;
 }
@@ -174,7 +180,7 @@ struct Listener {
     order: Order,
     decoder: Decoder,
     framer: Framer,
-    to_us: mpsc::Sender<FromCarrier>,
+    to_us: MediaSender,
     said_unreadable: bool,
     pings: mpsc::Sender<()>,
 }
@@ -188,6 +194,10 @@ impl Listener {
                 Ok(Some(Ok(Message::Text(text)))) => {
                     let heard = with(&self.wire, |wire| wire.read(&text));
                     if !self.hear(heard) {
+                        if self.to_us.is_closed() {
+                            // What the agent said last is being sent. An end that does not take it is not waited for.
+                            tokio::time::sleep(IDLE).await;
+                        }
                         return;
                     }
                 }
@@ -212,12 +222,10 @@ impl Listener {
     fn hear(&mut self, heard: Heard) -> bool {
         match heard {
             Heard::Sound { chunk, payload } => {
-                for piece in self.order.push(chunk, payload) {
-                    self.sound(&piece);
-                }
+                return self.order.push(chunk, payload).iter().all(|piece| self.sound(piece));
             }
-            Heard::Key(key) => self.tell(FromCarrier::Dtmf(key)),
-            Heard::Mark(mark) => self.tell(FromCarrier::MarkPlayed(mark)),
+            Heard::Key(key) => return self.to_us.send(FromCarrier::Dtmf(key)),
+            Heard::Mark(mark) => return self.to_us.send(FromCarrier::MarkPlayed(mark)),
             Heard::Stopped => return false,
             Heard::Complaint(words) => tracing::warn!(words, "the carrier complains about what it was sent"),
             Heard::Malformed(why) => self.unreadable(&why),
@@ -234,24 +242,17 @@ impl Listener {
         }
     }
 
-    fn sound(&mut self, piece: &Piece) {
+    /// Whether the stream goes on: not when the conversation has ended, though the other end goes on.
+    fn sound(&mut self, piece: &Piece) -> bool {
         let payload = match piece {
             Piece::Sound(payload) => payload,
             Piece::Lost(pieces) => {
                 metrics::counter!(PIECES_LOST).increment(*pieces);
-                return;
+                return true;
             }
         };
-        for frame in self.framer.push(&self.decoder.decode(payload)) {
-            self.tell(FromCarrier::Audio(CallerAudio(frame)));
-        }
-    }
-
-    /// A conversation that stands still loses sound, as on a real line.
-    fn tell(&self, message: FromCarrier) {
-        if let Err(TrySendError::Full(_)) = self.to_us.try_send(message) {
-            Queue::CarrierMedia.full();
-        }
+        let frames = self.framer.push(&self.decoder.decode(payload));
+        frames.into_iter().all(|frame| self.to_us.send(FromCarrier::Audio(CallerAudio(frame))))
     }
 }
 

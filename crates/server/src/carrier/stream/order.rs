@@ -12,6 +12,8 @@ pub struct Order {
     /// The number of the next piece; nothing before the first.
     next: Option<u64>,
     held: BTreeMap<u64, Vec<u8>>,
+    /// Pieces that came too late, one after the other without one in time between them, and the number of the first.
+    late: (u64, Vec<Vec<u8>>),
 }
 
 /// What comes next. `Debug` would print sound, so there is none.
@@ -25,13 +27,14 @@ pub enum Piece {
 
 impl Order {
     /// Takes a piece, and gives those whose turn it is. One that comes twice or too late is dropped; one without a number is
-    /// taken as it comes.
+    /// taken as it comes. More pieces in a row than were ever waited for are not late: the carrier has begun to count anew.
     pub fn push(&mut self, chunk: Option<u64>, payload: Vec<u8>) -> Vec<Piece> {
         let Some(chunk) = chunk else { return vec![Piece::Sound(payload)] };
         let mut next = *self.next.get_or_insert(chunk);
         if chunk < next {
-            return Vec::new();
+            return self.counts_anew(chunk, payload);
         }
+        self.late.1.clear();
         self.held.insert(chunk, payload);
         let mut pieces = Vec::new();
         if self.held.len() > HELD
@@ -46,6 +49,21 @@ impl Order {
         }
         self.next = Some(next);
         pieces
+    }
+
+    /// A piece that is too late; gives it with those before it when it shows that the numbering has begun anew.
+    fn counts_anew(&mut self, chunk: u64, payload: Vec<u8>) -> Vec<Piece> {
+        let (first, late) = &mut self.late;
+        if late.is_empty() || *first + late.len() as u64 != chunk {
+            (*first, *late) = (chunk, Vec::new());
+        }
+        late.push(payload);
+        if late.len() <= HELD {
+            return Vec::new();
+        }
+        self.next = Some(chunk + 1);
+        let before = std::mem::take(&mut self.held).into_values();
+        before.chain(std::mem::take(&mut self.late.1)).map(Piece::Sound).collect()
     }
 }
 
@@ -75,6 +93,16 @@ mod tests {
         assert_eq!(order(&[1, 2, 2, 1, 3]), "1 2 3", "twice");
         assert_eq!(order(&[1, 3, 4, 5, 6, 7]), "1", "one that is missing is waited for");
         assert_eq!(order(&[1, 4, 5, 6, 7, 8, 9, 2, 10]), "1 -2 4 5 6 7 8 9 10", "but not longer than this");
+    }
+
+    #[test]
+    fn a_caller_whose_numbering_begins_anew_is_heard() {
+        assert_eq!(order(&[500, 501, 1, 2, 3, 4, 5]), "500 501", "they may be late");
+        assert_eq!(order(&[500, 501, 1, 2, 3, 4, 5, 6, 7, 8]), "500 501 1 2 3 4 5 6 7 8", "and all of them are heard");
+        assert_eq!(order(&[500, 501, 503, 0, 1, 2, 3, 4, 5, 6]), "500 501 503 0 1 2 3 4 5 6", "with what was held");
+        assert_eq!(order(&[9, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 8, 16]), "9 10 11 12 13 14 15 16", "late ones");
+        assert_eq!(order(&[9, 3, 3, 3, 3, 3, 3, 3, 10]), "9 10", "one that is repeated");
+        assert_eq!(order(&[u64::MAX, 1, 2, 3, 4, 5, 6, 7]), format!("{} 1 2 3 4 5 6 7", u64::MAX));
     }
 
     #[test]

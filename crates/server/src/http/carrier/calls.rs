@@ -17,7 +17,7 @@ use crate::store::calls::commands::{self, Command};
 use crate::store::calls::{self, CallRow};
 
 pub(super) async fn told(Path(place): Path<Place>, received: Received, body: Bytes) -> Result<Response, ApiError> {
-    let row = received.call(&place.provider, &place.token).await?;
+    let row = received.call()?;
     let carrier = of_provider(received.setup.carrier(&received.store, &row).await)?;
     let callback = carrier.read(&received.as_request(&place.topic, &body))?;
     let mut told = callback.told;

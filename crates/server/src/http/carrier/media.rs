@@ -22,7 +22,6 @@ use crate::store::calls::CallRow;
 /// The path of a handshake.
 #[derive(Deserialize)]
 pub(super) struct Place {
-    provider: String,
     token: String,
 }
 
@@ -32,7 +31,7 @@ pub(super) async fn open(
     received: Received,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    let row = received.call(&place.provider, &place.token).await?;
+    let row = received.call()?;
     let carrier = of_provider(received.setup.carrier(&received.store, &row).await)?;
     let wire = carrier.wire(&received.as_request("media", &[]))?;
     let upgrade = upgrade.map_err(|_| {
@@ -46,6 +45,10 @@ pub(super) async fn open(
         let detail = "This node is stopping and takes no more calls over.";
         return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "draining", detail));
     }
+    // Carriers open one for a call. It is taken before the stream says whose it is, so that nobody holds many that never do.
+    let Some(stream) = context.live.open_stream(row.call_id()) else {
+        return Err(ApiError::conflict("stream_open", "The call has a media stream already."));
+    };
     let upgrade = upgrade
         .read_buffer_size(ws::READ_AT_ONCE)
         .max_message_size(stream::MESSAGE_LIMIT)
@@ -53,6 +56,7 @@ pub(super) async fn open(
     Ok(upgrade.on_upgrade(move |socket| async move {
         let attach = |started, media| attach(context, row, place.token, started, media);
         stream::serve(socket, wire, attach).await;
+        drop(stream);
     }))
 }
 

@@ -4,6 +4,9 @@
 mod calls;
 mod connections;
 mod media;
+mod rate;
+
+pub(in crate::http) use self::rate::CarrierRate;
 
 use std::sync::Arc;
 
@@ -17,11 +20,13 @@ use crate::clock::Clock;
 use crate::store::calls::CallRow;
 use crate::store::{Store, calls as calls_store};
 use axum::Router;
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Path};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use serde::Deserialize;
+use switchhook_core::id::ConnectionId;
+use tokio::time::Instant;
 
 /// Outside `/v1`: carriers come here, customers do not.
 pub(super) fn routes() -> Router<HttpState> {
@@ -50,23 +55,51 @@ struct Received {
     /// As the carrier was told it.
     url: String,
     headers: HeaderMap,
+    /// The call whose address was used; nothing where it is a connection's.
+    call: Option<CallRow>,
+}
+
+/// What every path names.
+#[derive(Deserialize)]
+struct Named {
+    provider: String,
+    token: String,
 }
 
 impl FromRequestParts<HttpState> for Received {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut axum::http::request::Parts, state: &HttpState) -> Result<Self, ApiError> {
+        let named = Path::<Named>::from_request_parts(parts, state).await.map_err(|_| nothing_here())?;
+        let setup = state.setup()?;
+        let call = call_of(&setup, &state.store, &named).await?;
+        let connection = match &call {
+            Some(row) => ConnectionId::from_uuid(row.connection_id),
+            None => setup.addresses().connection_of(&named.token).ok_or_else(nothing_here)?,
+        };
+        state.carrier_rate.admit(connection, Instant::now()).map_err(|wait| {
+            let detail = "The carrier sends more requests for this connection than it may.";
+            ApiError::too_many("carrier_rate_limit", detail, wait.as_secs() + 1)
+        })?;
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         Ok(Self {
             calls: state.calls.clone(),
-            setup: state.setup()?,
+            setup,
             store: state.store.clone(),
             clock: state.clock.clone(),
             method: parts.method.clone(),
             url: format!("{}{path}", state.addresses.public_url()),
             headers: parts.headers.clone(),
+            call,
         })
     }
+}
+
+/// The call whose token this is, if it is a call's.
+async fn call_of(setup: &Setup, store: &Store, named: &Named) -> Result<Option<CallRow>, ApiError> {
+    let Some(id) = setup.addresses().call_of(&named.token) else { return Ok(None) };
+    let row = calls_store::get_for_carrier(&mut store.read().await?, id).await?;
+    row.filter(|row| row.provider == named.provider).ok_or_else(nothing_here).map(Some)
 }
 
 impl Received {
@@ -82,10 +115,8 @@ impl Received {
     }
 
     /// The call whose address was used.
-    async fn call(&self, provider: &str, token: &str) -> Result<CallRow, ApiError> {
-        let id = self.setup.addresses().call_of(token).ok_or_else(nothing_here)?;
-        let row = calls_store::get_for_carrier(&mut self.store.read().await?, id).await?;
-        row.filter(|row| row.provider == provider).ok_or_else(nothing_here)
+    fn call(&self) -> Result<CallRow, ApiError> {
+        self.call.clone().ok_or_else(nothing_here)
     }
 }
 

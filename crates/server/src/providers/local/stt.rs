@@ -17,7 +17,7 @@ use super::moonshine::{self, Moonshine};
 use super::shared::{LocalSpeech, check_language, english_only, failed};
 use super::{Job, SpeechError};
 use crate::providers::segment::{Segment, Segmenter};
-use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, is_english};
+use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, is_english, understood};
 
 /// Frames between two looks at the running segment: 600 ms.
 const PARTIAL_EVERY: u32 = 30;
@@ -98,7 +98,8 @@ impl SttSession for Session {
         }
         while self.runs.try_join_next().is_some() {}
         let segment = self.segmenter.stopped(segment);
-        self.final_run = Some(self.runs.spawn(self.ear.clone().understand(segment)));
+        let (ear, events) = (self.ear.clone(), self.ear.events.clone());
+        self.final_run = Some(self.runs.spawn(understood(events, ear.understand(segment))));
     }
 }
 

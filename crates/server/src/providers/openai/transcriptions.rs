@@ -23,7 +23,7 @@ use crate::providers::connect::Connect;
 use crate::providers::parameters::Parameters;
 use crate::providers::refusal::{Trouble, answered};
 use crate::providers::segment::{Segment, Segmenter};
-use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, understood};
 use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
@@ -153,9 +153,10 @@ impl SttSession for Session {
         let segment = self.segmenter.stopped(segment);
         let too_short = self.spoken.saturating_sub(NOTICED_LATE) < self.min_speech && segment.replaces.is_empty();
         let ear = Arc::clone(&self.ear);
-        self.last = Some(self.runs.spawn(async move {
+        let events = ear.events.clone();
+        self.last = Some(self.runs.spawn(understood(events, async move {
             if too_short { ear.tell(segment.number, String::new()).await } else { ear.understand(segment).await }
-        }));
+        })));
     }
 
     fn sent(&self) -> Option<Duration> {

@@ -1,8 +1,8 @@
 //! What clients ask of a running conversation, and what carriers tell about a call: rows that any node writes and the call's own node takes.
 
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
 use sqlx::types::Json;
+use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use switchhook_core::id::{CallId, CommandId, TenantId};
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::CallRow;
 use crate::carrier::Told;
 use crate::clock;
-use crate::store::{Conn, Dialect, Tx, on};
+use crate::store::{Conn, Tx, filled, on};
 
 /// Rows deleted at once.
 const BATCH: i64 = 500;
@@ -76,33 +76,47 @@ pub async fn waiting_for_nodes(conn: &mut Conn) -> Result<Vec<Uuid>, sqlx::Error
     on!(conn, |c| sqlx::query_scalar(SQL).fetch_all(c).await)
 }
 
-/// Takes the commands of a call under its lease, oldest first: whoever has committed this is the only one who ever got them.
-/// Nothing comes when the lease is lost.
+/// A command that waits, and its id.
+pub struct Waiting {
+    /// By which it is deleted.
+    pub id: Uuid,
+    /// What is to be done.
+    pub command: Command,
+}
+
+/// The commands of a call, oldest first, for the owner of its lease; for anybody else nothing. They wait until
+/// [`delete_for_runner`]: a runner whose deletion fails remembers what it has done.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn take_for_runner(tx: &mut Tx, row: &CallRow) -> Result<Vec<Command>, sqlx::Error> {
+pub async fn waiting_for_runner(conn: &mut Conn, row: &CallRow) -> Result<Vec<Waiting>, sqlx::Error> {
     #[derive(FromRow)]
-    struct Taken {
+    struct Found {
         id: Uuid,
         command: Json<Command>,
-        created_at: i64,
     }
-    const OWNED: &str = "SELECT id FROM calls WHERE id = $1 AND lease_token = $2";
-    const TAKE: &str = "DELETE FROM call_commands WHERE call_id = $1 RETURNING id, command, created_at";
-    // Who claims the call meanwhile waits until the commands are ours or not.
-    let owned = if tx.dialect() == Dialect::Postgres { format!("{OWNED} FOR NO KEY UPDATE") } else { OWNED.to_owned() };
-    let owned: Option<Uuid> = on!(tx, |c| sqlx::query_scalar(sqlx::AssertSqlSafe(owned))
-        .bind(row.id)
-        .bind(row.lease_token)
-        .fetch_optional(c)
-        .await)?;
-    if owned.is_none() {
-        return Ok(Vec::new());
-    }
-    let mut taken: Vec<Taken> = on!(tx, |c| sqlx::query_as(TAKE).bind(row.id).fetch_all(c).await)?;
-    taken.sort_by_key(|taken| (taken.created_at, taken.id));
-    Ok(taken.into_iter().map(|taken| taken.command.0).collect())
+    const SQL: &str = "SELECT id, command FROM call_commands \
+        WHERE call_id = $1 AND EXISTS (SELECT 1 FROM calls WHERE calls.id = $1 AND calls.lease_token = $2) \
+        ORDER BY created_at, id";
+    let found: Vec<Found> = on!(conn, |c| sqlx::query_as(SQL).bind(row.id).bind(row.lease_token).fetch_all(c).await)?;
+    Ok(found.into_iter().map(|found| Waiting { id: found.id, command: found.command.0 }).collect())
+}
+
+/// Deletes commands of a call that were carried out: words and keys do not stay in the database.
+///
+/// # Errors
+/// When the database fails.
+pub async fn delete_for_runner(tx: &mut Tx, call: CallId, done: &[Uuid]) -> Result<(), sqlx::Error> {
+    on!(tx, |c| {
+        let mut query = QueryBuilder::new("DELETE FROM call_commands WHERE call_id = ");
+        query.push_bind(call.uuid()).push(" AND id IN (");
+        let mut ids = query.separated(", ");
+        for id in filled(done.iter().copied()) {
+            ids.push_bind(id);
+        }
+        query.push(")");
+        query.build().execute(c).await.map(drop)
+    })
 }
 
 /// Deletes a batch of commands whose call ended before they were taken; how many there were.
@@ -117,59 +131,26 @@ pub async fn prune_for_housekeeping(tx: &mut Tx) -> Result<u64, sqlx::Error> {
 
 #[cfg(test)]
 mod tests {
-    use switchhook_core::call::{Call, Direction, Timing};
-    use switchhook_core::event::EventKind;
-    use switchhook_core::id::{AgentId, ConnectionId, NodeId};
+    use switchhook_core::id::NodeId;
 
     use super::*;
-    use crate::store::calls::{self, CallRequest, NewCall};
+    use crate::calls::LEASE;
+    use crate::store::calls;
     use crate::store::lease_time::LeaseTime;
-    use crate::store::tenants::OwnLimits;
-    use crate::store::testing::{TestStore, now, stores, tenant};
+    use crate::store::testing::{TestStore, now, owned_call, stores};
 
-    const LEASE: std::time::Duration = std::time::Duration::from_secs(15);
-
-    /// A call of a new tenant, owned by `node`.
-    async fn owned_call(test: &TestStore, node: NodeId) -> CallRow {
-        let tenant = tenant(&test.store, OwnLimits::default()).await;
-        let new = NewCall {
-            id: CallId::new(now(), clock::random()),
-            tenant,
-            direction: Direction::Outbound,
-            agent: AgentId::new(now(), clock::random()),
-            agent_version: 1,
-            number: None,
-            connection: ConnectionId::new(now(), clock::random()),
-            provider: "simulator".to_owned(),
-            from: "+12025550199".to_owned(),
-            to: "+12025550109".to_owned(),
-            request: CallRequest::default(),
-            created_at: now(),
-            due_at: now(),
-            retention_days: None,
-        };
-        let row = new.row(Call::outbound(now(), now(), Timing::default()));
-        let mut tx = test.store.begin().await.expect("a transaction");
-        calls::create(&mut tx, tenant, std::slice::from_ref(&row), EventKind::CallQueued).await.expect("written");
-        let row =
-            calls::own_for_arrival(&mut tx, row.call_id(), node, LeaseTime::at(now(), LEASE)).await.expect("owned");
-        tx.commit().await.expect("committed");
-        row
-    }
-
-    async fn take(test: &TestStore, row: &CallRow) -> Vec<String> {
-        let mut tx = test.store.begin().await.expect("a transaction");
-        let taken = take_for_runner(&mut tx, row).await.expect("read");
-        tx.commit().await.expect("committed");
+    async fn waiting(test: &TestStore, row: &CallRow) -> Vec<(Uuid, String)> {
+        let mut conn = test.store.read().await.expect("a connection");
         let digits = |command| if let Command::Dtmf { digits } = command { digits } else { panic!("keys were given") };
-        taken.into_iter().map(digits).collect()
+        let waiting = waiting_for_runner(&mut conn, row).await.expect("read");
+        waiting.into_iter().map(|waiting| (waiting.id, digits(waiting.command))).collect()
     }
 
     #[tokio::test]
-    async fn commands_are_taken_once_in_order_and_by_the_owner_only() {
+    async fn commands_wait_in_order_for_the_owner_only_until_they_are_deleted() {
         for test in stores().await {
             let node = |n| NodeId::new(now(), [n; 10]);
-            let row = owned_call(&test, node(1)).await;
+            let row = owned_call(&test.store, node(1)).await;
             let mut tx = test.store.begin().await.expect("a transaction");
             for n in 0..5 {
                 let at = now() + std::time::Duration::from_micros(n);
@@ -177,21 +158,26 @@ mod tests {
                 give(&mut tx, row.tenant(), row.call_id(), &command, at).await.expect("written");
             }
             tx.commit().await.expect("committed");
-            let waiting = async || {
+            let calls_waiting = async || {
                 let mut conn = test.store.read().await.expect("a connection");
                 waiting_for_nodes(&mut conn).await.expect("read")
             };
-            assert_eq!(waiting().await, [row.id], "{}", test.engine);
+            assert_eq!(calls_waiting().await, [row.id], "{}", test.engine);
 
             let mut tx = test.store.begin().await.expect("a transaction");
             let newer = calls::own_for_arrival(&mut tx, row.call_id(), node(2), LeaseTime::at(now(), LEASE))
                 .await
                 .expect("owned");
             tx.commit().await.expect("committed");
-            assert!(take(&test, &row).await.is_empty(), "{}: the lease is lost", test.engine);
-            assert_eq!(take(&test, &newer).await, ["0", "1", "2", "3", "4"], "{}", test.engine);
-            assert!(take(&test, &newer).await.is_empty(), "{}: once", test.engine);
-            assert!(waiting().await.is_empty(), "{}", test.engine);
+            assert!(waiting(&test, &row).await.is_empty(), "{}: the lease is lost", test.engine);
+            let (ids, keys): (Vec<Uuid>, Vec<String>) = waiting(&test, &newer).await.into_iter().unzip();
+            assert_eq!(keys, ["0", "1", "2", "3", "4"], "{}", test.engine);
+
+            let mut tx = test.store.begin().await.expect("a transaction");
+            delete_for_runner(&mut tx, row.call_id(), &ids[..3]).await.expect("deleted");
+            tx.commit().await.expect("committed");
+            let left: Vec<String> = waiting(&test, &newer).await.into_iter().map(|(_, keys)| keys).collect();
+            assert_eq!(left, ["3", "4"], "{}", test.engine);
         }
     }
 }

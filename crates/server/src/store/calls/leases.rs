@@ -66,24 +66,25 @@ pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, lease: Lease
     on!(tx, |c| sqlx::query_as(sql).bind(id.uuid()).bind(node.uuid()).fetch_one(c).await)
 }
 
-/// Takes a call whose sound has come to this node from the node that dialled it; nothing when the call is not about to be
-/// answered any more, or the carrier's id of it is not known yet.
+/// Takes a call whose sound has come to this node from the node that dialled it; nothing when the carrier knows the call by another id or
+/// none yet, when the call is not about to be answered any more, or when it is this node's already.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn move_for_media(
     tx: &mut Tx,
     id: CallId,
+    carrier_call_id: &str,
     node: NodeId,
     lease: LeaseTime,
 ) -> Result<Option<CallRow>, sqlx::Error> {
     let until = lease.until(tx.dialect());
     let sql = sqlx::AssertSqlSafe(format!(
         "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = {until} \
-         WHERE id = $1 AND status = 'dialing' AND carrier_call_id IS NOT NULL AND end_reason IS NULL AND error_code IS NULL \
-         RETURNING *"
+         WHERE id = $1 AND status = 'dialing' AND carrier_call_id = $3 AND end_reason IS NULL AND error_code IS NULL \
+         AND (lease_owner IS NULL OR lease_owner <> $2) RETURNING *"
     ));
-    on!(tx, |c| sqlx::query_as(sql).bind(id.uuid()).bind(node.uuid()).fetch_optional(c).await)
+    on!(tx, |c| sqlx::query_as(sql).bind(id.uuid()).bind(node.uuid()).bind(carrier_call_id).fetch_optional(c).await)
 }
 
 async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<CallRow>, sqlx::Error> {
@@ -165,4 +166,56 @@ pub async fn hangup_requests_for_node(conn: &mut Conn, node: NodeId) -> Result<V
     const SQL: &str =
         concat!("SELECT id FROM calls WHERE lease_owner = $1 AND hangup_requested_at IS NOT NULL AND ", live!());
     on!(conn, |c| sqlx::query_scalar(SQL).bind(node.uuid()).fetch_all(c).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
+
+    use super::*;
+    use crate::calls::LEASE;
+    use crate::store::calls;
+    use crate::store::testing::{TestStore, now, owned_call, stores};
+
+    /// A call that `node` has dialled, and that the carrier knows as `CA1`.
+    async fn dialled(test: &TestStore, node: NodeId) -> CallRow {
+        let mut row = owned_call(&test.store, node).await;
+        let mut call = Call::restore(row.snapshot().expect("a known status"), Timing::default());
+        let accepted = CallInput::DialAccepted { carrier_call_id: "CA1".to_owned(), waits: std::time::Duration::ZERO };
+        for input in [CallInput::Dial, accepted] {
+            for effect in call.handle(now(), input) {
+                let CallEffect::Commit(change) = effect else { continue };
+                let mut tx = test.store.begin().await.expect("a transaction");
+                let applied = calls::apply_for_runner(&mut tx, &row, &change, None, now()).await;
+                row = applied.expect("written").expect("our lease");
+                tx.commit().await.expect("committed");
+            }
+        }
+        row
+    }
+
+    #[tokio::test]
+    async fn a_stream_of_another_call_moves_no_lease() {
+        for test in stores().await {
+            let node = |n| NodeId::new(now(), [n; 10]);
+            let row = dialled(&test, node(1)).await;
+            let moved = async |carrier_call_id, node| {
+                let mut tx = test.store.begin().await.expect("a transaction");
+                let moved = move_for_media(&mut tx, row.call_id(), carrier_call_id, node, LeaseTime::at(now(), LEASE))
+                    .await
+                    .expect("asked");
+                tx.commit().await.expect("committed");
+                moved
+            };
+            assert!(moved("CA2", node(2)).await.is_none(), "{}: another id", test.engine);
+            assert!(moved("CA1", node(1)).await.is_none(), "{}: its own node has it already", test.engine);
+            let mut conn = test.store.read().await.expect("a connection");
+            let kept = calls::get_for_carrier(&mut conn, row.call_id()).await.expect("read").expect("it is there");
+            drop(conn);
+            let lease = |row: &CallRow| (row.lease_owner, row.lease_token);
+            assert_eq!(lease(&kept), lease(&row), "{}: nobody lost it", test.engine);
+            let taken = moved("CA1", node(2)).await.expect("it moves");
+            assert_eq!(lease(&taken), (Some(node(2).uuid()), row.lease_token + 1), "{}", test.engine);
+        }
+    }
 }

@@ -205,11 +205,14 @@ async fn walk_calls(test: &TestStore, past: &Past) {
     calls::request_hangup_of_all(&mut tx, tenant, now()).await.expect("noted");
     dial_policy::count(&mut tx, tenant, &["+12025550100"], now()).await.expect("counted");
     calls::own_for_arrival(&mut tx, id, node, lease()).await.expect("owned");
-    calls::move_for_media(&mut tx, id, node, lease()).await.expect("moved or not");
+    calls::move_for_media(&mut tx, id, "7", node, lease()).await.expect("moved or not");
     row.lease_token = calls::take_over(&mut tx, tenant, id).await.expect("taken over");
     let command = Command::Dtmf { digits: "1".to_owned() };
     commands::give(&mut tx, tenant, id, &command, now()).await.expect("given");
-    commands::take_for_runner(&mut tx, &row).await.expect("taken");
+    let mut conn = test.store.read().await.expect("a connection");
+    commands::waiting_for_runner(&mut conn, &row).await.expect("read");
+    drop(conn);
+    commands::delete_for_runner(&mut tx, id, &[Uuid::nil()]).await.expect("deleted");
     let entry = TranscriptEntry {
         role: "agent".to_owned(),
         text: "Hello.".to_owned(),
@@ -218,7 +221,8 @@ async fn walk_calls(test: &TestStore, past: &Past) {
         interrupted: false,
         latency_ms: None,
     };
-    assert!(calls::add_transcript_for_runner(&mut tx, id, row.lease_token, &entry).await.expect("added"));
+    let lines = std::slice::from_ref(&entry);
+    assert!(calls::add_transcript_for_runner(&mut tx, id, row.lease_token, 0, lines).await.expect("added"));
     let mut call = Call::restore(row.snapshot().expect("a known status"), Timing::default());
     for effect in call.handle(now(), CallInput::HangUpRequested) {
         if let CallEffect::Commit(change) = effect {

@@ -1,18 +1,20 @@
 //! What is got ready while the phone rings.
 
+use switchhook_core::call::ErrorCode;
 use switchhook_core::conversation::{Conversation, Failure};
 use tokio::sync::mpsc;
-use tokio_util::task::AbortOnDropHandle;
+use tokio::task::JoinSet;
 
 use super::speech::Greeting;
 use super::{Driver, failure, lost};
 use crate::carrier::Media;
-use crate::providers::{ProviderError, SttEvent, Usage};
-use crate::talk::hearing::Hearing;
+use crate::panics::caught;
+use crate::providers::{ProviderError, Spent, SttEvent, Usage};
+use crate::talk::hearing::{Hearing, RECOGNISER};
 use crate::talk::opening::Opening;
-use crate::talk::pipeline::{Pipeline, Running};
+use crate::talk::pipeline::Pipeline;
 use crate::talk::prepared::News;
-use crate::talk::{Command, Note, Report, Settings};
+use crate::talk::{Commands, Notes, Report, Settings, panicked};
 
 /// The names in errors.
 const VOICE: &str = "text to speech";
@@ -32,7 +34,9 @@ pub struct Prepared {
     models: Opening<()>,
     /// Whether it was said that it is.
     ready: bool,
-    getting_ready: Running,
+    getting_ready: JoinSet<()>,
+    /// What is used from now on.
+    usage: Spent,
 }
 
 impl Prepared {
@@ -40,12 +44,12 @@ impl Prepared {
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline) -> Self {
         let (events, heard) = mpsc::channel(64);
-        let hearing = pipeline.hear(events);
+        let usage = Spent::default();
+        let hearing = pipeline.hear(events, &usage);
         let greeting = Conversation::opening(&settings.agent).map(|text| Greeting::begin(&pipeline, text));
-        let getting_ready = {
-            let tools = pipeline.tools.clone();
-            AbortOnDropHandle::new(tokio::spawn(async move { tools.get_ready().await }))
-        };
+        let mut getting_ready = JoinSet::new();
+        let tools = pipeline.tools.clone();
+        getting_ready.spawn(async move { tools.get_ready().await });
         let models = {
             let pipeline = pipeline.clone();
             Opening::start(async move { pipeline.warm_models().await })
@@ -58,12 +62,13 @@ impl Prepared {
             settings,
             pipeline,
             hearing,
-            heard: Heard { first: None, events: heard },
+            heard: Heard::new(heard),
             greeting,
             voice,
             models,
             ready: false,
             getting_ready,
+            usage,
         }
     }
 
@@ -99,16 +104,26 @@ impl Prepared {
 
     /// What getting ready has cost, if nobody is ever talked to.
     pub async fn cost(self) -> Usage {
-        let heard = self.hearing.end().await;
+        self.hearing.end().await;
+        let heard = self.usage.usage();
         self.greeting.map_or(heard, |greeting| heard + greeting.cost())
     }
 
+    /// What the conversation uses, also while it goes on.
+    #[must_use]
+    pub fn usage(&self) -> Spent {
+        self.usage.clone()
+    }
+
     /// Holds the conversation until it ends. `commands` may close at any time.
-    pub async fn talk(self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
-        let mut driver = Driver::new(self.settings, self.pipeline, self.greeting, self.hearing, media, notes);
-        driver.tools.push(self.getting_ready);
+    pub async fn talk(self, media: Media, commands: Commands, notes: Notes) -> Report {
+        let mut driver =
+            Driver::new(self.settings, self.pipeline, self.greeting, self.hearing, media, notes, self.usage);
+        driver.tasks = self.getting_ready;
         let _connecting = (self.voice, self.models);
-        driver.run(self.heard, commands).await;
+        if caught(driver.run(self.heard, commands)).await.is_err() {
+            driver.end = Some(panicked());
+        }
         driver.report().await
     }
 }
@@ -126,13 +141,19 @@ pub(super) struct Heard {
     /// What it said first, if that was looked at.
     first: Option<SttEvent>,
     events: mpsc::Receiver<SttEvent>,
+    /// Whether nothing more will come.
+    over: bool,
 }
 
 impl Heard {
+    pub(super) fn new(events: mpsc::Receiver<SttEvent>) -> Self {
+        Self { first: None, events, over: false }
+    }
+
     /// That nobody will hear the caller. May be dropped and called again.
     async fn failed(&mut self) -> Failure {
         if self.first.is_none() {
-            self.first = self.events.recv().await;
+            self.first = Some(self.received().await);
         }
         match &self.first {
             Some(SttEvent::Failed { code, words }) => lost(*code, words.clone()),
@@ -141,10 +162,22 @@ impl Heard {
     }
 
     /// The next event. May be dropped and called again.
-    pub(super) async fn next(&mut self) -> Option<SttEvent> {
+    pub(super) async fn next(&mut self) -> SttEvent {
         match self.first.take() {
-            Some(first) => Some(first),
-            None => self.events.recv().await,
+            Some(first) => first,
+            None => self.received().await,
         }
+    }
+
+    /// A recogniser that ends without a word, as one that panics does, has failed.
+    async fn received(&mut self) -> SttEvent {
+        if self.over {
+            return std::future::pending().await;
+        }
+        let stopped =
+            || SttEvent::Failed { code: ErrorCode::PipelineError, words: format!("{RECOGNISER} stopped unexpectedly") };
+        let event = self.events.recv().await.unwrap_or_else(stopped);
+        self.over = matches!(event, SttEvent::Failed { .. });
+        event
     }
 }

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::{Driver, Inputs};
 use crate::carrier::FromCarrier;
-use crate::talk::Ended;
 use crate::talk::handset::Arrived;
 use crate::talk::playback::Played;
+use crate::talk::{Ended, panicked};
 
 impl Driver {
     /// 20 ms of the agent to the line.
@@ -18,7 +18,7 @@ impl Driver {
         if sent.speech && !self.greeted {
             self.greeted = true;
             self.latencies.greeting(self.began.elapsed());
-            self.phrases.begin(&self.pipeline, &self.speech.places);
+            self.phrases.begin(&self.pipeline, &self.speech.places, &mut self.tasks);
         }
         let keys = sent.keys_sent.then_some(Input::KeysSent);
         keys.into_iter().chain(sent.heard.into_iter().map(heard)).collect()
@@ -32,6 +32,10 @@ impl Driver {
             Arrived::Nothing => Inputs::new(),
             Arrived::Gone => {
                 self.end = Some(Ended::MediaLost);
+                Inputs::new()
+            }
+            Arrived::Broken => {
+                self.end = Some(panicked());
                 Inputs::new()
             }
         }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use switchhook_core::conversation::Failure;
 use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::failure;
-use crate::providers::{ProviderError, TtsAudio, Usage};
-use crate::talk::pipeline::{Pipeline, Request, Running, Signal};
+use crate::providers::{ProviderError, Spent, TtsAudio, Usage};
+use crate::talk::pipeline::{Pipeline, Request, Signal};
 
 /// Pieces of a greeting that may be there before the phone is answered; the rest waits at the provider.
 const AHEAD: usize = 512;
@@ -75,7 +76,7 @@ impl Greeting {
 pub(super) struct Phrases {
     texts: Vec<String>,
     /// Nothing until it has begun.
-    running: Option<Running>,
+    running: Option<AbortHandle>,
     /// What it costs.
     spending: mpsc::Sender<Usage>,
     pub(super) spent: mpsc::Receiver<Usage>,
@@ -87,19 +88,21 @@ impl Phrases {
         Self { texts, running: None, spending, spent }
     }
 
-    /// Begins, unless it has. Each takes one of the `places` at the voice.
-    pub(super) fn begin(&mut self, pipeline: &Pipeline, places: &Arc<Semaphore>) {
+    /// Begins as one of `tasks`, unless it has. Each takes one of the `places` at the voice.
+    pub(super) fn begin(&mut self, pipeline: &Pipeline, places: &Arc<Semaphore>, tasks: &mut JoinSet<()>) {
         let texts = std::mem::take(&mut self.texts);
         if !texts.is_empty() {
-            self.running = Some(pipeline.keep_phrases(texts, self.spending.clone(), places.clone()));
+            self.running = Some(tasks.spawn(pipeline.keep_phrases(texts, self.spending.clone(), places.clone())));
         }
     }
 
     /// Stops, and adds what was not told yet of what it cost.
-    pub(super) fn end(&mut self, usage: &mut Usage) {
-        self.running = None;
+    pub(super) fn end(&mut self, usage: &Spent) {
+        if let Some(running) = self.running.take() {
+            running.abort();
+        }
         while let Ok(spent) = self.spent.try_recv() {
-            *usage = *usage + spent;
+            usage.add(spent);
         }
     }
 }

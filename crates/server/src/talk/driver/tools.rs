@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use switchhook_core::conversation::{Input, ToolCall};
-use tokio_util::task::AbortOnDropHandle;
 
 use super::Driver;
 use crate::talk::tools::Deed;
@@ -35,10 +34,9 @@ impl Driver {
         answer: impl Future<Output = Value> + Send + 'static,
     ) -> Option<Input> {
         let results = self.results.0.clone();
-        self.tools.retain(|running| !running.is_finished());
-        self.tools.push(AbortOnDropHandle::new(tokio::spawn(async move {
+        self.tasks.spawn(async move {
             let _ = results.send((turn, id, answer.await)).await;
-        })));
+        });
         None
     }
 
@@ -53,8 +51,7 @@ impl Driver {
     }
 
     fn wish(&mut self, wish: Wish) {
-        if self.notes.try_send(Note::Wish(wish)).is_err() {
-            tracing::warn!("what an agent wants of the carrier could not be passed on");
-        }
+        // A runner that is gone carries nothing out.
+        let _ = self.notes.send(Note::Wish(wish));
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use switchhook_media::wav;
 use tokio::sync::mpsc::Receiver;
 
 use super::*;
+use crate::carrier::media_queue::media_queue;
 
 const UTTERANCE: u32 = 1;
 
@@ -29,7 +31,7 @@ struct Phone {
 impl Phone {
     /// The far end of a line over such a network.
     fn connect(buffered: bool, network: Vec<u64>) -> (Handset, Self) {
-        let (_to_us, incoming) = mpsc::channel(1);
+        let (_to_us, incoming) = media_queue();
         let (outgoing, to_carrier) = mpsc::channel(200);
         let began = Instant::now();
         let phone = Self { began, to_carrier, network, messages: 0, arrived_at: began, frames: Vec::new(), heard: 0 };
@@ -157,4 +159,32 @@ async fn tones_of_keys_are_not_thrown_away_with_speech() {
     handset.clear();
     phone.take();
     assert_eq!(phone.frames.len(), 18);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recording_is_as_long_as_the_call_whatever_was_lost_or_late() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("call.wav");
+    let (line, incoming) = media_queue();
+    let (outgoing, mut to_carrier) = mpsc::channel(200);
+    let media = Media { incoming, outgoing, buffered: true };
+    let mut handset = Handset::new(media, Some(Recorder::start(path.clone())));
+    let began = Instant::now();
+    say(&mut handset, 500);
+    // The node stands still for three seconds, and catches up with its ticks then. Of the caller, every third frame is lost.
+    for tick in 0..500_u32 {
+        let due = began + FRAME_DURATION * tick;
+        let stalled = (100..250).contains(&tick);
+        tokio::time::sleep_until(if stalled { began + FRAME_DURATION * 250 } else { due }).await;
+        if tick % 3 != 0 && line.send(FromCarrier::Audio(CallerAudio(Frame::new([7; 160])))) {
+            let message = handset.media.incoming.recv().await;
+            handset.arrived(message);
+        }
+        handset.tick(due);
+        while to_carrier.try_recv().is_ok() {}
+    }
+    assert!(handset.written().await);
+    let recorded = wav::read(&std::fs::read(&path).expect("a file")).expect("a recording");
+    assert_eq!(recorded.channels[0].len(), 500 * 160, "ten seconds");
+    assert_eq!(recorded.channels[1].len(), 500 * 160);
 }

@@ -5,14 +5,15 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Listener, Recogniser};
+use crate::providers::SttEvent;
 use crate::providers::ring::Told;
-use crate::providers::{SttEvent, Usage};
 
 /// The only recogniser of a call.
 pub(super) enum Alone {
     /// It is being opened, and this waits for it.
     Opening { opening: AbortOnDropHandle<Option<Listener>>, waiting: Vec<Told> },
-    /// It hears the caller; nobody does when it could not be opened.
+    /// It hears the caller; nobody does when it could not be opened, which the conversation has been told, or finds out by the end of
+    /// the events when the opening panicked.
     Open(Option<Listener>),
 }
 
@@ -51,13 +52,6 @@ impl Alone {
                 }
                 *self = Self::Open(listener);
             }
-        }
-    }
-
-    pub(super) fn end(self) -> Usage {
-        match self {
-            Self::Open(Some(listener)) => listener.cost(),
-            _ => Usage::default(),
         }
     }
 }

@@ -28,10 +28,10 @@ use self::alone::Alone;
 use self::relayed::Relayed;
 use crate::providers::prices::Rates;
 use crate::providers::ring::Told;
-use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, Usage};
+use crate::providers::{ProviderError, Spent, Stt, SttEvent, SttOptions, SttSession, Usage};
 
 /// The name in errors.
-const RECOGNISER: &str = "speech to text";
+pub(super) const RECOGNISER: &str = "speech to text";
 /// Until a recogniser has opened.
 const PATIENCE: Duration = Duration::from_secs(4);
 
@@ -44,13 +44,15 @@ pub struct Recogniser {
     pub options: SttOptions,
     /// What it charges; nothing where that is not known.
     pub rates: Option<Rates>,
+    /// Where what it has cost is added when it is let go.
+    pub spent: Spent,
 }
 
 impl Recogniser {
     async fn open(self, events: mpsc::Sender<SttEvent>) -> Result<Listener, ProviderError> {
         let opened = timeout(PATIENCE, self.stt.open(self.options, events)).await;
         let session = opened.unwrap_or_else(|_| Err(ProviderError::timeout(RECOGNISER, PATIENCE)))?;
-        Ok(Listener { session, given: Duration::ZERO, rates: self.rates })
+        Ok(Listener { session, given: Duration::ZERO, rates: self.rates, spent: self.spent })
     }
 }
 
@@ -60,6 +62,13 @@ struct Listener {
     /// Of sound that it was given.
     given: Duration,
     rates: Option<Rates>,
+    spent: Spent,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.spent.add(self.cost());
+    }
 }
 
 impl Listener {
@@ -137,10 +146,10 @@ impl Hearing {
         }
     }
 
-    /// Ends it, and says what was used and what that costs.
-    pub async fn end(self) -> Usage {
+    /// Ends it; what it has cost is added by then.
+    pub async fn end(self) {
         match self.ears {
-            Ears::Alone(alone) => alone.end(),
+            Ears::Alone(alone) => drop(alone),
             Ears::Relayed(relayed) => relayed.end().await,
         }
     }

@@ -1,22 +1,27 @@
 //! The task that keeps several recognisers at hand, as [`Relay`] says.
 
+use std::time::Duration;
+
 use switchhook_core::call::ErrorCode;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::relay::{Relay, Step};
 use super::{Listener, RECOGNISER, Recogniser};
+use crate::panics::caught_now;
 use crate::providers::ring::Told;
-use crate::providers::{ProviderError, SttEvent, Usage};
+use crate::providers::{ProviderError, SttEvent};
 
 /// Frames and marks that may wait: some 20 s.
 const WAITING: usize = 1024;
+/// How long the task may take to end: the end of the call waits for it.
+const ENDS: Duration = Duration::from_millis(500);
 
 /// Several recognisers, of which one hears the caller.
 pub(super) struct Relayed {
     told: mpsc::Sender<Told>,
-    task: AbortOnDropHandle<Usage>,
+    task: AbortOnDropHandle<()>,
 }
 
 impl Relayed {
@@ -35,7 +40,6 @@ impl Relayed {
             opened: None,
             waiting,
             events,
-            usage: Usage::default(),
         };
         Self { told, task: AbortOnDropHandle::new(tokio::spawn(task.run())) }
     }
@@ -45,10 +49,10 @@ impl Relayed {
         let _ = self.told.try_send(told);
     }
 
-    pub(super) async fn end(self) -> Usage {
+    /// A task that panicked has ended already, and told so by closing the events.
+    pub(super) async fn end(self) {
         drop(self.told);
-        // A task that broke has counted nothing.
-        self.task.await.unwrap_or_default()
+        let _ = timeout(ENDS, self.task).await;
     }
 }
 
@@ -78,11 +82,10 @@ struct Task {
     opened: Option<Running>,
     waiting: mpsc::Receiver<Told>,
     events: mpsc::Sender<SttEvent>,
-    usage: Usage,
 }
 
 impl Task {
-    async fn run(mut self) -> Usage {
+    async fn run(mut self) {
         if let Some(step) = self.relay.begin() {
             self.take(step).await;
         }
@@ -108,8 +111,6 @@ impl Task {
                 self.take(step).await;
             }
         }
-        self.let_go();
-        self.usage
     }
 
     fn opened(&mut self, opened: Result<Running, ProviderError>) -> Vec<Step> {
@@ -129,8 +130,10 @@ impl Task {
     async fn take(&mut self, step: Step) {
         match step {
             Step::Pass(told) => {
-                if let Some(running) = &mut self.running {
-                    running.listener.tell(&told);
+                if let Some(running) = &mut self.running
+                    && caught_now(|| running.listener.tell(&told)).is_err()
+                {
+                    running.heard.close();
                 }
             }
             Step::Open { position } => {
@@ -138,7 +141,6 @@ impl Task {
                 self.opening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
             }
             Step::Adopt => {
-                self.let_go();
                 self.running = self.opened.take();
                 self.ready.send_replace(true);
                 let position = self.running.as_ref().map(|running| running.position);
@@ -147,15 +149,9 @@ impl Task {
                 }
             }
             Step::Discard => self.opened = None,
-            Step::LetGo => self.let_go(),
+            Step::LetGo => self.running = None,
             // A driver that has gone wants to know nothing.
             Step::Tell(event) => drop(self.events.send(event).await),
-        }
-    }
-
-    fn let_go(&mut self) {
-        if let Some(running) = self.running.take() {
-            self.usage = self.usage + running.listener.cost();
         }
     }
 }

@@ -12,7 +12,8 @@ use super::bill::Bill;
 use super::pace::Pace;
 use super::proven::Proven;
 use super::race::{Race, Step};
-use super::{Signal, VOICE_PATIENCE, WAITING, model_patience, none_configured, out_of_patience};
+use super::{Signal, VOICE_PATIENCE, WAITING, model_patience, none_configured, out_of_patience, stopped};
+use crate::panics::caught;
 use crate::providers::prices::Rates;
 use crate::providers::{ProviderError, Usage};
 
@@ -27,7 +28,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn words(self) -> &'static str {
+    pub(super) fn words(self) -> &'static str {
         match self {
             Self::Model => "language model",
             Self::Voice => "text to speech",
@@ -111,9 +112,10 @@ impl<T, W: Future<Output = Result<Usage, ProviderError>>> Attempt<T, W> {
     }
 }
 
-/// The work of a provider, once it has room again. One that will not have it soon is not waited for.
+/// The work of a provider, once it has room again. One that will not have it soon is not waited for; one that panics has failed.
 async fn when_it_has_room(
     proven: &Proven,
+    kind: Kind,
     begin: impl FnOnce(),
     work: impl Future<Output = Result<Usage, ProviderError>>,
 ) -> Result<Usage, ProviderError> {
@@ -124,7 +126,7 @@ async fn when_it_has_room(
         sleep(wait).await;
     }
     begin();
-    work.await
+    caught(work).await.unwrap_or_else(|panicked| Err(stopped(kind.words(), panicked)))
 }
 
 /// The providers to ask, those without room last, and the error of one that refuses and is left out.
@@ -163,7 +165,7 @@ pub(super) async fn run<P, T, W>(
                     let (entry, number) = (&entries[position], attempt);
                     let since = Instant::now() + entry.proven.has_no_room().map_or(Duration::ZERO, |(wait, _)| wait);
                     let begin = move || bill.asked(number, entry.cost(entry.in_vain), entry.rates);
-                    let work = Box::pin(when_it_has_room(entry.proven, begin, start(entry.provider, pieces)));
+                    let work = Box::pin(when_it_has_room(entry.proven, kind, begin, start(entry.provider, pieces)));
                     attempts.push(Attempt { number, position, since, work, received, result: None });
                 }
                 Step::Cancel { attempt } | Step::LoseHope { attempt } => {

@@ -379,3 +379,29 @@ async fn a_voice_that_fails_is_paid_for_what_it_was_sent_and_not_for_what_it_ref
         assert_eq!(paid(saying.cost(0)), expected);
     }
 }
+
+/// Panics when it is asked.
+struct Panics;
+
+#[async_trait]
+impl Llm for Panics {
+    async fn answer(&self, _: LlmRequest, _: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        panic!("a bug of the adapter")
+    }
+
+    async fn analyse(&self, _: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        panic!("a bug of the adapter")
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_panics_has_failed_and_the_next_one_answers() {
+    let (said, cost) = asked(&pipeline(vec![Arc::new(Panics), Arc::new(Quick(Ok("At eight.")))], false)).await;
+    assert_eq!((said.as_str(), cost.is_ok()), ("At eight.", true));
+
+    let alone = pipeline(vec![Arc::new(Panics)], false);
+    let (_, failed) = asked(&alone).await;
+    assert!(matches!(failed, Err(ProviderError::Failed { .. })), "{failed:?}");
+    let (looked_back, _) = alone.analyse(&[], None, PATIENCE).await;
+    assert!(looked_back.is_err());
+}

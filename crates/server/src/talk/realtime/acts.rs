@@ -8,7 +8,6 @@ use switchhook_core::conversation::{ToolCall, TurnTimes};
 use switchhook_media::frame::SAMPLE_RATE;
 use switchhook_media::tone::sine;
 use tokio::time::Instant;
-use tokio_util::task::AbortOnDropHandle;
 
 use super::{Covering, Driver, Inputs};
 use crate::providers::TtsAudio;
@@ -89,7 +88,7 @@ impl Driver {
                 Input::CoverReady { utterance, samples, complete: false }
             }
             Signal::Done(usage) => {
-                self.usage = self.usage + usage;
+                self.usage.add(usage);
                 self.covering.remove(&utterance);
                 let samples = self.handset.playback.complete(utterance);
                 Input::CoverReady { utterance, samples, complete: true }
@@ -99,7 +98,7 @@ impl Driver {
                 let code = error.code().as_str();
                 tracing::warn!(code, "the voice that bridges waits cannot speak; set the agent's tts");
                 if let Some(failed) = self.covering.remove(&utterance) {
-                    self.usage = self.usage + failed.request.cost(0);
+                    self.usage.add(failed.request.cost(0));
                 }
                 self.sound_the_tone(utterance)
             }
@@ -114,7 +113,7 @@ impl Driver {
         late.into_iter()
             .map(|(utterance, covering)| {
                 tracing::warn!("the voice that bridges waits is too slow: a tone is heard in its place");
-                self.usage = self.usage + covering.request.cost(0);
+                self.usage.add(covering.request.cost(0));
                 self.sound_the_tone(utterance)
             })
             .collect()
@@ -134,8 +133,9 @@ impl Driver {
 
     /// Nothing of it is wanted any more. It was sent and is charged all the same.
     pub(super) fn stop_covering(&mut self) {
-        let stopped = self.covering.drain().map(|(_, covering)| covering.request.cost(0));
-        self.usage = stopped.fold(self.usage, |sum, cost| sum + cost);
+        for (_, stopped) in self.covering.drain() {
+            self.usage.add(stopped.request.cost(0));
+        }
     }
 
     /// Starts what the model wants; what it is to be told at once comes back.
@@ -155,16 +155,14 @@ impl Driver {
     /// It runs to its end also when the caller interrupts: what a service was asked to do it may have done.
     fn wait_for(&mut self, id: String, answer: impl Future<Output = Value> + Send + 'static) -> Option<Input> {
         let results = self.results.0.clone();
-        self.tools.retain(|running| !running.is_finished());
-        self.tools.push(AbortOnDropHandle::new(tokio::spawn(async move {
+        self.tasks.spawn(async move {
             let _ = results.send((id, answer.await)).await;
-        })));
+        });
         None
     }
 
     fn wish(&mut self, wish: Wish) {
-        if self.notes.try_send(Note::Wish(wish)).is_err() {
-            tracing::warn!("what an agent wants of the carrier could not be passed on");
-        }
+        // A runner that is gone carries nothing out.
+        let _ = self.notes.send(Note::Wish(wish));
     }
 }

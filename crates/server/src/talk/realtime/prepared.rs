@@ -3,17 +3,18 @@
 use futures_util::FutureExt as _;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::realtime::Realtime as Engine;
-use tokio::sync::mpsc;
 
 use super::session::{Choice, Opened, Ready, open};
 use super::{Driver, Model};
 use crate::carrier::Media;
+use crate::panics::caught;
+use crate::providers::Spent;
 use crate::providers::realtime::Order;
 use crate::talk::driver::failure;
 use crate::talk::opening::Opening;
 use crate::talk::pipeline::Pipeline;
 use crate::talk::prepared::{News, stillborn};
-use crate::talk::{Command, Note, Report, Settings};
+use crate::talk::{Commands, Notes, Report, Settings, panicked};
 
 /// The name in errors.
 const MODEL: &str = "speech to speech";
@@ -26,6 +27,8 @@ pub struct Prepared {
     opening: Opening<Opened>,
     /// Whether it was said that it is.
     ready: bool,
+    /// What is used from now on.
+    usage: Spent,
 }
 
 impl Prepared {
@@ -42,7 +45,7 @@ impl Prepared {
             }
             Ok(opened)
         });
-        Self { settings, pipeline, models, opening, ready: false }
+        Self { settings, pipeline, models, opening, ready: false, usage: Spent::default() }
     }
 
     /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
@@ -57,9 +60,15 @@ impl Prepared {
         }
     }
 
+    /// What the conversation uses, also while it goes on.
+    #[must_use]
+    pub fn usage(&self) -> Spent {
+        self.usage.clone()
+    }
+
     /// Holds the conversation until it ends. `commands` may close at any time. A caller who is on the line before there is a
     /// session is talked to all the same.
-    pub async fn talk(mut self, media: Media, commands: mpsc::Receiver<Command>, notes: mpsc::Sender<Note>) -> Report {
+    pub async fn talk(mut self, media: Media, commands: Commands, notes: Notes) -> Report {
         // It may be done without anybody having looked.
         let _ = self.opening.wait(MODEL).now_or_never();
         let ready = match self.opening {
@@ -67,8 +76,10 @@ impl Prepared {
             Opening::Done(Ok(opened)) => Ready::Opened(opened),
             Opening::UnderWay(opening) => Ready::Opening(opening),
         };
-        let mut driver = Driver::new(self.settings, self.pipeline, self.models, media, notes);
-        driver.run(ready, commands).await;
+        let mut driver = Driver::new(self.settings, self.pipeline, self.models, media, notes, self.usage);
+        if caught(driver.run(ready, commands)).await.is_err() {
+            driver.end = Some(panicked());
+        }
         driver.report().await
     }
 }

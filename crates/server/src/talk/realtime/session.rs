@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Driver, Inputs, Model};
-use crate::providers::ProviderError;
 use crate::providers::prices::Rates;
 use crate::providers::realtime::{RealtimeEvent, RealtimeOptions, RealtimeSession};
+use crate::providers::{ProviderError, Usage};
 use crate::talk::driver::failure;
 use crate::talk::plain::plain;
 use crate::talk::tools::Toolbox;
@@ -150,7 +150,7 @@ impl Driver {
             RealtimeEvent::SpeechStopped => Input::SpeechStopped,
             RealtimeEvent::TurnTaken { item } => Input::TurnTaken { item },
             RealtimeEvent::CallerSaid { item, text, usage } => {
-                self.usage = self.usage + usage;
+                self.usage.add(usage);
                 let machine = self.machine.words(&text).map(|beep| Input::MachineDetected { beep });
                 return std::iter::once(Input::CallerSaid { item, text: plain(text) }).chain(machine).collect();
             }
@@ -171,7 +171,7 @@ impl Driver {
             }
             RealtimeEvent::ResponseDone { response, failed, usage } => {
                 self.responding = false;
-                self.usage = self.usage + Rates::price(self.models[self.choice.model].rates.as_ref(), usage);
+                self.usage.add(Rates::price(self.models[self.choice.model].rates.as_ref(), usage));
                 if failed.is_some() {
                     // Its words may quote the caller.
                     tracing::warn!("a speech-to-speech model failed to respond");
@@ -206,7 +206,9 @@ impl Driver {
 
     /// What a response used that was not told to its end is not known.
     pub(super) fn guess_usage(&mut self) {
-        self.usage.llm_estimated |= std::mem::take(&mut self.responding);
+        if std::mem::take(&mut self.responding) {
+            self.usage.add(Usage { llm_estimated: true, ..Usage::default() });
+        }
     }
 
     fn lost(&mut self, error: ProviderError) -> Inputs {

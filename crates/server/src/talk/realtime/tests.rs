@@ -13,11 +13,12 @@ use uuid::Uuid;
 
 use super::*;
 use crate::carrier::ToCarrier;
+use crate::carrier::media_queue::media_queue;
 use crate::config::Config;
 use crate::outbound::Client;
 use crate::providers::realtime::{Order, RealtimeEvent, RealtimeOptions};
 use crate::providers::scripted::ScriptedTts;
-use crate::providers::{ProviderError, Tts, TtsRequest};
+use crate::providers::{ProviderError, Tts, TtsRequest, Usage};
 use crate::talk::pipeline::{KnownRates, Proven, TtsSettings};
 use crate::talk::tools::{Shared, Toolbox};
 
@@ -126,7 +127,7 @@ struct FarEnd {
 impl FarEnd {
     /// The caller's and our end of a line.
     fn connect(delay: Duration) -> (Self, Media) {
-        let (to_us, incoming) = mpsc::channel(500);
+        let (to_us, incoming) = media_queue();
         let (outgoing, mut from_us) = mpsc::channel(500);
         let (began, heard) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
         let noted = heard.clone();
@@ -135,7 +136,7 @@ impl FarEnd {
             let mut frames = tokio::time::interval(FRAME_DURATION);
             loop {
                 frames.tick().await;
-                if silence.send(FromCarrier::Audio(CallerAudio(Frame::silence()))).await.is_err() {
+                if !silence.send(FromCarrier::Audio(CallerAudio(Frame::silence()))) {
                     return;
                 }
             }
@@ -156,7 +157,7 @@ impl FarEnd {
                     },
                     () = tokio::time::sleep_until(due.unwrap_or(began)), if due.is_some() => {
                         if let Some((_, mark)) = marks.pop_front() {
-                            let _ = to_us.send(FromCarrier::MarkPlayed(mark)).await;
+                            let _ = to_us.send(FromCarrier::MarkPlayed(mark));
                         }
                     }
                 }
@@ -182,8 +183,8 @@ struct Call {
     stages: mpsc::UnboundedReceiver<Stage>,
     line: FarEnd,
     talk: tokio::task::JoinHandle<Report>,
-    _commands: mpsc::Sender<Command>,
-    _notes: mpsc::Receiver<Note>,
+    _commands: mpsc::UnboundedSender<Command>,
+    _notes: mpsc::UnboundedReceiver<Note>,
 }
 
 impl Call {
@@ -215,8 +216,8 @@ impl Call {
         let provider = Arc::new(Theatre { stages: sender, refuses, opened: Mutex::new(0) });
         let model = Model { provider, model: None, voice: None, rates: None };
         let (line, media) = FarEnd::connect(delay);
-        let (commands, told) = mpsc::channel(8);
-        let (noting, notes) = mpsc::channel(64);
+        let (commands, told) = mpsc::unbounded_channel();
+        let (noting, notes) = mpsc::unbounded_channel();
         let prepared = Prepared::new(Settings { agent, recording: None }, pipeline, vec![model]);
         let talk = tokio::spawn(prepared.talk(media, told, noting));
         Self { stages, line, talk, _commands: commands, _notes: notes }

@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use switchhook_core::id::CallId;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use crate::carriers::Stage;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Delivery, FarEnd, MediaFate, Script};
-use crate::doubles::twilio::{Record, records};
+use crate::doubles::twilio::{Record, records, signature};
 
 const CALLEE: &str = "+12025550100";
 
@@ -103,5 +104,22 @@ async fn an_address_that_was_not_given_out_takes_no_stream() {
     }
     stage.client().post(&format!("/v1/calls/{known}/hangup"), json!({})).await;
     stage.client().wait_for_end(&known).await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_stream_of_a_call_is_refused_while_the_first_one_is_open() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let call = stage.talking(CALLEE).await;
+    let url = stage.addresses().for_call("twilio", call.parse().expect("an id")).media();
+    let mut request = url.as_str().into_client_request().expect("an address");
+    let signed = signature::of(Flavour::Twilio.signing_key(), &url, &[]);
+    request.headers_mut().insert(Flavour::Twilio.signature_header(), signed.parse().expect("base64 is text"));
+    let refused = tokio_tungstenite::connect_async(request).await.expect_err("there is one");
+    let tokio_tungstenite::tungstenite::Error::Http(answer) = refused else { panic!("{refused}") };
+    assert_eq!(answer.status().as_u16(), 409);
+    assert_eq!(stage.shown(&call).await["status"], "in_progress", "the first one is as it was");
+    stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    stage.client().wait_for_end(&call).await;
     stage.stop().await;
 }

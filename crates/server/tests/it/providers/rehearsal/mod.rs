@@ -32,8 +32,6 @@ pub(super) use self::line::words;
 const RINGS: Duration = Duration::from_secs(2);
 /// How often each task and each socket may have its turn before 20 ms are over.
 const ROUNDS: usize = 64;
-/// Notes that may wait to be read.
-const WAITING: usize = 256;
 /// The longest time without the agent's sound after the caller's words, in milliseconds.
 const DEAD_AIR: u64 = 3_000;
 /// No answer to the caller's words is waited for longer, in milliseconds.
@@ -43,7 +41,7 @@ const NEVER: u64 = 30_000;
 pub(super) struct Rehearsal {
     line: Line,
     talk: JoinHandle<Report>,
-    notes: mpsc::Receiver<Note>,
+    notes: mpsc::UnboundedReceiver<Note>,
     began: Instant,
     backstage: Arc<Backstage>,
     /// When something was in the making last.
@@ -72,9 +70,9 @@ impl Rehearsal {
             }
         }
         let (line, media) = Line::new();
-        let (said, notes) = mpsc::channel(WAITING);
+        let (said, notes) = mpsc::unbounded_channel();
         // Nobody commands.
-        let (_, commands) = mpsc::channel(1);
+        let (_, commands) = mpsc::unbounded_channel();
         let talk = tokio::spawn(prepared.talk(media, commands, said));
         let end = refused.map(|failure| (0, Ended::By(End::Failed(failure))));
         Self { line, talk, notes, began: Instant::now(), backstage, at_work: 0, transcript: Vec::new(), end }

@@ -1,0 +1,201 @@
+//! What remains of a conversation in which something panics, in virtual time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::End;
+use switchhook_core::id::{AgentId, CallId};
+use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_media::wav;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::*;
+use crate::carrier::FromCarrier;
+use crate::carrier::media_queue::media_queue;
+use crate::config::Config;
+use crate::outbound::Client;
+use crate::providers::scripted::{ScriptedLlm, ScriptedTts};
+use crate::providers::{Stt, SttOptions, SttSession};
+use crate::talk::pipeline::{KnownRates, LlmSettings, Proven, TtsSettings};
+use crate::talk::tools::{Shared, Toolbox};
+
+const GREETING: &str = "Hello, this is Ava from Harbor Table.";
+
+/// What a recogniser does that has a bug.
+#[derive(Clone, Copy, Debug)]
+enum Bug {
+    None,
+    Opening,
+    /// In the task of whoever gives it the caller's audio, after so many frames.
+    Hearing(u32),
+    /// In a task of its own.
+    Task(Duration),
+}
+
+struct Recogniser {
+    bug: Bug,
+    heard: Arc<AtomicU32>,
+}
+
+struct Session {
+    bug: Bug,
+    heard: Arc<AtomicU32>,
+    _events: Option<mpsc::Sender<SttEvent>>,
+}
+
+#[async_trait]
+impl Stt for Recogniser {
+    async fn open(&self, _: SttOptions, events: mpsc::Sender<SttEvent>) -> Result<Box<dyn SttSession>, ProviderError> {
+        let mut events = Some(events);
+        match self.bug {
+            Bug::Opening => panic!("a bug in opening"),
+            Bug::Task(after) => {
+                let events = events.take();
+                tokio::spawn(async move {
+                    sleep(after).await;
+                    let _events = events;
+                    panic!("a bug in a task")
+                });
+            }
+            Bug::None | Bug::Hearing(_) => {}
+        }
+        Ok(Box::new(Session { bug: self.bug, heard: self.heard.clone(), _events: events }))
+    }
+}
+
+impl SttSession for Session {
+    fn audio(&mut self, _: &CallerAudio) {
+        let heard = self.heard.fetch_add(1, Ordering::Relaxed);
+        assert!(!matches!(self.bug, Bug::Hearing(after) if heard >= after), "a bug in hearing");
+    }
+
+    fn speech_stopped(&mut self, _: u32) {}
+}
+
+fn agent() -> AgentConfig {
+    let mut agent = AgentConfig::new("x");
+    GREETING.clone_into(&mut agent.greeting.text);
+    agent
+}
+
+fn pipeline(agent: &AgentConfig, recognisers: Vec<Arc<dyn Stt>>) -> Pipeline {
+    let config = Config::for_tests("/nonexistent");
+    let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
+    let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
+    let call = CallId::from_uuid(Uuid::nil());
+    let tools = Toolbox::new(client, &shared, agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call);
+    let (language, proven) = ("en-US".to_owned(), Proven::default());
+    let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, proven };
+    Pipeline {
+        stt: recognisers.into_iter().map(|stt| (stt, SttOptions::default())).collect(),
+        llm: vec![(Arc::new(ScriptedLlm::new(None).expect("a flow")), LlmSettings::default())],
+        tts: vec![(Arc::new(ScriptedTts), voice)],
+        phrases: Arc::default(),
+        tools: Arc::new(tools),
+        rates: KnownRates::default(),
+        hedge: false,
+    }
+}
+
+/// A silent caller's line.
+fn line() -> Media {
+    let (to_us, incoming) = media_queue();
+    let (outgoing, mut from_us) = mpsc::channel(200);
+    tokio::spawn(async move {
+        let mut frames = tokio::time::interval(FRAME_DURATION);
+        loop {
+            frames.tick().await;
+            while from_us.try_recv().is_ok() {}
+            if !to_us.send(FromCarrier::Audio(CallerAudio(Frame::silence()))) {
+                return;
+            }
+        }
+    });
+    Media { incoming, outgoing, buffered: false }
+}
+
+/// Holds a call until it ends, or hangs up after 20 s. Gives how it went, its transcript and how long it took.
+async fn held(recognisers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<String>, Duration) {
+    let agent = agent();
+    let pipeline = pipeline(&agent, recognisers);
+    let settings = Settings { agent, recording: Some(recording.to_owned()) };
+    let prepared = Prepared::new(settings, pipeline);
+    let (commands, orders) = mpsc::unbounded_channel();
+    let (notes, mut noted) = mpsc::unbounded_channel();
+    let began = Instant::now();
+    let talk = tokio::spawn(prepared.talk(line(), orders, notes));
+    tokio::spawn(async move {
+        sleep(Duration::from_secs(20)).await;
+        let _ = commands.send(Command::HangUp);
+    });
+    let report = talk.await.expect("no panic gets out of it");
+    let mut said = Vec::new();
+    while let Some(Note::Line(line)) = noted.recv().await {
+        said.push(line.text);
+    }
+    (report, said, began.elapsed())
+}
+
+fn failed(end: &Ended) -> bool {
+    matches!(end, Ended::By(End::Failed(failure)) if failure.code == FailureCode::Pipeline)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recogniser_that_panics_ends_the_call_with_all_that_is_known_of_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for bug in [Bug::Opening, Bug::Hearing(250), Bug::Task(Duration::from_secs(5))] {
+        let path = folder.path().join(format!("{bug:?}.wav"));
+        let recogniser = Recogniser { bug, heard: Arc::default() };
+        let (report, said, took) = held(vec![Arc::new(recogniser)], &path).await;
+        assert!(failed(&report.end), "{bug:?}: {:?}", report.end);
+        assert!(took < Duration::from_secs(12), "{bug:?}: it ended after {took:?}");
+        assert!(report.usage.tts_characters > 0, "{bug:?}: what it used is known");
+        let recorded = wav::read(&std::fs::read(&path).expect("a file")).expect("a whole recording");
+        let seconds = recorded.channels[0].len() as u64 / 8_000;
+        assert!(report.recorded && seconds + 1 >= took.as_secs(), "{bug:?}: {seconds} s of {took:?} are recorded");
+        if !matches!(bug, Bug::Opening) {
+            assert!(said.iter().any(|text| text == GREETING), "{bug:?}: {said:?}");
+            assert!(report.usage.stt_audio_ms >= 4_000, "{bug:?}: {:?}", report.usage);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recogniser_that_panics_is_replaced_by_the_next() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for bug in [Bug::Opening, Bug::Hearing(100), Bug::Task(Duration::from_secs(2))] {
+        let next = Arc::new(AtomicU32::new(0));
+        let first = Arc::new(Recogniser { bug, heard: Arc::default() });
+        let second = Arc::new(Recogniser { bug: Bug::None, heard: next.clone() });
+        let (report, _, _) = held(vec![first, second], &folder.path().join("call.wav")).await;
+        assert!(!failed(&report.end), "{bug:?}: {:?}", report.end);
+        assert!(next.load(Ordering::Relaxed) > 100, "{bug:?}: the next one hears the caller");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_of_the_conversation_that_panics_ends_the_call() {
+    let agent = agent();
+    let (events, heard) = mpsc::channel(64);
+    let usage = Spent::default();
+    let recogniser: Arc<dyn Stt> = Arc::new(Recogniser { bug: Bug::None, heard: Arc::default() });
+    let pipeline = pipeline(&agent, vec![recogniser]);
+    let hearing = pipeline.hear(events, &usage);
+    let (notes, _noted) = mpsc::unbounded_channel();
+    let settings = Settings { agent, recording: None };
+    let mut driver = Driver::new(settings, pipeline, None, hearing, line(), notes, usage);
+    driver.tasks.spawn(async {
+        sleep(Duration::from_secs(3)).await;
+        panic!("a bug in a tool")
+    });
+    let began = Instant::now();
+    driver.run(Heard::new(heard), mpsc::unbounded_channel().1).await;
+    assert!(driver.end.as_ref().is_some_and(failed), "{:?}", driver.end);
+    assert_eq!(began.elapsed().as_secs(), 3);
+}
