@@ -72,7 +72,7 @@ async fn a_name_is_refused_for_one_forbidden_address_among_good_ones() {
     for forbidden in ["127.0.0.1", "169.254.169.254", "10.1.2.3", "::1", "::ffff:127.0.0.1", "fe80::1"] {
         let forbidden: IpAddr = forbidden.parse().expect("an address");
         let names = dns::tests::server(vec!["8.8.8.8".parse().unwrap(), forbidden]).await;
-        let refused = post(&client("192.0.2.0/24,http", Some(names), SOON), &url).await.expect_err("forbidden");
+        let refused = post(&client("8.8.8.8,http", Some(names), SOON), &url).await.expect_err("forbidden");
         assert!(matches!(refused, SendError::Refused(_)), "{forbidden}: {refused:?}");
     }
     assert_eq!(connections.load(Ordering::SeqCst), 0, "nothing was even connected to");
