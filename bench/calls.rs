@@ -40,7 +40,7 @@ fn main() -> anyhow::Result<()> {
 
 async fn run(args: &Args) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let config = Arc::new(Config::for_tests(folder.path()));
+    let config = Arc::new(Config::for_tests(folder.path().join("data")));
     let service = Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await?;
     let limits =
         OwnLimits { rate_per_minute: Some(1_000_000), concurrent_calls: Some(args.calls), monthly_calls: None };

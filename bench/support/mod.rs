@@ -4,7 +4,9 @@
 pub(crate) mod database;
 pub(crate) mod receiver;
 
+use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -34,7 +36,8 @@ impl Place {
     /// A new folder, and on PostgreSQL (address in `SWITCHHOOK_TEST_POSTGRES`) the database there.
     pub(crate) fn new() -> anyhow::Result<Self> {
         // Beside the build, not in /tmp, which may be memory: what is measured waits for a disk.
-        let folder = tempfile::Builder::new().prefix("bench").tempdir_in(target()?)?;
+        let folder =
+            tempfile::Builder::new().prefix("bench").permissions(Permissions::from_mode(0o700)).tempdir_in(target()?)?;
         Ok(Self { folder, database: std::env::var("SWITCHHOOK_TEST_POSTGRES").ok(), settings: Vec::new() })
     }
 
@@ -74,6 +77,8 @@ impl Place {
         }
         command
             .env("SWITCHHOOK_DATA_DIR", self.folder.path())
+            // Everybody comes from one address.
+            .env("SWITCHHOOK_MAX_CONNECTIONS_PER_ADDRESS", "10000")
             .env("SWITCHHOOK_WEBHOOK_ALLOW", "127.0.0.0/8,http")
             .env("SWITCHHOOK_OUTBOUND_ALLOW", "127.0.0.0/8,http")
             .env("RUST_LOG", "warn");

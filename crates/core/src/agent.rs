@@ -11,12 +11,14 @@ use serde_json::Value;
 use crate::id::ConnectionId;
 
 mod keys;
+mod map;
 mod privacy;
 mod schema;
 mod tools;
 mod validate;
 
 pub use keys::{Dtmf, is_key};
+pub use map::{MAX_KEYS, check_map};
 pub use privacy::Privacy;
 pub use tools::{Destination, HttpMethod, Tool, ToolKind};
 pub use validate::FieldError;
@@ -82,7 +84,7 @@ pub struct AgentConfig {
     /// What is kept of a call's words, and for how long.
     #[serde(default)]
     pub privacy: Privacy,
-    /// Variables that calls may or must give.
+    /// Variables that calls may or must give; at most 50, and 16 KiB of JSON.
     #[serde(default)]
     pub variables: BTreeMap<String, Variable>,
 }
@@ -390,7 +392,7 @@ pub struct Variable {
     /// Whether a call must give it.
     pub required: bool,
     /// Used when a call does not give it.
-    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
+    #[cfg_attr(feature = "openapi", schema(max_length = 16_000))]
     pub default: Option<String>,
 }
 

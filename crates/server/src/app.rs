@@ -17,9 +17,11 @@ use crate::carrier::address::Addresses;
 use crate::carrier::simulator::Simulator;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
+use crate::files;
 use crate::hints::Hints;
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
+use crate::listener;
 use crate::models::Models;
 use crate::providers::ProviderError;
 use crate::providers::local::LocalSpeech;
@@ -59,8 +61,9 @@ impl Service {
     /// Opens the database, takes up its work, and listens.
     ///
     /// # Errors
-    /// When the database, the key file or the address cannot be had.
+    /// When others may look into the data directory, or the database, the key file or the address cannot be had.
     pub async fn start(config: Arc<Config>, models: Models, clock: Clock) -> anyhow::Result<Self> {
+        files::data_directory(&config.data_dir)?;
         let store = Store::open(&config.database_url()).await?;
         index_calls(&store).await.context("the calls in the database could not be indexed")?;
         let vault = Vault::from_config(&config)?;
@@ -120,7 +123,12 @@ impl Service {
         service.tasks.spawn(state.exemptions.clone().follow(store.clone(), service.stop.clone()));
         service.tasks.spawn(Housekeeping::new(store, clock, &config).run(service.stop.clone()));
         service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
-        service.tasks.spawn(serve(listener, http::router(state), service.stop.clone()));
+        service.tasks.spawn(listener::serve(
+            listener,
+            http::router(state),
+            config.listener_bounds(),
+            service.stop.clone(),
+        ));
         Ok(service)
     }
 
@@ -206,12 +214,4 @@ async fn index_calls(store: &Store) -> Result<(), sqlx::Error> {
 fn simulator(config: &Config) -> anyhow::Result<Simulator> {
     let Some(path) = &config.simulator_dial_log else { return Ok(Simulator::new()) };
     Simulator::with_dial_log(path).with_context(|| format!("the dial log {} cannot be opened", path.display()))
-}
-
-async fn serve(listener: TcpListener, router: axum::Router, stop: CancellationToken) {
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    let served = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned()).await;
-    if let Err(error) = served {
-        tracing::error!(%error, "the HTTP server failed");
-    }
 }

@@ -170,8 +170,15 @@ async fn seeded_tenant(store: &Store) -> Result<Option<TenantRow>, sqlx::Error> 
 pub async fn seed(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
     let Some(row) = seeded_tenant(store).await? else { return seed_anew(store, config).await };
     let api_key = create_key(store, config, row.tenant(), Some("seed"), None).await?;
-    let agents = agents::list(&mut store.read().await?, row.tenant(), None, 1_000).await?;
-    let agent = agents.iter().find(|agent| agent.name == AGENT).context("the seeded agent was renamed or deleted")?;
+    let mut conn = store.read().await?;
+    let mut before = None;
+    let agent = loop {
+        let page = agents::list(&mut conn, row.tenant(), before, 100).await?;
+        if let Some(agent) = page.rows.into_iter().find(|agent| agent.name == AGENT) {
+            break agent;
+        }
+        before = Some(page.next.context("the seeded agent was renamed or deleted")?);
+    };
     Ok(Seeded { tenant: Tenant::of(&row, config), api_key, agent_id: agent.agent(), number: NUMBER.to_owned() })
 }
 

@@ -4,9 +4,9 @@
 //! *context*, which names the row that the secret belongs to, is authenticated too: a record copied to another row does
 //! not open. The key id is the start of the key's SHA-256, so that a record says which key it needs.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ use switchhook_core::private::Private;
 
 use crate::clock;
 use crate::config::Config;
+use crate::files;
 
 const VERSION: u8 = 1;
 const KEY_ID: usize = 4;
@@ -160,7 +161,7 @@ fn read_or_make_key_file(data_dir: &Path) -> anyhow::Result<Private<String>> {
 /// Makes the key under another name and links it into place, which fails when somebody else was faster: a key that has
 /// been used is never replaced, and a half-written one never seen.
 fn make_key_file(data_dir: &Path, path: &Path) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(data_dir)?;
+    files::private_folder(data_dir)?;
     let draft = data_dir.join(format!("{KEY_FILE}.{:032x}", u128::from_ne_bytes(clock::random())));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
     let written = writeln!(file, "{}", STANDARD.encode(clock::random::<32>())).and_then(|()| file.sync_all());

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::map::{MAX_BYTES, check_map};
 use super::{AgentConfig, Fallback, OnMachine, ToolKind, is_key, schema};
 
 /// What is wrong with one field of a request.
@@ -33,8 +34,6 @@ const MAX_WORD: usize = 200;
 const MAX_WORDS: usize = 200;
 const MAX_FALLBACKS: usize = 5;
 const MAX_TOOLS: usize = 32;
-/// As many as a call may give.
-const MAX_VARIABLES: usize = 50;
 
 impl AgentConfig {
     /// Everything that is out of range; empty when the agent can take calls.
@@ -146,13 +145,17 @@ impl AgentConfig {
     }
 
     fn check_variables(&self, check: &mut Check) {
-        let most = format!("may have at most {MAX_VARIABLES} entries");
-        check.that("variables", self.variables.len() <= MAX_VARIABLES, &most);
+        let mut fit = true;
         for (name, variable) in &self.variables {
             let path = format!("variables.{name}");
             let words = "must have a name of 1 to 64 letters, digits, _, - and .";
             check.that(&path, is_variable_name(name), words);
-            check.text(&format!("{path}.default"), variable.default.as_deref().unwrap_or_default());
+            let fits = variable.default.as_ref().is_none_or(|text| text.len() <= MAX_BYTES);
+            check.that(&format!("{path}.default"), fits, &format!("must be at most {MAX_BYTES} bytes"));
+            fit &= fits;
+        }
+        if fit {
+            check.0.extend(check_map("variables", self.variables.len(), &self.variables));
         }
     }
 }

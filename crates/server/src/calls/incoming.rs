@@ -6,16 +6,17 @@ use std::time::Duration;
 use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
-use switchhook_core::quota;
+use switchhook_core::quota::QuotaExceeded;
 
 use super::Context;
+use super::admission::Admission;
 use super::runner::{self, Takeover};
 use crate::carrier::callback::Decline;
 use crate::carrier::{CarrierEvent, Media, Told};
 use crate::clock;
 use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::numbers::NumberRow;
-use crate::store::{Tx, agents, tenants};
+use crate::store::{Tx, agents};
 
 /// How long a call that another node dials is waited for, whose sound came before the carrier's answer to the dial was written.
 const DIAL_WRITTEN: [Duration; 5] = [
@@ -42,16 +43,30 @@ pub struct Arrival {
     pub agent: AgentId,
 }
 
-/// Takes a call in and starts to answer it. Nothing when its agent is gone.
+/// Why a call that arrives is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTaken {
+    /// Its agent, or its tenant, is gone.
+    Nobody,
+    /// It would be one too many.
+    Quota(QuotaExceeded),
+}
+
+/// Takes a call in and starts to answer it.
 ///
 /// # Errors
 /// When the database fails; nobody answers then, and the carrier gives up.
-pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Option<CallRow>, sqlx::Error> {
+pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Result<CallRow, NotTaken>, sqlx::Error> {
     let mut tx = context.store.begin().await?;
-    let Some(row) = write(context, &mut tx, arrival).await? else { return Ok(None) };
-    tx.commit().await?;
-    start(context, row.clone());
-    Ok(Some(row))
+    let tenant = TenantId::from_uuid(arrival.number.tenant_id);
+    let admission = Admission::open(&mut tx, tenant, &context.config, context.clock.now()).await?;
+    let Some(mut admission) = admission else { return Ok(Err(NotTaken::Nobody)) };
+    let taken = write(context, &mut tx, &mut admission, arrival).await?;
+    if let Ok(row) = &taken {
+        tx.commit().await?;
+        start(context, row.clone());
+    }
+    Ok(taken)
 }
 
 /// A call that a carrier announces.
@@ -82,22 +97,19 @@ pub enum Taken {
 pub async fn take_in_from_carrier(context: &Context, arrived: Arrived, draining: bool) -> Result<Taken, sqlx::Error> {
     let connection = ConnectionId::from_uuid(arrived.number.connection_id);
     let tenant = TenantId::from_uuid(arrived.number.tenant_id);
+    let now = context.clock.now();
     let mut tx = context.store.begin().await?;
     // Whoever else takes in a call of this tenant waits: the same one is not taken in twice.
-    let Some(owner) = tenants::lock(&mut tx, tenant).await? else { return Ok(Taken::Declined(Decline::NotServed)) };
+    let admission = Admission::open(&mut tx, tenant, &context.config, now).await?;
+    let Some(mut admission) = admission else { return Ok(Taken::Declined(Decline::NotServed)) };
     if let Some(row) = calls::by_carrier_call_id(&mut tx, connection, &arrived.carrier_call_id).await? {
         let over = row.status()?.is_terminal();
         return Ok(if over { Taken::Declined(Decline::NotServed) } else { Taken::Call(Box::new(row)) });
     }
-    let Some(agent) = arrived.number.inbound_agent_id.filter(|_| owner.active) else {
+    let Some(agent) = arrived.number.inbound_agent_id.filter(|_| admission.tenant.active) else {
         return Ok(Taken::Declined(Decline::NotServed));
     };
-    // The monthly cap counts calls that are placed.
-    let limits = quota::Limits { monthly_calls: None, ..owner.limits(&context.config) };
-    let now = context.clock.now();
-    let month = quota::month_start(now);
-    let usage = calls::count_for_quota(&mut tx, tenant, month, limits.concurrent_calls).await?;
-    if draining || quota::admit(&usage, &limits, now).is_err() {
+    if draining {
         return Ok(Taken::Declined(Decline::Busy));
     }
     let arrival = Arrival {
@@ -108,16 +120,28 @@ pub async fn take_in_from_carrier(context: &Context, arrived: Arrived, draining:
         from: arrived.from,
         agent: AgentId::from_uuid(agent),
     };
-    let Some(row) = write(context, &mut tx, arrival).await? else { return Ok(Taken::Declined(Decline::NotServed)) };
+    let row = match write(context, &mut tx, &mut admission, arrival).await? {
+        Ok(row) => row,
+        Err(NotTaken::Nobody) => return Ok(Taken::Declined(Decline::NotServed)),
+        Err(NotTaken::Quota(_)) => return Ok(Taken::Declined(Decline::Busy)),
+    };
     tx.commit().await?;
     start(context, row.clone());
     Ok(Taken::Call(Box::new(row)))
 }
 
-async fn write(context: &Context, tx: &mut Tx, arrival: Arrival) -> Result<Option<CallRow>, sqlx::Error> {
+async fn write(
+    context: &Context,
+    tx: &mut Tx,
+    admission: &mut Admission,
+    arrival: Arrival,
+) -> Result<Result<CallRow, NotTaken>, sqlx::Error> {
     let now = context.clock.now();
     let tenant = TenantId::from_uuid(arrival.number.tenant_id);
-    let Some(agent) = agents::get(tx, tenant, arrival.agent).await? else { return Ok(None) };
+    let Some(agent) = agents::get(tx, tenant, arrival.agent).await? else { return Ok(Err(NotTaken::Nobody)) };
+    if let Err(exceeded) = admission.admit(Direction::Inbound) {
+        return Ok(Err(NotTaken::Quota(exceeded)));
+    }
     let new = NewCall {
         id: arrival.call,
         tenant,
@@ -138,7 +162,7 @@ async fn write(context: &Context, tx: &mut Tx, arrival: Arrival) -> Result<Optio
     let timing = Timing { ring_timeout: context.config.media_timeout, ..Timing::default() };
     let row = new.row(Call::inbound(now, arrival.carrier_call_id, timing));
     calls::create(tx, tenant, &[row], EventKind::CallReceived).await?;
-    calls::own_for_arrival(tx, arrival.call, context.node, context.lease()).await.map(Some)
+    calls::own_for_arrival(tx, arrival.call, context.node, context.lease()).await.map(Ok)
 }
 
 fn start(context: &Context, row: CallRow) {

@@ -6,6 +6,7 @@
 //! into a carrier and a pipeline of providers. Nobody else touches a live call; whoever wants something of it writes a row
 //! and gives a hint.
 
+pub mod admission;
 pub mod dispatcher;
 pub mod incoming;
 pub mod runner;

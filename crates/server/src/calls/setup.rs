@@ -3,18 +3,20 @@
 //! Carriers and providers are made once per connection and version of it, and shared by all calls: they hold connections,
 //! caches and models. What cannot be made is a `config_error` that names the connection.
 
+mod carriers;
 mod not_taken;
 mod schemas;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 
+use self::carriers::Carriers;
 use crate::carrier::address::Addresses;
 use crate::carrier::rest::Rest;
 use crate::carrier::simulator::{Simulator, SimulatorSettings};
@@ -92,7 +94,7 @@ pub struct Setup {
     /// For requests to carriers, whose addresses tenants may choose.
     rest: PerTenant<Rest>,
     addresses: Addresses,
-    carriers: Mutex<HashMap<(ConnectionId, i64), Arc<dyn Carrier>>>,
+    carriers: Carriers,
     /// What the servers of agents' tools offer.
     lists: Arc<Lists>,
     /// How fast models are.
@@ -124,7 +126,7 @@ impl Setup {
             simulator,
             rest,
             addresses,
-            carriers: Mutex::default(),
+            carriers: Carriers::default(),
             lists: Arc::default(),
             paces: Paces::default(),
             limits: RateLimits::default(),
@@ -202,8 +204,7 @@ impl Setup {
 
     fn make_carrier(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, String> {
         let id = ConnectionId::from_uuid(row.id);
-        let key = (id, row.updated_at);
-        if let Some(carrier) = self.kept(&key) {
+        if let Some(carrier) = self.carriers.find(id, row.updated_at, Instant::now()) {
             return Ok(carrier);
         }
         let carrier: Arc<dyn Carrier> = match row.provider.as_str() {
@@ -224,14 +225,18 @@ impl Setup {
                 real(other, &connection)?
             }
         };
-        let mut carriers = self.carriers.lock().unwrap_or_else(PoisonError::into_inner);
-        carriers.retain(|(kept, _), _| *kept != id);
-        carriers.insert(key, carrier.clone());
+        self.carriers.keep(id, row.updated_at, Instant::now(), carrier.clone());
         Ok(carrier)
     }
 
-    fn kept(&self, key: &(ConnectionId, i64)) -> Option<Arc<dyn Carrier>> {
-        self.carriers.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    /// Forgets what was made of a connection that has changed or is gone.
+    pub fn forget_connection(&self, id: ConnectionId) {
+        self.carriers.forget(id);
+    }
+
+    /// Forgets carriers, and with them their credentials, that no call has and nobody has asked for in an hour.
+    pub fn forget_unused_carriers(&self) {
+        self.carriers.forget_unused(Instant::now());
     }
 
     /// Tries what a connection is for, with its credentials, without ringing anybody, within `deadline`. Secrets are not in

@@ -11,6 +11,8 @@ use switchhook_core::api_key::Environment;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, Schedule};
 
+use crate::listener::{Bounds, Timeouts};
+
 pub use self::layers::{Flags, Layers};
 pub use self::values::parse_duration;
 
@@ -47,6 +49,10 @@ const RESERVED: [&str; 4] = ["oidc_issuer", "oidc_client_id", "oidc_client_secre
 #[expect(missing_docs, reason = "config.default.toml describes the settings")]
 pub struct Config {
     pub listen: SocketAddr,
+    pub max_connections: u32,
+    pub max_connections_per_address: u32,
+    /// Not a setting: tests shorten them.
+    pub connection_timeouts: Timeouts,
     pub public_url: Option<String>,
     pub database_url: Option<Private<String>>,
     pub data_dir: PathBuf,
@@ -98,6 +104,9 @@ impl Config {
     fn from_layers(layers: &Layers) -> Result<Self, ConfigError> {
         let config = Self {
             listen: layers.parsed("listen", "an address such as 127.0.0.1:8080")?,
+            max_connections: layers.number("max_connections", 1, 1_000_000)?,
+            max_connections_per_address: layers.number("max_connections_per_address", 1, 1_000_000)?,
+            connection_timeouts: Timeouts::default(),
             public_url: layers.checked("public_url", values::public_url)?,
             database_url: layers.checked("database_url", values::database_url)?.map(Private::new),
             data_dir: PathBuf::from(layers.required("data_dir")?),
@@ -146,6 +155,16 @@ impl Config {
     #[must_use]
     pub fn reached_at(&self, listens: SocketAddr) -> String {
         self.public_url.clone().unwrap_or_else(|| format!("http://{listens}"))
+    }
+
+    /// What clients may take of the listener.
+    #[must_use]
+    pub fn listener_bounds(&self) -> Bounds {
+        Bounds {
+            connections: self.max_connections,
+            connections_per_address: self.max_connections_per_address,
+            timeouts: self.connection_timeouts,
+        }
     }
 
     /// Whether this node does that.

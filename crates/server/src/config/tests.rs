@@ -14,6 +14,7 @@ fn the_embedded_file_is_the_contracts_defaults() {
     assert_eq!((config.rate_limit_per_minute, config.concurrent_calls, config.monthly_calls), (120, 10, None));
     assert_eq!((config.webhook_timeout, config.media_timeout), (Duration::from_secs(15), Duration::from_secs(30)));
     assert_eq!((config.retention_days, config.delivery_retention_days), (None, 30));
+    assert_eq!((config.max_connections, config.max_connections_per_address), (10_000, 1_000));
     assert_eq!(config.roles, [Role::Api, Role::Calls, Role::Webhooks]);
 }
 
@@ -45,6 +46,8 @@ fn every_variable_of_the_contract_is_known() {
         "dns",
         "retention_days",
         "delivery_retention_days",
+        "max_connections",
+        "max_connections_per_address",
     ] {
         assert!(known.contains(&name), "{name}");
     }
@@ -58,6 +61,7 @@ fn each_bad_value_is_named_with_its_source() {
         ("SWITCHHOOK_MASTER_KEY", "c2hvcnQ=", "base64 of 32 bytes"),
         ("SWITCHHOOK_DATABASE_URL", "mysql://x", "sqlite:// or postgres://"),
         ("SWITCHHOOK_RATE_LIMIT_PER_MINUTE", "0", "whole number from 1"),
+        ("SWITCHHOOK_MAX_CONNECTIONS", "0", "whole number from 1"),
         ("SWITCHHOOK_MONTHLY_CALLS", "-1", "whole number"),
         ("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "5s,30s", "seven durations, not 2"),
         ("SWITCHHOOK_WEBHOOK_TIMEOUT", "15", "whole number with ms, s, m or h"),

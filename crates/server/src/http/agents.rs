@@ -239,9 +239,8 @@ async fn list(
 ) -> Result<Json<List<AgentResource>>, ApiError> {
     let page = page.checked()?;
     let mut conn = state.store.read().await?;
-    let rows = agents::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(AgentResource::from).collect();
-    Ok(Json(List::from_rows(rows, page.limit, |agent| agent.id)))
+    let page = agents::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
+    Ok(Json(List::of(page, AgentResource::from)))
 }
 
 /// Shows an agent, every default written out.

@@ -7,6 +7,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::store::page::Page;
+
 /// A resource, with the warnings of the request that made or changed it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WithWarnings<T> {
@@ -39,6 +41,11 @@ pub struct List<T> {
 }
 
 impl<T> List<T> {
+    /// A page as it was read, each row as it is to be shown.
+    pub fn of<R>(page: Page<R>, show: impl Fn(R) -> T) -> Self {
+        Self { data: page.rows.into_iter().map(show).collect(), has_more: page.next.is_some(), next_cursor: page.next }
+    }
+
     /// A page from up to `limit + 1` rows: the one too many says that there are more.
     pub fn from_rows(mut rows: Vec<T>, limit: i64, id: impl Fn(&T) -> Uuid) -> Self {
         let limit = usize::try_from(limit).unwrap_or(0);

@@ -83,6 +83,9 @@ pub enum NotFound {
 /// The errors of endpoints that take a body or parameters, for the OpenAPI document.
 #[derive(IntoResponses)]
 pub enum InvalidRequest {
+    /// The body did not come in time.
+    #[response(status = 408)]
+    Slow(ErrorBody),
     /// The body is larger than 1 MiB.
     #[response(status = 413)]
     TooLarge(ErrorBody),

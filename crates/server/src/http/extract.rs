@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::BODY_LIMIT;
 use super::error::ApiError;
+use crate::listener::TooSlow;
 
 /// A JSON body. Fields that nobody knows are named in `warnings`; a missing body is `{}`.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl UnreadBody {
     /// Reads it as a `T`.
     ///
     /// # Errors
-    /// 413 when it is too large, 422 when it is not a `T`.
+    /// 408 when it does not come in time, 413 when it is too large, 422 when it is not a `T`.
     pub async fn read<T: DeserializeOwned>(self) -> Result<Body<T>, ApiError> {
         parse(&self.bytes().await?)
     }
@@ -72,7 +73,7 @@ impl UnreadBody {
     /// Reads it; a missing body is `{}`.
     ///
     /// # Errors
-    /// 413 when it is too large, 422 when it is not said to be JSON, or not text.
+    /// 408 when it does not come in time, 413 when it is too large, 422 when it is not said to be JSON, or not text.
     pub async fn bytes(self) -> Result<Bytes, ApiError> {
         let Self(request) = self;
         let is_json = said_to_be_json(request.headers());
@@ -84,6 +85,10 @@ impl UnreadBody {
         }
         let bytes = Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+            _ if TooSlow::caused(&rejection) => {
+                let detail = "The body did not come in time. Send the request again.";
+                ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail)
+            }
             _ => ApiError::invalid("The body could not be read."),
         })?;
         if bytes.is_empty() {

@@ -94,7 +94,7 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(webhooks::routes())
 }
 
-/// Background work of the HTTP side, until `stop`: when keys were last used, and tidy metrics.
+/// Background work of the HTTP side, until `stop`: when keys were last used, tidy metrics, and carriers that nobody uses.
 pub async fn keep_house(state: HttpState, stop: CancellationToken) {
     let mut rounds = tokio::time::interval(HOUSEKEEPING);
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -104,6 +104,9 @@ pub async fn keep_house(state: HttpState, stop: CancellationToken) {
             () = stop.cancelled() => true,
         };
         state.metrics.run_upkeep();
+        if let Some(setup) = state.made_setup() {
+            setup.forget_unused_carriers();
+        }
         if let Err(error) = state.last_used.flush(&state.store).await {
             tracing::warn!(%error, "the last use of keys could not be written; trying again");
         }

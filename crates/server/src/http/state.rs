@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
+use switchhook_core::id::ConnectionId;
 
 use super::auth::LastUsed;
 use super::calls::{Accept, Followers};
@@ -97,6 +98,19 @@ impl HttpState {
         let (config, vault, addresses) = (self.config.clone(), self.vault.clone(), self.addresses.clone());
         let setup = Setup::new(config, vault, providers, Simulator::new(), addresses)?;
         Ok(kept.insert(Arc::new(setup)).clone())
+    }
+
+    /// Forgets what was made of a connection that has changed or is gone.
+    pub(super) fn forget_connection(&self, id: ConnectionId) {
+        if let Some(setup) = self.made_setup() {
+            setup.forget_connection(id);
+        }
+    }
+
+    /// What [`HttpState::setup`] gives, when it has been made.
+    pub(super) fn made_setup(&self) -> Option<Arc<Setup>> {
+        let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.calls.as_ref().map(|calls| calls.setup.clone()).or_else(spare)
     }
 
     /// With nothing used yet, and not draining.

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::files;
+
 pub use error::ModelError;
 pub use manifest::{HIBARI, MOONSHINE};
 pub use progress::{Progress, Silent, Stage};
@@ -184,7 +186,7 @@ impl Models {
 /// Moves `fresh` to `place`. When another process was faster, its work is as good as ours; a damaged one is moved away.
 fn put_in_place(model: &Model, fresh: &Path, place: &Path, scratch: &Scratch) -> Result<(), ModelError> {
     let parent = place.parent().unwrap_or(place);
-    fs::create_dir_all(parent).map_err(ModelError::io(parent))?;
+    files::private_folder(parent).map_err(ModelError::io(parent))?;
     let mut attempt = 0;
     loop {
         attempt += 1;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::ModelError;
+use crate::files;
 
 /// A new folder, removed with all its contents when dropped.
 pub(super) struct Scratch(PathBuf);
@@ -14,7 +15,7 @@ impl Scratch {
     /// Makes one in `parent` that no other thread or process has.
     pub(super) fn new(parent: &Path) -> Result<Self, ModelError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        fs::create_dir_all(parent).map_err(ModelError::io(parent))?;
+        files::private_folder(parent).map_err(ModelError::io(parent))?;
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!(".incoming-{}-{number}", std::process::id()));

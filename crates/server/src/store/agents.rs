@@ -6,6 +6,7 @@ use switchhook_core::agent::AgentConfig;
 use switchhook_core::id::{AgentId, TenantId};
 use uuid::Uuid;
 
+use super::page::{PAGE_BYTES, Page, fitting};
 use super::{Conn, Tx, on};
 
 /// A row of `agents` with its newest version.
@@ -125,7 +126,7 @@ pub async fn version(
     Ok(config.map(|json| json.0))
 }
 
-/// A page of a tenant's agents, newest first, and one row more when there are more.
+/// A page of a tenant's agents, newest first. It is shorter than `limit` where they would be too large together.
 ///
 /// # Errors
 /// When the database fails.
@@ -134,12 +135,20 @@ pub async fn list(
     tenant: TenantId,
     before: Option<Uuid>,
     limit: i64,
-) -> Result<Vec<AgentRow>, sqlx::Error> {
+) -> Result<Page<AgentRow>, sqlx::Error> {
+    const SIZES: &str = "SELECT CAST(octet_length(CAST(v.config AS TEXT)) AS BIGINT) FROM agents a \
+        JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version \
+        WHERE a.tenant_id = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3";
     const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, v.config, a.created_at, a.updated_at FROM agents a \
         JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version \
         WHERE a.tenant_id = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3";
     let before = before.unwrap_or(Uuid::max());
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
+    let sizes: Vec<i64> =
+        on!(conn, |c| sqlx::query_scalar(SIZES).bind(tenant.uuid()).bind(before).bind(limit).fetch_all(c).await)?;
+    let limit = fitting(sizes, PAGE_BYTES).max(1);
+    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let rows = on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(one_more).fetch_all(c).await)?;
+    Ok(Page::from_rows(rows, limit, |row: &AgentRow| row.id))
 }
 
 /// Deletes an agent, but not its versions; whether there was one.

@@ -10,6 +10,7 @@ use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use uuid::Uuid;
 
+use super::page::{PAGE_BYTES, Page, fitting};
 use super::{Conn, Tx, on};
 use crate::vault::{Vault, VaultError};
 
@@ -152,7 +153,7 @@ pub async fn provider(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Re
     on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// A page of a tenant's connections, newest first, and one row more when there are more.
+/// A page of a tenant's connections, newest first. It is shorter than `limit` where they would be too large together.
 ///
 /// # Errors
 /// When the database fails.
@@ -161,10 +162,17 @@ pub async fn list(
     tenant: TenantId,
     before: Option<Uuid>,
     limit: i64,
-) -> Result<Vec<ConnectionRow>, sqlx::Error> {
+) -> Result<Page<ConnectionRow>, sqlx::Error> {
+    const SIZES: &str = "SELECT CAST(octet_length(CAST(settings AS TEXT)) + COALESCE(octet_length(credentials), 0) AS BIGINT) \
+        FROM connections WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
     const SQL: &str = "SELECT * FROM connections WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
     let before = before.unwrap_or(Uuid::max());
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
+    let sizes: Vec<i64> =
+        on!(conn, |c| sqlx::query_scalar(SIZES).bind(tenant.uuid()).bind(before).bind(limit).fetch_all(c).await)?;
+    let limit = fitting(sizes, PAGE_BYTES).max(1);
+    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let rows = on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(one_more).fetch_all(c).await)?;
+    Ok(Page::from_rows(rows, limit, |row: &ConnectionRow| row.id))
 }
 
 /// Deletes a connection; whether there was one.

@@ -23,6 +23,7 @@ pub mod idempotency;
 pub mod inspect;
 pub mod lease_time;
 pub mod numbers;
+pub mod page;
 pub mod rate;
 pub mod retention;
 mod sqlite;

@@ -6,8 +6,7 @@
 //! everybody who has finished by then. Alone, a transaction commits at once; under load, one wait for the disk serves
 //! all that arrived during the last one.
 
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +15,8 @@ use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+
+use crate::files;
 
 /// Connections that read at the same time.
 const READERS: u32 = 8;
@@ -32,8 +33,9 @@ const INCREMENTAL: i64 = 2;
 pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
     let named = || format!("the database file {} could not be opened", path.display());
     if let Some(folder) = path.parent() {
-        private_folder(folder).with_context(named)?;
+        files::private_folder(folder).with_context(named)?;
     }
+    make_private(path).with_context(named)?;
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -41,7 +43,9 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(10))
-        .pragma("journal_size_limit", LOG_KEPT);
+        .pragma("journal_size_limit", LOG_KEPT)
+        // What is deleted is overwritten: the words of a call do not stay in free pages.
+        .pragma("secure_delete", "ON");
     let writer = Writer::open(&options).await.with_context(named)?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
@@ -267,9 +271,15 @@ impl Drop for Turn {
     }
 }
 
-/// Makes a folder that only we can look into: the database, recordings and keys are nobody else's business.
-fn private_folder(folder: &Path) -> std::io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+/// Has nobody else read the database. SQLite makes its companions with the rights of the file; those of an earlier version may be there.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    files::make_private(path)?;
+    for suffix in ["-wal", "-shm"] {
+        let mut companion = path.as_os_str().to_owned();
+        companion.push(suffix);
+        files::make_private_if_there(&PathBuf::from(companion))?;
+    }
+    Ok(())
 }
 
 /// Gives the space of some deleted rows back to the file system; whether there is more.

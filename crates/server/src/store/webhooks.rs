@@ -121,6 +121,15 @@ impl WebhookRow {
     }
 }
 
+/// The endpoints that a tenant has. Whoever holds the tenant's lock knows that no more are added meanwhile.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count(tx: &mut Tx, tenant: TenantId) -> Result<i64, sqlx::Error> {
+    const SQL: &str = "SELECT COUNT(*) FROM webhooks WHERE tenant_id = $1";
+    on!(tx, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).fetch_one(c).await)
+}
+
 /// Writes a new row.
 ///
 /// # Errors

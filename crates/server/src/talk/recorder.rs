@@ -12,6 +12,8 @@ use switchhook_media::wav::StereoWriter;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::files;
+
 type Pair = (CallerAudio, AgentAudio);
 
 /// Pairs written at once: one second.
@@ -86,9 +88,9 @@ async fn write(path: PathBuf, mut chunks: mpsc::Receiver<Vec<Pair>>) -> std::io:
 
 fn create(path: &Path) -> std::io::Result<StereoWriter<BufWriter<File>>> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        files::private_folder(folder)?;
     }
-    StereoWriter::new(BufWriter::new(File::create(path)?))
+    StereoWriter::new(BufWriter::new(files::private_file(path)?))
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> std::io::Result<T> + Send + 'static) -> std::io::Result<T> {

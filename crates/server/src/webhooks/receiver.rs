@@ -18,6 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{DELIVERY, EVENT, SIGNATURE};
 use crate::clock::Clock;
+use crate::listener::{self, Bounds};
 
 /// Takes deliveries at any path, verifies them, and hands them on. Dropped, it stops.
 #[derive(Debug)]
@@ -68,14 +69,21 @@ impl Receiver {
     /// # Errors
     /// When the address cannot be had.
     pub async fn start(address: SocketAddr) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
-        let address = listener.local_addr().context("the address of the receiver is unknown")?;
+        Self::start_within(address, Bounds::default()).await
+    }
+
+    /// As [`Receiver::start`], within these bounds.
+    ///
+    /// # Errors
+    /// When the address cannot be had.
+    pub async fn start_within(address: SocketAddr, bounds: Bounds) -> anyhow::Result<Self> {
+        let socket = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+        let address = socket.local_addr().context("the address of the receiver is unknown")?;
         let (sender, received) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared { state: Mutex::default(), received: sender });
         let stop = CancellationToken::new();
         let router = Router::new().fallback(take).with_state(shared.clone());
-        let serving = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
-        tokio::spawn(async move { serving.await });
+        tokio::spawn(listener::serve(socket, router, bounds, stop.clone()));
         Ok(Self { address, shared, received, _stop: stop.drop_guard() })
     }
 

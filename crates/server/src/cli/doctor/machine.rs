@@ -33,7 +33,7 @@ pub(super) async fn data_directory(config: &Config) -> Vec<Finding> {
     let mode = fs::metadata(folder).map_or(0, |data| data.permissions().mode());
     if mode & 0o077 != 0 {
         let detail = format!("{shown} can be looked into by others (mode {:o}).", mode & 0o777);
-        findings.push(Finding::warning(DATA, detail, format!("Run `chmod 700 {shown}`.")));
+        findings.push(Finding::problem(DATA, detail, format!("Run `chmod 700 {shown}`.")));
     }
     findings.push(match free_kilobytes(folder).await {
         Some(free) => space(folder, free),

@@ -111,10 +111,9 @@ async fn try_tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) 
         let mut before = None;
         loop {
             let page = connections::list(&mut conn, tenant.tenant(), before, PAGE).await?;
-            before = page.last().map(|row| row.id);
-            let last = i64::try_from(page.len()).unwrap_or(0) <= PAGE;
-            rows.extend(page.into_iter().map(|row| (tenant.name.clone(), row)));
-            if last {
+            rows.extend(page.rows.into_iter().map(|row| (tenant.name.clone(), row)));
+            before = page.next;
+            if before.is_none() {
                 break;
             }
         }

@@ -11,16 +11,17 @@ use switchhook_core::dial_policy::DialRefused;
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
-use switchhook_core::quota::{self, Limits, QuotaExceeded, Usage};
+use switchhook_core::quota::QuotaExceeded;
 
 use super::CallResource;
+use crate::calls::admission::Admission;
 use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::gather::Job;
 use crate::http::answer::WithWarnings;
 use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::idempotency::{self, Stored};
-use crate::store::{Store, Tx, dial_policy, tenants};
+use crate::store::{Store, Tx, dial_policy};
 
 /// A call that a request asks for, once everything it names has been found.
 #[derive(Clone)]
@@ -109,26 +110,24 @@ impl Job for Accept {
 
     async fn run(&self, tenant: &TenantId, wishes: &[Wish]) -> Result<Vec<Accepted>, sqlx::Error> {
         let mut tx = self.store.begin().await?;
-        let Some(row) = tenants::lock(&mut tx, *tenant).await? else {
+        let now = self.clock.now();
+        let Some(admission) = Admission::open(&mut tx, *tenant, &self.config, now).await? else {
             return Ok(wishes.iter().map(|_| Accepted::NoTenant).collect());
         };
-        if !row.active {
+        if !admission.tenant.active {
             return Ok(wishes.iter().map(|_| Accepted::Deactivated).collect());
         }
-        let now = self.clock.now();
         let mut batch = Batch {
             tenant: *tenant,
             now,
-            limits: row.limits(&self.config),
-            usage: Usage::default(),
-            per_number_per_day: dial_policy::of(&row).per_number_per_day,
+            per_number_per_day: dial_policy::of(&admission.tenant).per_number_per_day,
+            admission,
             dialed: dialed(&mut tx, *tenant, wishes, now).await?,
             counted: Vec::new(),
             stored: earlier(&mut tx, *tenant, wishes).await?,
             rows: Vec::new(),
             answers: Vec::new(),
         };
-        batch.usage = usage(&mut tx, *tenant, &batch.limits, batch.now).await?;
         let mut accepted = Vec::with_capacity(wishes.len());
         for wish in wishes {
             accepted.push(batch.decide(wish).map_err(|error| sqlx::Error::Encode(error.into()))?);
@@ -161,21 +160,10 @@ async fn dialed(
     dial_policy::dialed(tx, tenant, &numbers.into_iter().collect::<Vec<_>>(), now).await
 }
 
-/// What the tenant uses, as far as its limits need to know.
-pub(super) async fn usage(
-    conn: &mut crate::store::Conn,
-    tenant: TenantId,
-    limits: &Limits,
-    now: Timestamp,
-) -> Result<Usage, sqlx::Error> {
-    calls::count_for_quota(conn, tenant, quota::month_start(now), limits.concurrent_calls).await
-}
-
 struct Batch {
     tenant: TenantId,
     now: Timestamp,
-    limits: Limits,
-    usage: Usage,
+    admission: Admission,
     per_number_per_day: Option<u32>,
     /// Calls to numbers in the last 24 hours, those of this batch too.
     dialed: HashMap<String, u32>,
@@ -196,19 +184,17 @@ impl Batch {
             let same = stored.fingerprint == fingerprint.as_bytes();
             return Ok(if same { Accepted::Answered { stored, replayed: true } } else { Accepted::KeyReused });
         }
-        if let Err(refused) = quota::admit(&self.usage, &self.limits, self.now) {
+        let dialed = self.dialed.get(&wish.plan.to).copied().unwrap_or(0);
+        if let Some(most) = self.per_number_per_day.filter(|most| wish.plan.counted && dialed >= *most) {
+            return Ok(Accepted::RefusedByPolicy(DialRefused::PerNumber(most)));
+        }
+        if let Err(refused) = self.admission.admit(Direction::Outbound) {
             return Ok(Accepted::Refused(refused));
         }
         if wish.plan.counted {
-            let dialed = self.dialed.entry(wish.plan.to.clone()).or_default();
-            if let Some(most) = self.per_number_per_day.filter(|most| *dialed >= *most) {
-                return Ok(Accepted::RefusedByPolicy(DialRefused::PerNumber(most)));
-            }
-            *dialed += 1;
+            *self.dialed.entry(wish.plan.to.clone()).or_default() += 1;
             self.counted.push(wish.plan.to.clone());
         }
-        self.usage.concurrent_calls = self.usage.concurrent_calls.saturating_add(1);
-        self.usage.monthly_calls = self.usage.monthly_calls.saturating_add(1);
         let row = wish.plan.clone().row(self.tenant, self.now);
         self.rows.push(row.clone());
         let stored = Arc::new(answer(wish, row)?);

@@ -14,7 +14,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use switchhook_core::Timestamp;
-use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError};
+use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError, MAX_KEYS, check_map};
 use switchhook_core::dial_policy::DialRefused;
 use switchhook_core::id::{AgentId, ConnectionId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
@@ -25,7 +25,8 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Schem
 use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
-use super::accept::{self, Accepted, Plan, Wish};
+use super::accept::{Accepted, Plan, Wish};
+use crate::calls::admission;
 use crate::carrier::simulator;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
@@ -41,8 +42,6 @@ use crate::store::{Conn, agents, connections, dial_policy, numbers};
 const FURTHEST: Duration = Duration::from_secs(90 * 24 * 3600);
 /// How long a request with a key waits for another one before it is told to come again.
 const IN_FLIGHT: Duration = Duration::from_secs(5);
-/// The most keys of `metadata`, and of `variables`.
-const MOST_KEYS: usize = 50;
 
 /// A call to place.
 #[derive(Deserialize, ToSchema)]
@@ -65,11 +64,11 @@ pub(super) struct CreateCall {
     /// One of the tenant's numbers.
     #[schema(value_type = Option<String>, format = Uuid)]
     number_id: Option<NumberId>,
-    /// For `{{name}}` in the agent's texts.
+    /// For `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON.
     #[serde(default)]
     #[schema(value_type = Variables, example = json!({"name": "Ana"}))]
     variables: BTreeMap<String, Value>,
-    /// Handed back in the call and its events; at most 50 keys.
+    /// Handed back in the call and its events; at most 50 keys and 16 KiB of JSON.
     #[serde(default)]
     #[schema(value_type = Metadata, example = json!({"order": "A-17"}))]
     metadata: Map<String, Value>,
@@ -170,7 +169,7 @@ impl PartialSchema for Variables {
         let variables = ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some("Values by the names that `{{name}}` in the agent's texts uses."))
-            .max_properties(Some(MOST_KEYS))
+            .max_properties(Some(MAX_KEYS))
             .additional_properties(Some(RefOr::<Schema>::from(value)));
         variables.into()
     }
@@ -185,7 +184,7 @@ impl PartialSchema for Metadata {
         let metadata = ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some("Handed back in the call and its events."))
-            .max_properties(Some(MOST_KEYS))
+            .max_properties(Some(MAX_KEYS))
             .additional_properties(Some(AdditionalProperties::FreeForm(true)));
         metadata.into()
     }
@@ -281,13 +280,13 @@ async fn dry_run(
         let same = stored.fingerprint == fingerprint.as_bytes();
         return if same { Ok(answer(stored, true)) } else { Err(key_reused()) };
     }
-    let usage = accept::usage(&mut conn, tenant.id, &tenant.limits, now).await?;
+    let usage = admission::usage(&mut conn, tenant.id, &tenant.limits, now).await?;
     quota::admit(&usage, &tenant.limits, now).map_err(over_quota)?;
     let resource = CallResource::from(plan.row(tenant.id, now));
     Ok((StatusCode::OK, Json(WithWarnings { resource, warnings })).into_response())
 }
 
-fn over_quota(refused: QuotaExceeded) -> ApiError {
+pub(super) fn over_quota(refused: QuotaExceeded) -> ApiError {
     ApiError::too_many("quota_exceeded", refused.to_string(), refused.retry_after_seconds())
 }
 
@@ -443,9 +442,7 @@ fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<
         None => error,
     }));
     let variables = variables(request, agent, &mut errors);
-    if request.metadata.len() > MOST_KEYS {
-        errors.push(FieldError::new("metadata", format!("may have at most {MOST_KEYS} keys")));
-    }
+    errors.extend(check_map("metadata", request.metadata.len(), &request.metadata));
     let overrides = Overrides {
         greeting,
         instructions: request.overrides.instructions.clone(),
@@ -475,8 +472,6 @@ fn variables(request: &CreateCall, agent: &AgentConfig, errors: &mut Vec<FieldEr
             errors.push(FieldError::new(format!("variables.{name}"), "is required by the agent"));
         }
     }
-    if request.variables.len() > MOST_KEYS {
-        errors.push(FieldError::new("variables", format!("may have at most {MOST_KEYS} keys")));
-    }
+    errors.extend(check_map("variables", request.variables.len(), &request.variables));
     variables
 }

@@ -17,33 +17,40 @@ use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
 use crate::http::extract::{Page, Params};
 use crate::store::calls::{self, Filter};
 
+/// The most values of one filter. Each is looked for by itself.
+const MOST_WORDS: usize = 100;
+/// The most filters by metadata.
+const MOST_METADATA: usize = 10;
+/// The longest key and value of one, in bytes.
+const LONGEST_METADATA: usize = 2_048;
+
 /// Which calls. Words may be several, separated by commas.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Query {
     /// How far they are.
-    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Status>>)]
+    #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Status>>)]
     status: Option<String>,
     /// Which way they went.
-    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Direction>>)]
+    #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Direction>>)]
     direction: Option<String>,
     /// Who talked.
-    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Uuid>>)]
+    #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Uuid>>)]
     agent_id: Option<String>,
     /// Over which number.
-    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Uuid>>)]
+    #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Uuid>>)]
     number_id: Option<String>,
     /// Who was called.
-    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Phone>>)]
+    #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Phone>>)]
     to: Option<String>,
     /// Who called.
-    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<Phone>>)]
+    #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Phone>>)]
     from: Option<String>,
     /// Why calls failed.
-    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<ErrorCode>>)]
+    #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<ErrorCode>>)]
     error_code: Option<String>,
     /// Why calls ended.
-    #[param(style = Form, explode = false, min_items = 1, value_type = Option<Vec<EndReason>>)]
+    #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<EndReason>>)]
     end_reason: Option<String>,
     /// Created at or after this.
     #[param(value_type = Option<String>, format = DateTime)]
@@ -63,8 +70,8 @@ pub(super) struct Query {
 #[expect(dead_code, reason = "describes a PhoneNumber")]
 pub(in crate::http) struct Phone(String);
 
-/// Lists calls, newest first. Filters take one value, or several with commas between them; `metadata[key]=value` shows the calls
-/// with this metadata.
+/// Lists calls, newest first. Filters take one value, or up to 100 with commas between them; `metadata[key]=value` shows the calls
+/// with this metadata, up to 10 times.
 #[utoipa::path(
     get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, Page),
     responses(
@@ -94,13 +101,13 @@ pub(super) async fn list(
         created_before: query.created_before,
         metadata: metadata(raw.as_deref().unwrap_or_default()),
     };
+    check_metadata(&filter.metadata)?;
     if filter.metadata.iter().any(|(key, value)| key.contains('\0') || value.contains('\0')) {
         return Err(ApiError::invalid("The query must not contain the character U+0000."));
     }
     let mut conn = state.store.read().await?;
-    let rows = calls::list(&mut conn, tenant.id, &filter, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(CallResource::from).collect();
-    Ok(Json(List::from_rows(rows, page.limit, |call| call.id)))
+    let page = calls::list(&mut conn, tenant.id, &filter, page.cursor, page.limit).await?;
+    Ok(Json(List::of(page, CallResource::from)))
 }
 
 /// The comma-separated ids of a filter.
@@ -115,11 +122,27 @@ fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
     value: Option<String>,
 ) -> Result<Vec<String>, ApiError> {
     let Some(value) = value else { return Ok(Vec::new()) };
-    let words: Vec<String> = value.split(',').map(|word| word.trim().to_owned()).collect();
+    let mut words: Vec<String> = value.split(',').map(|word| word.trim().to_owned()).collect();
+    if words.len() > MOST_WORDS {
+        return Err(ApiError::invalid_field(name, format!("may name at most {MOST_WORDS} values")));
+    }
+    words.sort_unstable();
+    words.dedup();
     for word in &words {
         word.parse::<T>().map_err(|error| ApiError::invalid_field(name, error.to_string()))?;
     }
     Ok(words)
+}
+
+fn check_metadata(pairs: &[(String, String)]) -> Result<(), ApiError> {
+    let wrong = |message: String| Err(ApiError::invalid_field("metadata", message));
+    if pairs.len() > MOST_METADATA {
+        return wrong(format!("may be filtered by at most {MOST_METADATA} keys"));
+    }
+    if pairs.iter().any(|(key, value)| key.len() + value.len() > LONGEST_METADATA) {
+        return wrong(format!("must be at most {LONGEST_METADATA} bytes in a filter, its key and value together"));
+    }
+    Ok(())
 }
 
 /// `metadata[key]=value` pairs of a query string.
@@ -138,7 +161,10 @@ mod tests {
 
     #[test]
     fn filters_are_checked_word_by_word_and_metadata_is_read_from_brackets() {
-        assert_eq!(words::<Status>("status", Some("queued, failed".into())).expect("both known"), ["queued", "failed"]);
+        assert_eq!(
+            words::<Status>("status", Some("queued, failed,queued".into())).expect("known"),
+            ["failed", "queued"]
+        );
         assert!(words::<Status>("status", Some("queued,ringing".into())).is_err());
         let pairs = metadata("limit=2&metadata%5Bcrm%5D=4%202&metadata[x]=y");
         assert_eq!(pairs, [("crm".to_owned(), "4 2".to_owned()), ("x".to_owned(), "y".to_owned())]);

@@ -9,8 +9,9 @@ use switchhook_core::id::{AgentId, CallId, ConnectionId};
 use switchhook_core::phone_number::PhoneNumber;
 use utoipa::ToSchema;
 
+use super::create::over_quota;
 use super::resource::CallResource;
-use crate::calls::incoming::{self, Arrival};
+use crate::calls::incoming::{self, Arrival, NotTaken};
 use crate::clock;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
@@ -31,7 +32,7 @@ pub(super) struct SimulateCall {
     from: PhoneNumber,
 }
 
-/// Rings one of the tenant's numbers from the simulated phone network.
+/// Rings one of the tenant's numbers from the simulated phone network. The call counts against the concurrent call limit.
 #[utoipa::path(
     post, path = "/simulator/inbound", operation_id = "simulate_inbound_call", tag = "Calls", request_body = SimulateCall,
     responses(
@@ -62,10 +63,13 @@ pub(super) async fn inbound(
         agent,
     };
     let taken = incoming::take_in(calls, arrival).await;
-    if !matches!(taken, Ok(Some(_))) {
+    if !matches!(taken, Ok(Ok(_))) {
         calls.setup.simulator().give_up(call);
     }
-    let row = taken?.ok_or_else(|| ApiError::invalid_field("to", "its inbound agent no longer exists"))?;
+    let row = taken?.map_err(|refused| match refused {
+        NotTaken::Nobody => ApiError::invalid_field("to", "its inbound agent no longer exists"),
+        NotTaken::Quota(exceeded) => over_quota(exceeded),
+    })?;
     let location = format!("/v1/calls/{call}");
     let body = Json(WithWarnings { resource: CallResource::from(row), warnings });
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], body).into_response())

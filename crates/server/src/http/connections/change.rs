@@ -1,11 +1,12 @@
 //! What a connection may hold, and how a patch changes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use switchhook_core::agent::FieldError;
 use switchhook_core::header::is_framing;
 use switchhook_core::webhook::{UrlRefusal, judge_url};
+use url::Url;
 
 use super::CreateConnection;
 use super::catalogue::{PROVIDERS, Provider};
@@ -131,6 +132,12 @@ fn bad_for_tools(request: &CreateConnection) -> Vec<FieldError> {
     headers.chain(url).collect()
 }
 
+/// A warning when nothing says where the secrets of tools may go.
+pub(super) fn unbound(row: &ConnectionRow) -> Option<String> {
+    let unbound = row.provider == secrets::PROVIDER && row.credentials.is_some() && origin(&row.settings)[0].is_none();
+    unbound.then(|| "Without settings.base_url the credentials go wherever the url of a tool leads.".to_owned())
+}
+
 /// A warning when calls cannot be made with this provider yet.
 pub(super) fn unusable(provider: &str) -> Option<String> {
     let usable = Provider::named(provider).is_none_or(|provider| provider.usable);
@@ -148,17 +155,38 @@ pub(super) fn apply(
         return Err(ApiError::invalid_field("provider", "cannot be changed: make another connection"));
     }
     keep_masked(&mut patch, &row.hints.0);
+    let sent_again = named_credentials(&patch);
     let secrets = row.open(&state.vault).map_err(anyhow::Error::from)?;
     let mut whole = writable(&row, secrets.reveal());
     merge_patch::merge(&mut whole, patch, &[]);
     let whole = serde_json::to_vec(&whole).map_err(anyhow::Error::from)?;
     let Body { value: request, warnings } = read(&whole, &state.config)?;
+    let all_sent_again = request.credentials.reveal().keys().all(|name| sent_again.contains(name));
+    if !all_sent_again && origin(&row.settings) != origin(&request.settings) {
+        let message = "must be sent again, all of them, in the request that changes where they go (settings.base_url, space or host)";
+        return Err(ApiError::invalid_field("credentials", message));
+    }
     row.seal(&state.vault, &request.credentials);
     row.name = request.name;
     row.settings.0 = request.settings;
     row.max_concurrent = request.limits.max_concurrent;
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
     Ok((row, warnings))
+}
+
+/// Where credentials are sent, as far as the settings say: whoever may change a connection may not learn its secrets by that.
+fn origin(settings: &Map<String, Value>) -> [Option<String>; 3] {
+    ["base_url", "space", "host"].map(|name| {
+        let text = settings.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())?;
+        let url = Url::parse(&http_address(text)).ok().filter(|_| name == "base_url");
+        Some(url.map_or_else(|| text.to_ascii_lowercase(), |url| url.origin().ascii_serialization()))
+    })
+}
+
+/// The credentials that a patch sets or removes.
+fn named_credentials(patch: &Map<String, Value>) -> BTreeSet<String> {
+    let credentials = patch.get("credentials").and_then(Value::as_object);
+    credentials.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
 /// A masked credential that comes back as it was read means: as it is.

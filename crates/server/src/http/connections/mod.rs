@@ -201,6 +201,7 @@ async fn create(
     row.settings.0 = request.settings;
     row.max_concurrent = request.limits.max_concurrent;
     row.seal(&state.vault, &request.credentials);
+    warnings.extend(change::unbound(&row));
     let mut tx = state.store.begin().await?;
     connections::insert(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
     tx.commit().await?;
@@ -230,9 +231,8 @@ async fn list(
 ) -> Result<Json<List<ConnectionResource>>, ApiError> {
     let page = page.checked()?;
     let mut conn = state.store.read().await?;
-    let rows = connections::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(ConnectionResource::from).collect();
-    Ok(Json(List::from_rows(rows, page.limit, |connection| connection.id)))
+    let page = connections::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
+    Ok(Json(List::of(page, ConnectionResource::from)))
 }
 
 /// Shows a connection.
@@ -259,6 +259,9 @@ fn missing() -> ApiError {
 }
 
 /// Changes a connection. Its provider cannot change.
+///
+/// Whoever changes the origin of `settings.base_url`, or `settings.space` or `settings.host`, sends all credentials again in the same
+/// request: stored ones do not go to a new address.
 #[utoipa::path(
     patch, path = "/connections/{id}", operation_id = "update_connection", tag = "Connections", request_body = UpdateConnection,
     params(("id" = Uuid, Path, description = "The connection")),
@@ -281,9 +284,11 @@ async fn update(
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
     let row = connections::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
-    let (row, warnings) = change::apply(row, &patch, &state)?;
+    let (row, mut warnings) = change::apply(row, &patch, &state)?;
+    warnings.extend(change::unbound(&row));
     connections::update(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
     tx.commit().await?;
+    state.forget_connection(id);
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 
@@ -304,7 +309,10 @@ async fn delete(
 ) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     match connections::delete(&mut tx, tenant.id, id).await {
-        Ok(true) => tx.commit().await?,
+        Ok(true) => {
+            tx.commit().await?;
+            state.forget_connection(id);
+        }
         Ok(false) => return Err(missing()),
         Err(error) if is_foreign_key(&error) => {
             drop(tx);

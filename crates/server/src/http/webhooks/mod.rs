@@ -26,7 +26,11 @@ use super::extract::{self, Body, Page, Params, PathId, UnreadBody};
 use super::merge_patch;
 use crate::clock;
 use crate::store::deliveries as stored_deliveries;
+use crate::store::tenants;
 use crate::store::webhooks::{self, WebhookRow};
+
+/// The most endpoints of a tenant.
+const MOST: i64 = 20;
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -124,7 +128,7 @@ pub struct WebhookWithSecret {
 
 /// Registers a webhook endpoint.
 ///
-/// The signing secret stands in this answer and nowhere else.
+/// The signing secret stands in this answer and nowhere else. A tenant has at most 20 endpoints.
 #[utoipa::path(
     post, path = "/webhooks", operation_id = "create_webhook", tag = "Webhooks", request_body = CreateWebhook,
     responses(
@@ -148,6 +152,11 @@ async fn create(
     row.events.0 = events;
     row.enable(request.enabled.unwrap_or(true));
     let mut tx = state.store.begin().await?;
+    tenants::lock(&mut tx, tenant.id).await?; // Two at once must not both be the last one.
+    if webhooks::count(&mut tx, tenant.id).await? >= MOST {
+        let message = format!("cannot be registered: there are {MOST} endpoints already. Delete one of them first");
+        return Err(ApiError::invalid_field("url", message));
+    }
     webhooks::insert(&mut tx, &row).await?;
     tx.commit().await?;
     Ok(created(&format!("/v1/webhooks/{id}"), with_secret(row, &secret), warnings))

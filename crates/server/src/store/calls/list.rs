@@ -3,13 +3,16 @@
 //! A list without filters is a page of the index over all calls. With filters, calls are in three places: live ones and those
 //! that ended lately are few, and filtered row by row; all others are in the segments of the [search index](super::search).
 
+use std::collections::HashMap;
+
 use sqlx::{Database, Encode, QueryBuilder, Type};
 use switchhook_core::Timestamp;
 use switchhook_core::id::{CallId, TenantId};
 use uuid::Uuid;
 
 use super::{CallRow, search};
-use crate::store::{Conn, Dialect, on};
+use crate::store::page::{PAGE_BYTES, Page, fitting};
+use crate::store::{Conn, Dialect, filled, on};
 
 /// Which calls a list shows; every part that is set must hold.
 #[derive(Clone, Default)]
@@ -99,7 +102,7 @@ impl Filter {
     }
 }
 
-/// A tenant's calls, newest first, one more than `limit` if there are more.
+/// A page of a tenant's calls, newest first. It is shorter than `limit` where its calls would be too large together.
 ///
 /// # Errors
 /// When the database fails.
@@ -109,21 +112,88 @@ pub async fn list(
     filter: &Filter,
     cursor: Option<Uuid>,
     limit: i64,
-) -> Result<Vec<CallRow>, sqlx::Error> {
-    let wanted = limit + 1;
+) -> Result<Page<CallRow>, sqlx::Error> {
     let terms = filter.terms();
+    let (mut rows, mut next, mut left) = (Vec::new(), cursor, PAGE_BYTES);
+    loop {
+        let wanted = limit - i64::try_from(rows.len()).unwrap_or(limit);
+        let mut ids = ids(conn, tenant, filter, &terms, next, wanted + 1).await?;
+        let more = i64::try_from(ids.len()).is_ok_and(|found| found > wanted);
+        ids.truncate(usize::try_from(wanted).unwrap_or(0));
+        let sizes = sizes(conn, tenant, &ids).await?;
+        let fit = fitting(sizes.iter().copied(), left).max(usize::from(rows.is_empty()));
+        let full = fit < ids.len();
+        ids.truncate(fit);
+        left -= sizes.iter().take(fit).sum::<i64>();
+        let found = by_ids(conn, tenant, &ids).await?;
+        // Terms are hashes, ids are as exact as a millisecond, and a call may have changed since its id was found.
+        rows.extend(found.into_iter().filter(|row| filter.matches(row)));
+        next = ids.last().copied().or(next);
+        if !more || full || i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit) {
+            return Ok(Page { rows, next: next.filter(|_| more || full) });
+        }
+    }
+}
+
+/// The ids of the newest calls that `filter` seems to show.
+async fn ids(
+    conn: &mut Conn,
+    tenant: TenantId,
+    filter: &Filter,
+    terms: &[Vec<i64>],
+    cursor: Option<Uuid>,
+    wanted: i64,
+) -> Result<Vec<Uuid>, sqlx::Error> {
     if terms.is_empty() {
         return page(conn, tenant, filter, cursor, wanted).await;
     }
     // What ends meanwhile goes from the live ones to the recent ones to the segments: in this order nothing is overlooked.
-    let mut rows = live_ones(conn, tenant, filter, cursor, wanted).await?;
-    rows.extend(recent_ones(conn, tenant, filter, cursor, wanted).await?);
-    rows.extend(search::find(conn, tenant, filter, &terms, cursor, wanted).await?);
-    // Of a call that moved meanwhile, the latest state.
-    rows.reverse();
+    let mut ids = live_ones(conn, tenant, filter, cursor, wanted).await?;
+    ids.extend(recent_ones(conn, tenant, filter, cursor, wanted).await?);
+    ids.extend(search::find(conn, tenant, filter, terms, cursor, wanted).await?);
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    ids.dedup();
+    ids.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
+    Ok(ids)
+}
+
+/// The bytes that calls take, in the order of their ids.
+async fn sizes(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<i64>, sqlx::Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sizes: Vec<(Uuid, i64)> = on!(conn, |c| {
+        let mut query = QueryBuilder::new(
+            "SELECT id, CAST(octet_length(CAST(request AS TEXT)) + COALESCE(octet_length(CAST(outcome AS TEXT)), 0) \
+             + COALESCE(octet_length(summary), 0) + COALESCE(octet_length(error), 0) AS BIGINT) FROM calls WHERE id IN (",
+        );
+        let mut list = query.separated(", ");
+        for id in filled(ids.iter().copied()) {
+            list.push_bind(id);
+        }
+        query.push(") AND tenant_id = ").push_bind(tenant.uuid());
+        query.build_query_as().fetch_all(c).await
+    })?;
+    let sizes: HashMap<Uuid, i64> = sizes.into_iter().collect();
+    // One that is gone meanwhile takes nothing.
+    Ok(ids.iter().map(|id| sizes.get(id).copied().unwrap_or(0)).collect())
+}
+
+/// The calls with these ids, newest first.
+async fn by_ids(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<CallRow>, sqlx::Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut rows: Vec<CallRow> = on!(conn, |c| {
+        let mut query = QueryBuilder::new("SELECT * FROM calls WHERE id IN (");
+        let mut list = query.separated(", ");
+        for id in filled(ids.iter().copied()) {
+            list.push_bind(id);
+        }
+        query.push(") AND tenant_id = ").push_bind(tenant.uuid());
+        query.build_query_as().fetch_all(c).await
+    })?;
     rows.sort_by_key(|row| std::cmp::Reverse(row.id));
-    rows.dedup_by_key(|row| row.id);
-    rows.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
     Ok(rows)
 }
 
@@ -133,15 +203,15 @@ async fn page(
     filter: &Filter,
     cursor: Option<Uuid>,
     wanted: i64,
-) -> Result<Vec<CallRow>, sqlx::Error> {
+) -> Result<Vec<Uuid>, sqlx::Error> {
     let (first, last) = filter.range(cursor);
     on!(conn, |c| {
-        let mut query = QueryBuilder::new("SELECT * FROM calls WHERE tenant_id = ");
+        let mut query = QueryBuilder::new("SELECT id FROM calls WHERE tenant_id = ");
         query.push_bind(tenant.uuid());
         query.push(" AND id >= ").push_bind(first).push(" AND id <= ").push_bind(last);
         push_creation(&mut query, filter);
         query.push(" ORDER BY id DESC LIMIT ").push_bind(wanted);
-        query.build_query_as().fetch_all(c).await
+        query.build_query_scalar().fetch_all(c).await
     })
 }
 
@@ -151,16 +221,16 @@ async fn live_ones(
     filter: &Filter,
     cursor: Option<Uuid>,
     wanted: i64,
-) -> Result<Vec<CallRow>, sqlx::Error> {
+) -> Result<Vec<Uuid>, sqlx::Error> {
     let (first, last) = filter.range(cursor);
     let dialect = conn.dialect();
     on!(conn, |c| {
-        let mut query = QueryBuilder::new(concat!("SELECT * FROM calls WHERE ", live!(), " AND tenant_id = "));
+        let mut query = QueryBuilder::new(concat!("SELECT id FROM calls WHERE ", live!(), " AND tenant_id = "));
         query.push_bind(tenant.uuid());
         query.push(" AND id >= ").push_bind(first).push(" AND id <= ").push_bind(last);
         push_conditions(&mut query, dialect, filter);
         query.push(" ORDER BY id DESC LIMIT ").push_bind(wanted);
-        query.build_query_as().fetch_all(c).await
+        query.build_query_scalar().fetch_all(c).await
     })
 }
 
@@ -171,7 +241,7 @@ async fn recent_ones(
     filter: &Filter,
     cursor: Option<Uuid>,
     wanted: i64,
-) -> Result<Vec<CallRow>, sqlx::Error> {
+) -> Result<Vec<Uuid>, sqlx::Error> {
     let (first, last) = filter.range(cursor);
     let dialect = conn.dialect();
     on!(conn, |c| {
@@ -185,10 +255,10 @@ async fn recent_ones(
             QueryBuilder::new("WITH pending AS (SELECT call_id FROM call_search_pending WHERE tenant_id = ");
         query.push_bind(tenant.uuid());
         query.push(" AND call_id >= ").push_bind(first).push(" AND call_id <= ").push_bind(last);
-        query.push(") SELECT calls.* FROM ").push(beginning).push(end);
+        query.push(") SELECT calls.id FROM ").push(beginning).push(end);
         push_conditions(&mut query, dialect, filter);
         query.push(" ORDER BY calls.id DESC LIMIT ").push_bind(wanted);
-        query.build_query_as().fetch_all(c).await
+        query.build_query_scalar().fetch_all(c).await
     })
 }
 

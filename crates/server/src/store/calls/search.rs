@@ -8,7 +8,7 @@
 mod positions;
 mod segments;
 
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -25,8 +25,8 @@ pub use self::segments::{
 };
 
 use self::positions::Positions;
-use super::{CallRow, Filter};
-use crate::store::{Conn, filled, on};
+use super::Filter;
+use crate::store::{Conn, on};
 
 /// Segments whose postings are asked for one by one rather than all.
 const FEW: usize = 64;
@@ -68,7 +68,7 @@ struct Segment {
     last_id: Uuid,
 }
 
-/// The newest calls of the segments that `filter` shows, newest first; `terms` are its own.
+/// The ids of the newest calls of the segments that `filter` seems to show, newest first; `terms` are its own.
 ///
 /// # Errors
 /// When the database fails.
@@ -79,40 +79,24 @@ pub(super) async fn find(
     terms: &[Vec<i64>],
     cursor: Option<Uuid>,
     wanted: i64,
-) -> Result<Vec<CallRow>, sqlx::Error> {
+) -> Result<Vec<Uuid>, sqlx::Error> {
     let (first, last) = filter.range(cursor);
     let Some(matched) = matched(conn, tenant, terms).await? else { return Ok(Vec::new()) };
-    let mut segments = segments_between(conn, tenant, first, last).await?.into_iter().peekable();
     let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-    let mut candidates: BinaryHeap<Uuid> = BinaryHeap::new();
-    let mut rows: Vec<CallRow> = Vec::new();
-    loop {
-        while let Some(segment) = segments.next_if(|segment| {
-            // Segments overlap a little: calls do not end in the order in which they began.
-            let enough = candidates.len() >= wanted - rows.len();
-            !enough || candidates.peek().is_some_and(|newest| *newest < segment.last_id)
-        }) {
-            if let Some(positions) = matched.get(&segment.segment) {
-                let ids = segments::ids(conn, tenant, segment.segment).await?;
-                candidates.extend(positions.of(&ids).filter(|id| (first..=last).contains(id)));
-            }
+    let mut found: Vec<Uuid> = Vec::new();
+    for segment in segments_between(conn, tenant, first, last).await? {
+        // Segments overlap a little: calls do not end in the order in which they began.
+        if found.get(wanted - 1).is_some_and(|oldest| *oldest > segment.last_id) {
+            break;
         }
-        let next = segments.peek().map(|segment| segment.last_id);
-        let mut batch = Vec::new();
-        while batch.len() < wanted - rows.len()
-            && candidates.peek().is_some_and(|newest| next.is_none_or(|next| *newest > next))
-        {
-            batch.extend(candidates.pop());
-        }
-        if batch.is_empty() && next.is_none() {
-            return Ok(rows);
-        }
-        let found = by_ids(conn, tenant, &batch).await?;
-        rows.extend(found.into_iter().filter(|row| filter.matches(row)));
-        if rows.len() >= wanted {
-            return Ok(rows);
+        if let Some(positions) = matched.get(&segment.segment) {
+            let ids = segments::ids(conn, tenant, segment.segment).await?;
+            found.extend(positions.of(&ids).filter(|id| (first..=last).contains(id)));
+            found.sort_unstable_by(|a, b| b.cmp(a));
+            found.truncate(wanted);
         }
     }
+    Ok(found)
 }
 
 /// Where the calls are that have a term of each of `terms`, by segment; nothing when there is none.
@@ -177,22 +161,4 @@ async fn segments_between(
     const SQL: &str = "SELECT segment, last_id FROM call_search_segments \
         WHERE tenant_id = $1 AND last_id >= $2 AND first_id <= $3 ORDER BY last_id DESC";
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(first).bind(last).fetch_all(c).await)
-}
-
-/// The calls with these ids, newest first.
-async fn by_ids(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<CallRow>, sqlx::Error> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut rows: Vec<CallRow> = on!(conn, |c| {
-        let mut query = QueryBuilder::new("SELECT * FROM calls WHERE id IN (");
-        let mut list = query.separated(", ");
-        for id in filled(ids.iter().copied()) {
-            list.push_bind(id);
-        }
-        query.push(") AND tenant_id = ").push_bind(tenant.uuid());
-        query.build_query_as().fetch_all(c).await
-    })?;
-    rows.sort_by_key(|row| std::cmp::Reverse(row.id));
-    Ok(rows)
 }

@@ -67,7 +67,7 @@ const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
 /// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
 const PAGES: [&str; 10] = [
     "SELECT * FROM (SELECT id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at FROM deliveries WHERE 1 = 1",
-    "SELECT * FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
+    "SELECT id FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE tenant_id = $ AND webhook_id = $ LIMIT",
     // The oldest of everybody's, a batch at a time.
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id > $ AND id < $",

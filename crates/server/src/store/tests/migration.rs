@@ -62,12 +62,12 @@ async fn a_database_of_an_earlier_version_is_counted_and_indexed() {
         let mut conn = test.store.read().await.expect("a connection");
         let filter = Filter { direction: vec!["inbound".to_owned()], ..Filter::default() };
         let inbound = calls::list(&mut conn, tenant, &filter, None, 10_000).await.expect("a list");
-        assert_eq!(inbound.len(), (search::SEGMENT + 10).div_ceil(4), "{}", test.engine);
+        assert_eq!(inbound.rows.len(), (search::SEGMENT + 10).div_ceil(4), "{}", test.engine);
         let all = calls::list(&mut conn, tenant, &Filter::default(), None, 10_000).await.expect("a list");
         let month = quota::month_start(now());
         let placed =
             |row: &&calls::CallRow| row.direction == "outbound" && Timestamp::from_micros(row.created_at) >= month;
-        let placed = u32::try_from(all.iter().filter(placed).count()).expect("few");
+        let placed = u32::try_from(all.rows.iter().filter(placed).count()).expect("few");
         let usage = calls::count_for_quota(&mut conn, tenant, month, 10).await.expect("counted");
         assert_eq!((usage.concurrent_calls, usage.monthly_calls), (1, placed), "{}", test.engine);
         assert!(placed > 100, "the past is in this month too");

@@ -60,7 +60,7 @@ async fn old_calls_and_deliveries_go_with_all_that_belongs_to_them() {
         let mut conn = test.store.read().await.expect("a connection");
         let ended = Filter { status: vec!["completed".to_owned(), "queued".to_owned()], ..Filter::default() };
         let left = calls::list(&mut conn, past.tenant, &ended, None, 100).await.expect("a list");
-        assert_eq!(left.len() as i64, live, "{engine}");
+        assert_eq!(left.rows.len() as i64, live, "{engine}");
         let usage =
             calls::count_for_quota(&mut conn, past.tenant, switchhook_core::quota::month_start(now()), 10).await;
         assert!(usage.expect("counted").monthly_calls > 100, "{engine}: deleted calls were placed all the same");

@@ -4,6 +4,7 @@ pub(crate) mod database;
 pub(crate) mod postgres;
 pub(crate) mod process;
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +55,7 @@ impl TestService {
     /// The same, with another configuration.
     pub(crate) async fn start_as(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         switchhook::lifecycle::install_tls();
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = private_folder();
         let database = database::create().await;
         let mut config = test_config(folder.path(), database);
         change(&mut config);
@@ -109,6 +110,12 @@ fn test_config(folder: &Path, database: Option<String>) -> Config {
     config.webhook_allow = "127.0.0.0/8,::1/128,http".parse().expect("valid");
     config.database_url = database.map(Private::new);
     config
+}
+
+/// A temporary folder into which nobody else may look, as a data directory must be.
+pub(crate) fn private_folder() -> TempDir {
+    let private = std::fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(private).tempdir().expect("a temporary folder")
 }
 
 /// What [`Client::scripted_agent`] made.

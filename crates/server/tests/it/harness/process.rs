@@ -28,7 +28,7 @@ impl Node {
 
     /// One with this PostgreSQL database, or with SQLite.
     pub(crate) fn on(database: Option<String>) -> Self {
-        Self { folder: tempfile::tempdir().expect("a temporary folder"), database, settings: Vec::new() }
+        Self { folder: super::private_folder(), database, settings: Vec::new() }
     }
 
     /// With this variable in the environment of its processes.

@@ -1,7 +1,11 @@
 //! What a tenant, a caller or a stranger may send, and what must not come of it. One file for each part of docs/security.md.
 
+mod connections;
 mod deactivation;
 mod dial_policy;
+mod files;
+mod limits;
+mod listener;
 mod queues;
 mod schemas;
 mod tenants_apart;

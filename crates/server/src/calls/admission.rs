@@ -1,0 +1,61 @@
+//! Whether a tenant may have one more call. Every call that begins is asked about here, placed or arriving, in the transaction that
+//! writes it.
+
+use switchhook_core::Timestamp;
+use switchhook_core::call::Direction;
+use switchhook_core::id::TenantId;
+use switchhook_core::quota::{self, Limits, QuotaExceeded, Usage};
+
+use crate::config::Config;
+use crate::store::calls;
+use crate::store::tenants::{self, TenantRow};
+use crate::store::{Conn, Tx};
+
+/// What a tenant may have and has, which nobody else changes until the transaction ends.
+pub struct Admission {
+    /// The tenant.
+    pub tenant: TenantRow,
+    limits: Limits,
+    usage: Usage,
+    now: Timestamp,
+}
+
+impl Admission {
+    /// Locks the tenant and counts its calls; nothing when there is no such tenant.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn open(
+        tx: &mut Tx,
+        tenant: TenantId,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<Option<Self>, sqlx::Error> {
+        let Some(row) = tenants::lock(tx, tenant).await? else { return Ok(None) };
+        let limits = row.limits(config);
+        let usage = usage(tx, tenant, &limits, now).await?;
+        Ok(Some(Self { tenant: row, limits, usage, now }))
+    }
+
+    /// Admits one more call, which from then on counts.
+    ///
+    /// # Errors
+    /// Which quota is reached.
+    pub fn admit(&mut self, direction: Direction) -> Result<(), QuotaExceeded> {
+        // The monthly cap counts calls that are placed.
+        let placed = direction == Direction::Outbound;
+        let monthly_calls = self.limits.monthly_calls.filter(|_| placed);
+        quota::admit(&self.usage, &Limits { monthly_calls, ..self.limits }, self.now)?;
+        self.usage.concurrent_calls = self.usage.concurrent_calls.saturating_add(1);
+        self.usage.monthly_calls = self.usage.monthly_calls.saturating_add(u32::from(placed));
+        Ok(())
+    }
+}
+
+/// What a tenant uses, as far as its limits need to know.
+///
+/// # Errors
+/// When the database fails.
+pub async fn usage(conn: &mut Conn, tenant: TenantId, limits: &Limits, now: Timestamp) -> Result<Usage, sqlx::Error> {
+    calls::count_for_quota(conn, tenant, quota::month_start(now), limits.concurrent_calls).await
+}

@@ -1,0 +1,219 @@
+//! Clients that keep a connection and give nothing for it. The time-outs are those of the service, shortened.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::json;
+use switchhook::clock::Clock;
+use switchhook::config::Config;
+use switchhook::listener::{Bounds, Timeouts};
+use switchhook::webhooks::receiver::Receiver;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+use crate::harness::{PATIENCE, TestService};
+
+const SHORT: Duration = Duration::from_millis(300);
+const TIMEOUTS: Timeouts = Timeouts { header: SHORT, body: SHORT, idle: SHORT, write: SHORT };
+const REQUEST: &[u8] = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n";
+/// Answers, and holds the line in silence until somebody hangs up.
+const HOLDS: &str = "+12025550109";
+
+fn impatient(config: &mut Config) {
+    config.connection_timeouts = TIMEOUTS;
+}
+
+/// The ports that the service can open: the API's and the one that receives webhooks.
+struct Ports {
+    service: TestService,
+    receiver: Receiver,
+}
+
+impl Ports {
+    async fn open() -> Self {
+        let service = TestService::start_as(Clock::system(), impatient).await;
+        let bounds = Bounds { timeouts: TIMEOUTS, ..Bounds::default() };
+        let receiver = Receiver::start_within(([127, 0, 0, 1], 0).into(), bounds).await.expect("a free port");
+        Self { service, receiver }
+    }
+
+    fn addresses(&self) -> [SocketAddr; 2] {
+        [address(&self.service.client.base), address(&self.receiver.url())]
+    }
+}
+
+fn address(url: &str) -> SocketAddr {
+    url.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address")
+}
+
+async fn connect(to: SocketAddr) -> TcpStream {
+    TcpStream::connect(to).await.expect("it listens")
+}
+
+/// Reads until the other end closes the connection, which it must do by itself.
+async fn read_to_end(stream: &mut TcpStream) -> String {
+    let mut read = Vec::new();
+    // One that is closed with something unread is reset.
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut read)).await.expect("it is closed in time");
+    String::from_utf8_lossy(&read).into_owned()
+}
+
+/// Reads until `word` has come.
+async fn read_until(stream: &mut TcpStream, word: &str) -> String {
+    let mut read = Vec::new();
+    let reading = async {
+        while !String::from_utf8_lossy(&read).contains(word) {
+            assert!(stream.read_buf(&mut read).await.expect("the connection lives") > 0, "it has not ended");
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("in time");
+    String::from_utf8_lossy(&read).into_owned()
+}
+
+#[tokio::test]
+async fn a_connection_without_a_whole_header_is_closed() {
+    let ports = Ports::open().await;
+    for port in ports.addresses() {
+        for beginning in [&b""[..], b"GET / HTTP/1.1\r\nHost: x\r\n"] {
+            let mut stream = connect(port).await;
+            stream.write_all(beginning).await.expect("sent");
+            assert_eq!(read_to_end(&mut stream).await, "", "{port}");
+        }
+    }
+    ports.service.stop().await;
+}
+
+#[tokio::test]
+async fn a_header_that_comes_byte_by_byte_gains_no_time() {
+    let ports = Ports::open().await;
+    for port in ports.addresses() {
+        let stream = connect(port).await;
+        let began = Instant::now();
+        let (mut reader, mut writer) = stream.into_split();
+        let trickle = tokio::spawn(async move {
+            writer.write_all(b"GET / HTTP/1.1\r\n").await?;
+            loop {
+                writer.write_all(b"x: y\r\n").await?;
+                // The pace of the attack.
+                tokio::time::sleep(SHORT / 6).await;
+            }
+            #[expect(unreachable_code, reason = "says what fails")]
+            Ok::<(), std::io::Error>(())
+        });
+        let mut read = Vec::new();
+        let _ = timeout(PATIENCE, reader.read_to_end(&mut read)).await.expect("it is closed in time");
+        assert!(began.elapsed() < SHORT * 10, "before a hundred headers are too many");
+        trickle.abort();
+    }
+    ports.service.stop().await;
+}
+
+#[tokio::test]
+async fn half_a_body_is_answered_408_and_the_connection_closed() {
+    let ports = Ports::open().await;
+    let key = &ports.service.client.key;
+    for port in ports.addresses() {
+        let mut stream = connect(port).await;
+        let header = format!(
+            "POST /v1/agents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
+             Content-Length: 100\r\n\r\n{{\"name\":"
+        );
+        stream.write_all(header.as_bytes()).await.expect("sent");
+        let answer = read_to_end(&mut stream).await;
+        let status = answer.split(' ').nth(1).unwrap_or_default();
+        assert!(matches!(status, "408" | "400"), "{port}: {answer}");
+        if port == address(&ports.service.client.base) {
+            assert!(answer.contains(r#""code":"body_timeout""#), "{answer}");
+        }
+    }
+    ports.service.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_takes_no_answers_is_cut_off() {
+    let service = TestService::start_as(Clock::system(), impatient).await;
+    let mut stream = connect(address(&service.client.base)).await;
+    // Once the buffers in between are full, the service reads no more either, and only its closing ends this.
+    let asking = async { while stream.write_all(REQUEST).await.is_ok() {} };
+    timeout(PATIENCE, asking).await.expect("it is closed in time");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_between_requests_is_closed_after_a_while_and_not_before() {
+    let ports = Ports::open().await;
+    for port in ports.addresses() {
+        let mut stream = connect(port).await;
+        for _ in 0..2 {
+            stream.write_all(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n").await.expect("sent");
+            read_until(&mut stream, "HTTP/1.1 ").await;
+        }
+        read_to_end(&mut stream).await;
+    }
+    ports.service.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_follows_a_call_in_silence_is_not_cut_off() {
+    let service = TestService::start_as(Clock::system(), impatient).await;
+    let agent = service.client.scripted_agent(json!({})).await;
+    let call = service.client.place(&agent, HOLDS).await;
+    let mut stream = connect(address(&service.client.base)).await;
+    let request = format!(
+        "GET /v1/calls/{call}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nAccept: text/event-stream\r\n\r\n",
+        service.client.key
+    );
+    stream.write_all(request.as_bytes()).await.expect("sent");
+    read_until(&mut stream, "event: call.in_progress").await;
+    // Longer than any of the time-outs.
+    tokio::time::sleep(SHORT * 3).await;
+    service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    read_until(&mut stream, "event: call.completed").await;
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn too_many_connections_of_an_address_are_closed_at_once_and_counted() {
+    let service = TestService::start_as(Clock::system(), |config| config.max_connections_per_address = 3).await;
+    let port = address(&service.client.base);
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let mut stream = connect(port).await;
+        stream.write_all(REQUEST).await.expect("sent");
+        read_until(&mut stream, "HTTP/1.1 200").await;
+        held.push(stream);
+    }
+    assert_eq!(read_to_end(&mut connect(port).await).await, "");
+
+    // Those that are there go on, and a place given back is free.
+    let mut one = held.pop().expect("three");
+    one.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.expect("sent");
+    let metrics = read_to_end(&mut one).await;
+    assert!(metrics.contains(r#"switchhook_connections_refused_total{bound="address"} 1"#), "{metrics}");
+    let again = async {
+        while service.client.request(Method::GET, "/v1/tenant").send().await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, again).await.expect("its place is free");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_header_that_is_too_large_or_has_too_many_lines_is_a_431() {
+    let ports = Ports::open().await;
+    let large = format!("X-Large: {}\r\n", "x".repeat(97 * 1024));
+    let many = "X-Many: x\r\n".repeat(101);
+    for port in ports.addresses() {
+        for headers in [&large, &many] {
+            let mut stream = connect(port).await;
+            // The answer may come, and the connection close, before all is sent.
+            let _ = stream.write_all(format!("GET / HTTP/1.1\r\nHost: x\r\n{headers}\r\n").as_bytes()).await;
+            let answer = read_to_end(&mut stream).await;
+            assert!(answer.starts_with("HTTP/1.1 431 "), "{port}: {answer}");
+        }
+    }
+    ports.service.stop().await;
+}
