@@ -18,7 +18,9 @@ DROP INDEX calls_placed;
 -- Live calls. Queries repeat the condition of the index word by word: SQLite takes a partial index for nothing less.
 DROP INDEX calls_live_by_tenant;
 DROP INDEX calls_live_by_connection;
-CREATE INDEX calls_live_by_tenant ON calls (tenant_id, id) WHERE status IN ('queued', 'dialing', 'in_progress');
+-- By the bytes of an id, which are in its own order: no other index has them, and so a list of live calls never looks for them among
+-- all others.
+CREATE INDEX calls_live_by_tenant ON calls (tenant_id, uuid_send(id)) WHERE status IN ('queued', 'dialing', 'in_progress');
 CREATE INDEX calls_live_by_connection ON calls (connection_id, due_at, id) WHERE status IN ('queued', 'dialing', 'in_progress');
 CREATE INDEX calls_to_hang_up ON calls (lease_owner)
     WHERE hangup_requested_at IS NOT NULL AND status IN ('queued', 'dialing', 'in_progress');
@@ -67,8 +69,7 @@ DROP INDEX deliveries_open_of_call;
 DROP INDEX deliveries_with_words;
 CREATE INDEX deliveries_open ON deliveries (webhook_id, id) WHERE state IN ('pending', 'sending');
 CREATE INDEX deliveries_by_call ON deliveries (call_id, webhook_id, id) WHERE call_id IS NOT NULL;
--- The bytes of an id are in its own order, and no other index has them: a list of what an endpoint never got would otherwise be
--- read backwards through everybody's deliveries.
+-- For the same reason: a list of what an endpoint never got would otherwise be read backwards through everybody's deliveries.
 CREATE INDEX deliveries_ended ON deliveries (webhook_id, event, state, uuid_send(id))
     WHERE state IN ('succeeded', 'failed', 'canceled');
 

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
 use switchhook_core::id::ConnectionId;
+use switchhook_core::id::TenantId;
+use switchhook_core::webhook::AddressPolicy;
 
 use super::auth::LastUsed;
 use super::calls::{Accept, Followers};
@@ -78,6 +80,11 @@ impl HttpState {
     #[must_use]
     pub fn with_calls(self, calls: Context) -> Self {
         Self { calls: Some(Arc::new(calls)), ..self }
+    }
+
+    /// Where requests to carriers and providers of a tenant may go.
+    pub(super) fn addresses_of(&self, tenant: TenantId) -> AddressPolicy {
+        self.config.outbound_allow.clone().with(&self.exemptions.of(tenant))
     }
 
     /// Carriers and providers by connection.

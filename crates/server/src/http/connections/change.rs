@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use switchhook_core::agent::FieldError;
 use switchhook_core::header::is_framing;
-use switchhook_core::webhook::{UrlRefusal, judge_url};
+use switchhook_core::id::TenantId;
+use switchhook_core::webhook::{AddressPolicy, UrlRefusal, judge_url};
 use url::Url;
 
 use super::CreateConnection;
 use super::catalogue::{PROVIDERS, Provider};
 use crate::carrier::simulator::SimulatorSettings;
-use crate::config::Config;
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::http::extract::{self, Body, check_name};
@@ -33,17 +33,17 @@ const MIN_KEY: usize = 8;
 const WITH_KEY: [&str; 7] = ["openai", "anthropic", "gemini", "deepgram", "assemblyai", "elevenlabs", "cartesia"];
 
 /// Reads and checks a whole connection.
-pub(super) fn read(json: &[u8], config: &Config) -> Result<Body<CreateConnection>, ApiError> {
+pub(super) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Body<CreateConnection>, ApiError> {
     let misshapen = extract::arrays_for_objects(json, &json!({ "limits": {} }));
     if !misshapen.is_empty() {
         return Err(ApiError::invalid_fields(misshapen));
     }
     let body = extract::parse::<CreateConnection>(json)?;
-    let errors = check(&body.value, config);
+    let errors = check(&body.value, addresses);
     if errors.is_empty() { Ok(body) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
-fn check(request: &CreateConnection, config: &Config) -> Vec<FieldError> {
+fn check(request: &CreateConnection, addresses: &AddressPolicy) -> Vec<FieldError> {
     let mut errors: Vec<_> = check_name("name", &request.name).into_iter().collect();
     match Provider::named(&request.provider) {
         Some(provider) => errors.extend(missing_credentials(provider, request.credentials.reveal())),
@@ -54,7 +54,7 @@ fn check(request: &CreateConnection, config: &Config) -> Vec<FieldError> {
     }
     errors.extend(bad_credentials(request.credentials.reveal()));
     errors.extend(short_key(request));
-    errors.extend(bad_base_url(&request.settings, config));
+    errors.extend(bad_base_url(&request.settings, addresses));
     errors.extend(framing_headers(&request.settings));
     if request.provider == secrets::PROVIDER && errors.is_empty() {
         errors.extend(bad_for_tools(request));
@@ -98,10 +98,10 @@ fn short_key(request: &CreateConnection) -> Option<FieldError> {
     short.then(|| FieldError::new("credentials.api_key", format!("must have at least {MIN_KEY} characters")))
 }
 
-fn bad_base_url(settings: &Map<String, Value>, config: &Config) -> Option<FieldError> {
+fn bad_base_url(settings: &Map<String, Value>, addresses: &AddressPolicy) -> Option<FieldError> {
     let wrong = |message: String| Some(FieldError::new("settings.base_url", message));
     let Value::String(url) = settings.get("base_url")? else { return wrong("must be a string".to_owned()) };
-    match judge_url(&http_address(url), &config.outbound_allow) {
+    match judge_url(&http_address(url), addresses) {
         Ok(_) => None,
         Err(UrlRefusal::Credentials) => {
             wrong("must not contain a user name or password; put secrets into credentials".to_owned())
@@ -160,7 +160,7 @@ pub(super) fn apply(
     let mut whole = writable(&row, secrets.reveal());
     merge_patch::merge(&mut whole, patch, &[]);
     let whole = serde_json::to_vec(&whole).map_err(anyhow::Error::from)?;
-    let Body { value: request, warnings } = read(&whole, &state.config)?;
+    let Body { value: request, warnings } = read(&whole, &state.addresses_of(TenantId::from_uuid(row.tenant_id)))?;
     let all_sent_again = request.credentials.reveal().keys().all(|name| sent_again.contains(name));
     if !all_sent_again && origin(&row.settings) != origin(&request.settings) {
         let message = "must be sent again, all of them, in the request that changes where they go (settings.base_url, space or host)";

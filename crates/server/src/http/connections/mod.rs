@@ -193,7 +193,7 @@ async fn create(
     tenant: Tenant,
     JsonBytes(json): JsonBytes,
 ) -> Result<Response, ApiError> {
-    let Body { value: request, mut warnings } = change::read(&json, &state.config)?;
+    let Body { value: request, mut warnings } = change::read(&json, &state.addresses_of(tenant.id))?;
     warnings.extend(change::unusable(&request.provider));
     let now = state.clock.now();
     let id = ConnectionId::new(now, clock::random());

@@ -227,9 +227,20 @@ async fn live_ones(
     on!(conn, |c| {
         let mut query = QueryBuilder::new(concat!("SELECT id FROM calls WHERE ", live!(), " AND tenant_id = "));
         query.push_bind(tenant.uuid());
-        query.push(" AND id >= ").push_bind(first).push(" AND id <= ").push_bind(last);
+        // The order of `calls_live_by_tenant`, which no other index of PostgreSQL's has: it would otherwise look for the live ones among
+        // everybody's, newest first.
+        match dialect {
+            Dialect::Sqlite => {
+                query.push(" AND id >= ").push_bind(first).push(" AND id <= ").push_bind(last);
+            }
+            Dialect::Postgres => {
+                query.push(" AND uuid_send(id) >= ").push_bind(first.as_bytes().to_vec());
+                query.push(" AND uuid_send(id) <= ").push_bind(last.as_bytes().to_vec());
+            }
+        }
         push_conditions(&mut query, dialect, filter);
-        query.push(" ORDER BY id DESC LIMIT ").push_bind(wanted);
+        let order = if dialect == Dialect::Postgres { "uuid_send(id)" } else { "id" };
+        query.push(format!(" ORDER BY {order} DESC LIMIT ")).push_bind(wanted);
         query.build_query_scalar().fetch_all(c).await
     })
 }
