@@ -19,6 +19,7 @@ pub mod operator;
 pub mod outbound;
 pub mod providers;
 pub mod retention;
+pub mod rotation;
 pub mod store;
 pub mod talk;
 pub mod telemetry;

@@ -10,7 +10,7 @@ use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use uuid::Uuid;
 
-use super::{Conn, Tx, on};
+use super::{Conn, Tx, on, sealed};
 use crate::vault::{Vault, VaultError};
 
 /// The credentials of a connection, by name.
@@ -70,7 +70,7 @@ impl ConnectionRow {
 
     /// What its credentials are sealed for: they open in this row only.
     fn context(&self) -> String {
-        format!("connection/{}/{}", self.tenant_id, self.id)
+        sealed::CREDENTIALS.context(self.tenant_id, self.id)
     }
 }
 

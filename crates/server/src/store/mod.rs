@@ -23,6 +23,7 @@ pub mod inspect;
 pub mod numbers;
 pub mod rate;
 pub mod retention;
+pub mod sealed;
 mod sqlite;
 pub mod tenants;
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod http;
 mod mcp_tools;
 mod privacy;
 mod providers;
+mod security;
 mod tool_secrets;
 mod tools;
 mod validation;

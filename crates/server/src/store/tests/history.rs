@@ -130,6 +130,7 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     calls::count_for_quota(c, tenant, now(), 10).await.expect("read");
     calls::transcript(c, tenant, call).await.expect("read");
     calls::hangup_requests_for_node(c, node).await.expect("read");
+    calls::count_live_since_before_for_operator(c, now()).await.expect("read");
     commands::waiting_for_nodes(c).await.expect("read");
     events::list(c, tenant, call, 0, 10).await.expect("read");
     for filter in filters() {

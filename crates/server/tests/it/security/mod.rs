@@ -1,0 +1,3 @@
+//! Attacks, and the handling of secrets.
+
+mod keys;
