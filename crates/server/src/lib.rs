@@ -23,6 +23,7 @@ pub mod panics;
 pub mod providers;
 pub mod queues;
 pub mod retention;
+pub mod rotation;
 pub mod store;
 pub mod talk;
 pub mod telemetry;

@@ -8,13 +8,11 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
 use switchhook_core::id::{CallId, ConnectionId};
 use switchhook_core::private::Private;
 use uuid::Uuid;
 
-use crate::vault::Vault;
+use crate::vault::{Purpose, Vault};
 
 /// Hexadecimal digits of the code: 128 bit.
 const CODE: usize = 32;
@@ -27,7 +25,6 @@ pub struct Addresses(Arc<Inner>);
 
 struct Inner {
     public_url: String,
-    key: [u8; 32],
     vault: Vault,
 }
 
@@ -38,11 +35,22 @@ enum Kind {
     Connection,
 }
 
+impl Kind {
+    /// Of what the code of a token is made.
+    fn message(self, id: Uuid) -> Vec<u8> {
+        let name: &[u8] = match self {
+            Self::Call => b"call",
+            Self::Connection => b"connection",
+        };
+        [name, id.as_bytes()].concat()
+    }
+}
+
 impl Addresses {
     /// Addresses below `public_url`, which ends without a slash.
     #[must_use]
     pub fn new(public_url: String, vault: &Vault) -> Self {
-        Self(Arc::new(Inner { public_url, key: vault.derive("carrier addresses"), vault: vault.clone() }))
+        Self(Arc::new(Inner { public_url, vault: vault.clone() }))
     }
 
     /// Where the service is reached from outside, without a slash at the end.
@@ -65,7 +73,7 @@ impl Addresses {
         ConnectionAddress { base: format!("{}/carrier/{provider}/connections/{token}", self.0.public_url) }
     }
 
-    /// The call whose token this is.
+    /// The call whose token this is, also when it was made with a key that only opens by now.
     #[must_use]
     pub fn call_of(&self, token: &str) -> Option<CallId> {
         self.id_of(Kind::Call, token).map(CallId::from_uuid)
@@ -90,18 +98,8 @@ impl Addresses {
         String::from_utf8(opened.reveal().clone()).ok().map(Private::new)
     }
 
-    fn mac(&self, kind: Kind, id: Uuid) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0.key).expect("HMAC takes keys of any length");
-        mac.update(match kind {
-            Kind::Call => b"call",
-            Kind::Connection => b"connection",
-        });
-        mac.update(id.as_bytes());
-        mac
-    }
-
     fn token(&self, kind: Kind, id: Uuid) -> String {
-        let code = self.mac(kind, id).finalize().into_bytes();
+        let code = self.0.vault.code(Purpose::CarrierAddresses, &kind.message(id));
         let code: String = code[..CODE / 2].iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{}{code}", id.simple())
     }
@@ -114,9 +112,7 @@ impl Addresses {
         let code: Option<Vec<u8>> =
             (0..CODE).step_by(2).map(|at| u8::from_str_radix(&code[at..at + 2], 16).ok()).collect();
         let id = Uuid::try_parse(id).ok()?;
-        // In constant time, so that no code can be found byte by byte.
-        self.mac(kind, id).verify_truncated_left(&code?).ok()?;
-        Some(id)
+        self.0.vault.verify(Purpose::CarrierAddresses, &kind.message(id), &code?).then_some(id)
     }
 }
 

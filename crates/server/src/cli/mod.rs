@@ -8,6 +8,7 @@ mod doctor;
 mod key;
 mod models;
 mod output;
+mod rotate;
 mod screen;
 mod serve;
 mod tenant;
@@ -81,6 +82,9 @@ enum Command {
         #[arg(long)]
         compact: bool,
     },
+    /// Make a new master key and seal every stored secret anew with it, also while the service runs. Broken off, it goes on when it is
+    /// run again.
+    RotateMasterKey(rotate::Args),
     /// Print the OpenAPI document.
     Openapi,
 }
@@ -147,6 +151,7 @@ impl Cli {
             Command::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
             Command::Key(command) => key::run(command, &*common.load(None)?, json).await,
             Command::Models(command) => models::run(command, &*common.load(None)?, json).await,
+            Command::RotateMasterKey(args) => rotate::run(&args, &*common.load(None)?, json).await,
             Command::Migrate { compact } => admin::migrate(&*common.load(None)?, compact, json).await,
         }
     }

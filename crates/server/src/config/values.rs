@@ -59,11 +59,10 @@ pub(super) fn database_url(text: &str) -> Result<String, String> {
     }
 }
 
+/// One key, or several separated by commas.
 pub(super) fn master_key(text: &str) -> Result<String, String> {
-    match STANDARD.decode(text) {
-        Ok(bytes) if bytes.len() == 32 => Ok(text.to_owned()),
-        _ => Err("must be base64 of 32 bytes".to_owned()),
-    }
+    let is_key = |key: &str| STANDARD.decode(key.trim()).is_ok_and(|bytes| bytes.len() == 32);
+    if text.split(',').all(is_key) { Ok(text.to_owned()) } else { Err("must be base64 of 32 bytes".to_owned()) }
 }
 
 pub(super) fn readable_file(text: &str) -> Result<PathBuf, String> {

@@ -535,3 +535,16 @@ pub async fn add_transcript_for_runner(
     }
     Ok(true)
 }
+
+/// How many calls that were dialled or answered before `then` are live.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count_live_since_before_for_operator(conn: &mut Conn, then: Timestamp) -> Result<i64, sqlx::Error> {
+    const SQL: &str = concat!(
+        "SELECT COUNT(*) FROM calls WHERE ",
+        live!(),
+        " AND calls.status <> 'queued' AND COALESCE(dialing_at, answered_at, created_at) < $1"
+    );
+    on!(conn, |c| sqlx::query_scalar(SQL).bind(then.as_micros()).fetch_one(c).await)
+}

@@ -11,7 +11,7 @@ use switchhook_core::private::Private;
 use uuid::Uuid;
 
 use super::page::{PAGE_BYTES, Page, fitting};
-use super::{Conn, Tx, on};
+use super::{Conn, Tx, on, sealed};
 use crate::vault::{Vault, VaultError};
 
 /// The credentials of a connection, by name.
@@ -71,7 +71,7 @@ impl ConnectionRow {
 
     /// What its credentials are sealed for: they open in this row only.
     fn context(&self) -> String {
-        format!("connection/{}/{}", self.tenant_id, self.id)
+        sealed::CREDENTIALS.context(self.tenant_id, self.id)
     }
 }
 

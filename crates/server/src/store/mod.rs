@@ -26,6 +26,7 @@ pub mod numbers;
 pub mod page;
 pub mod rate;
 pub mod retention;
+pub mod sealed;
 mod sqlite;
 pub mod tenants;
 #[cfg(test)]

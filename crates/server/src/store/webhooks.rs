@@ -11,7 +11,7 @@ use switchhook_core::webhook::share::Standing;
 use switchhook_core::webhook::{EventFilter, SigningSecret};
 use uuid::Uuid;
 
-use super::{Conn, Dialect, Tx, on};
+use super::{Conn, Dialect, Tx, on, sealed};
 use crate::vault::Vault;
 
 /// How long a replaced secret still signs beside its successor.
@@ -117,7 +117,7 @@ impl WebhookRow {
 
     /// What its secrets are sealed for: they open in this row only.
     fn context(&self) -> String {
-        format!("webhook/{}/{}", self.tenant_id, self.id)
+        sealed::SECRET.context(self.tenant_id, self.id)
     }
 }
 

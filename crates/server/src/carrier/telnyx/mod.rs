@@ -187,16 +187,22 @@ impl Telnyx {
         }
     }
 
+    /// Whether a leg was dialled for `call`. Its token may have been made with an older key than tokens are made with now.
+    fn is_of(&self, call: CallId, client_state: Option<&str>) -> bool {
+        let token = client_state.and_then(|state| BASE64_STANDARD.decode(state).ok());
+        let token = token.and_then(|token| String::from_utf8(token).ok());
+        token.is_some_and(|token| self.addresses.call_of(&token) == Some(call))
+    }
+
     /// Looks for a call among the live ones of the application, by what was given with its dial.
     async fn find_by_state(&self, call: CallId) -> Result<Option<String>, Failure> {
-        let state = state_of(&self.addresses.for_call(PROVIDER, call));
         let path = ["connections", &self.application, "active_calls"];
         let mut after = None::<String>;
         for _ in 0..PAGES {
             let mut query = vec![("page[limit]", PAGE)];
             query.extend(after.as_deref().map(|after| ("page[after]", after)));
             let page = self.api.page::<Shown>(&path, &query).await?;
-            if let Some(found) = page.data.iter().find(|shown| shown.client_state.as_deref() == Some(&state)) {
+            if let Some(found) = page.data.iter().find(|shown| self.is_of(call, shown.client_state.as_deref())) {
                 return Ok(Some(found.call_control_id.clone()));
             }
             let next = page.next();

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::{Received, of_provider};
 use crate::calls::{Context, incoming};
+use crate::carrier::address::Addresses;
 use crate::carrier::stream::{self, Started};
 use crate::carrier::{CarrierEvent, Media, Told};
 use crate::http::Draining;
@@ -53,16 +54,18 @@ pub(super) async fn open(
         .read_buffer_size(ws::READ_AT_ONCE)
         .max_message_size(stream::MESSAGE_LIMIT)
         .max_frame_size(stream::MESSAGE_LIMIT);
+    let addresses = received.setup.addresses().clone();
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let attach = |started, media| attach(context, row, place.token, started, media);
+        let attach = |started, media| attach(context, addresses, row, started, media);
         stream::serve(socket, wire, attach).await;
         drop(stream);
     }))
 }
 
 /// Gives the sound to the call's runner; whether there is one that takes it.
-async fn attach(context: Arc<Context>, row: CallRow, token: String, started: Started, media: Media) -> bool {
-    if started.token.is_some_and(|repeated| repeated != token) {
+async fn attach(context: Arc<Context>, addresses: Addresses, row: CallRow, started: Started, media: Media) -> bool {
+    // Not compared with the token of the address: one of them may have been made with an older key.
+    if started.token.is_some_and(|repeated| addresses.call_of(&repeated) != Some(row.call_id())) {
         tracing::warn!("a stream repeats the token of another call: it is closed");
         return false;
     }

@@ -139,6 +139,7 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     dial_policy::judge(c, tenant, &to, true, now()).await.expect("read").expect("nothing is against it");
     calls::transcript(c, tenant, call).await.expect("read");
     calls::hangup_requests_for_node(c, node).await.expect("read");
+    calls::count_live_since_before_for_operator(c, now()).await.expect("read");
     commands::waiting_for_nodes(c).await.expect("read");
     events::list(c, tenant, call, 0, 10).await.expect("read");
     for filter in filters() {

@@ -41,6 +41,12 @@ impl Node {
         self.folder.path()
     }
 
+    /// The database of its processes.
+    pub(crate) fn database_url(&self) -> String {
+        let in_folder = || format!("sqlite://{}", self.folder.path().join("switchhook.db").display());
+        self.database.clone().unwrap_or_else(in_folder)
+    }
+
     /// What its processes have logged.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.log_path()).unwrap_or_default()
@@ -73,8 +79,13 @@ impl Node {
 
     /// The same with these roles only.
     pub(crate) fn serve_as(&self, roles: &str) -> Process {
+        self.serve_with("SWITCHHOOK_ROLES", roles)
+    }
+
+    /// The same with this variable in the environment.
+    pub(crate) fn serve_with(&self, variable: &str, value: &str) -> Process {
         let mut command = self.command();
-        command.env("SWITCHHOOK_ROLES", roles);
+        command.env(variable, value);
         self.start(command)
     }
 

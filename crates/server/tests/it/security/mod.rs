@@ -4,6 +4,7 @@ mod connections;
 mod deactivation;
 mod dial_policy;
 mod files;
+mod keys;
 mod limits;
 mod listener;
 mod queues;

@@ -1,0 +1,70 @@
+//! `switchhook rotate-master-key`.
+
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{Failure, output};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::rotation::{self, Rotated};
+use crate::store::Store;
+use crate::vault::Vault;
+
+/// What is asked of `rotate-master-key`.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Delete the old keys from the key file instead, when nothing needs them any more.
+    #[arg(long)]
+    forget_old: bool,
+}
+
+pub(super) async fn run(args: &Args, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    let store = Store::open(&config.database_url()).await?;
+    let bar = ProgressBar::new(0).with_style(progress_style());
+    let mut report = |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    };
+    let rotated = if args.forget_old {
+        rotation::forget_old_keys(&store, config, &Clock::system(), &mut report).await
+    } else {
+        rotation::rotate(&store, config, &mut report).await
+    };
+    bar.finish_and_clear();
+    store.close().await;
+    let rotated = rotated?;
+    if json {
+        output::json(&rotated)?;
+    } else {
+        tell(&rotated, config);
+    }
+    if rotated.unreadable.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let words = "some secrets open with no key that is here; give those connections and webhooks new ones:";
+    Ok(output::failed(&format!("{words} {}", rotated.unreadable.join(", ")), 1))
+}
+
+fn progress_style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{wide_bar} {human_pos} of {human_len} secrets, {eta} left");
+    style.unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+fn tell(rotated: &Rotated, config: &Config) {
+    let Rotated { new_key, resealed, old_keys, .. } = rotated;
+    let key = if *new_key { "a new master key" } else { "the first master key" };
+    output::line(&format!("{resealed} secrets were sealed anew; all are sealed with {key}."));
+    match (old_keys, &config.master_key) {
+        (false, _) => output::line("There are no old keys."),
+        (true, Some(_)) => output::line(
+            "Take the old key out of SWITCHHOOK_MASTER_KEY on every node when `switchhook doctor` names no number whose carrier has \
+             an old address.",
+        ),
+        (true, None) => output::line(&format!(
+            "{} keeps the old key for addresses that carriers have. When `switchhook doctor` names no number with an old address, \
+             run `switchhook rotate-master-key --forget-old`.",
+            Vault::key_file(&config.data_dir).display()
+        )),
+    }
+}

@@ -1,0 +1,143 @@
+//! Every column that holds sealed secrets.
+
+use sqlx::{AssertSqlSafe, FromRow};
+use uuid::Uuid;
+
+use super::{Conn, Tx, on};
+
+/// A column of sealed records in a table of tenants' rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The table; it has the columns `id` and `tenant_id`.
+    pub table: &'static str,
+    /// The column; NULL where nothing is sealed.
+    pub name: &'static str,
+    kind: &'static str,
+}
+
+/// Credentials of connections.
+pub const CREDENTIALS: Column = Column { table: "connections", name: "credentials", kind: "connection" };
+/// Signing secrets of webhook endpoints.
+pub const SECRET: Column = Column { table: "webhooks", name: "secret", kind: "webhook" };
+/// Those that were replaced and still sign.
+pub const PREVIOUS_SECRET: Column = Column { name: "previous_secret", ..SECRET };
+
+/// All of them. What is missing here is lost when the master key that sealed it is forgotten.
+pub const COLUMNS: [Column; 3] = [CREDENTIALS, SECRET, PREVIOUS_SECRET];
+
+/// What a column holds in one row.
+#[derive(FromRow)]
+pub struct Record {
+    /// The row's id.
+    pub id: Uuid,
+    /// Its tenant.
+    pub tenant_id: Uuid,
+    /// The record.
+    pub sealed: Vec<u8>,
+}
+
+impl Column {
+    /// What a record is sealed for: it opens in its own row only.
+    #[must_use]
+    pub fn context(&self, tenant: Uuid, id: Uuid) -> String {
+        format!("{}/{tenant}/{id}", self.kind)
+    }
+}
+
+/// How many records there are.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count_for_operator(conn: &mut Conn, column: Column) -> Result<i64, sqlx::Error> {
+    let Column { table, name, .. } = column;
+    let sql = format!("SELECT COUNT({name}) FROM {table}");
+    on!(conn, |c| sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(c).await)
+}
+
+/// The next records of rows after `after`, in the order of ids.
+///
+/// # Errors
+/// When the database fails.
+pub async fn page_for_operator(
+    conn: &mut Conn,
+    column: Column,
+    after: Uuid,
+    limit: i64,
+) -> Result<Vec<Record>, sqlx::Error> {
+    let Column { table, name, .. } = column;
+    let sql = format!(
+        "SELECT id, tenant_id, {name} AS sealed FROM {table} WHERE id > $1 AND {name} IS NOT NULL ORDER BY id LIMIT $2"
+    );
+    on!(conn, |c| sqlx::query_as(AssertSqlSafe(sql)).bind(after).bind(limit).fetch_all(c).await)
+}
+
+/// Puts `sealed` in the place of `record`; whether that was still there.
+///
+/// # Errors
+/// When the database fails.
+pub async fn replace_for_operator(
+    tx: &mut Tx,
+    column: Column,
+    record: &Record,
+    sealed: &[u8],
+) -> Result<bool, sqlx::Error> {
+    let Column { table, name, .. } = column;
+    let sql = format!("UPDATE {table} SET {name} = $3 WHERE id = $1 AND {name} = $2");
+    on!(tx, |c| sqlx::query(AssertSqlSafe(sql))
+        .bind(record.id)
+        .bind(&record.sealed)
+        .bind(sealed)
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected() > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns of bytes that hold no secret, or one that nobody can open: a hash.
+    const PLAIN: [(&str, &str); 6] = [
+        ("api_keys", "hash"),
+        ("deliveries", "body"),
+        ("idempotency_keys", "fingerprint"),
+        ("idempotency_keys", "body"),
+        ("call_search_segments", "ids"),
+        ("call_search_postings", "positions"),
+    ];
+
+    /// Table, column and the rest of the line, of every column of bytes that a migration makes. PostgreSQL's, since ids are bytes
+    /// on SQLite; another test has both engines the same.
+    fn columns_of_bytes(sql: &str) -> Vec<(String, String, String)> {
+        let mut table = String::new();
+        let mut found = Vec::new();
+        for line in sql.lines() {
+            let mut words = line.split_whitespace().filter(|word| !["ADD", "COLUMN"].contains(word)).peekable();
+            if words.next_if(|word| ["CREATE", "ALTER"].contains(word)).is_some() && words.next() == Some("TABLE") {
+                table = words.next().unwrap_or_default().to_owned();
+            }
+            let words: Vec<_> = words.collect();
+            if let [column, kind, rest @ ..] = words.as_slice()
+                && kind.trim_end_matches([',', ';']) == "BYTEA"
+            {
+                found.push((table.clone(), (*column).to_owned(), rest.join(" ")));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_column_of_bytes_in_the_schema_is_resealed_or_known_to_hold_no_secret() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/postgres");
+        let files = std::fs::read_dir(folder).expect("the migrations").map(|entry| entry.expect("a file").path());
+        let columns: Vec<_> =
+            files.flat_map(|file| columns_of_bytes(&std::fs::read_to_string(file).expect("text"))).collect();
+        for (table, name, rest) in &columns {
+            let sealed = COLUMNS.iter().any(|column| (column.table, column.name) == (table, name));
+            let plain = PLAIN.contains(&(table, name));
+            assert!(sealed != plain, "{table}.{name} belongs into COLUMNS, when it is sealed, or into PLAIN");
+            assert_eq!(sealed, rest.contains("sealed"), "{table}.{name}: {rest}");
+        }
+        assert_eq!(columns.len(), COLUMNS.len() + PLAIN.len(), "all of both lists are in the schema");
+    }
+}
