@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
+use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde::Deserialize;
 
 use super::{Received, of_provider};
 use crate::calls::{Context, incoming};
@@ -20,15 +19,8 @@ use crate::http::error::ApiError;
 use crate::outbound::ws;
 use crate::store::calls::CallRow;
 
-/// The path of a handshake.
-#[derive(Deserialize)]
-pub(super) struct Place {
-    token: String,
-}
-
 pub(super) async fn open(
     State(draining): State<Draining>,
-    Path(place): Path<Place>,
     received: Received,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
