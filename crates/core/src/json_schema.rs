@@ -16,7 +16,8 @@ pub const MAX_DEPTH: usize = 32;
 pub const MAX_NODES: usize = 1_000;
 /// The longest schema with references written out, in bytes of JSON.
 const MAX_WRITTEN_OUT: usize = 4 * MAX_BYTES;
-/// How deep `unevaluatedProperties` and `unevaluatedItems` may stand in each other: each level doubles the work of those in it.
+/// How deep schemas with `unevaluatedProperties` or `unevaluatedItems` may stand in each other: each of them has everything in it
+/// looked at twice.
 const MAX_UNEVALUATED: usize = 3;
 /// How much of a reference is quoted, in characters.
 const QUOTED: usize = 100;
@@ -125,7 +126,7 @@ struct Writer<'s> {
     alone: bool,
     /// The schemas in which the present one stands, itself included.
     within: Vec<&'s Value>,
-    /// How many keywords around it are `unevaluated…`.
+    /// How many of them have such keywords.
     unevaluated: usize,
     nodes: usize,
     bytes: usize,
@@ -139,9 +140,15 @@ impl<'s> Writer<'s> {
         }
         // What is no schema is told by whoever judges their form.
         let Value::Object(fields) = schema else { return self.plain(schema) };
+        let unevaluated = usize::from(fields.keys().any(|keyword| keyword.starts_with("unevaluated")));
+        self.unevaluated += unevaluated;
+        if self.unevaluated > MAX_UNEVALUATED {
+            return Err(Refusal::Unevaluated);
+        }
         self.within.push(schema);
         let written = self.object(fields);
         self.within.pop();
+        self.unevaluated -= unevaluated;
         written
     }
 
@@ -216,24 +223,13 @@ impl<'s> Writer<'s> {
             (keyword, Value::Array(list)) if LISTS.contains(&keyword) || keyword == "items" => {
                 Value::Array(list.iter().map(|schema| self.schema(schema)).collect::<Result<_, _>>()?)
             }
-            (keyword, value) if ONE.contains(&keyword) => self.one(keyword, value)?,
+            (keyword, value) if ONE.contains(&keyword) => self.schema(value)?,
             (keyword, value) if MAPS.contains(&keyword) || LISTS.contains(&keyword) || PLAIN.contains(&keyword) => {
                 self.plain(value)?
             }
             _ => return Ok(None),
         };
         Ok(Some(written))
-    }
-
-    fn one(&mut self, keyword: &str, schema: &'s Value) -> Result<Value, Refusal> {
-        let unevaluated = usize::from(keyword.starts_with("unevaluated"));
-        self.unevaluated += unevaluated;
-        if self.unevaluated > MAX_UNEVALUATED {
-            return Err(Refusal::Unevaluated);
-        }
-        let written = self.schema(schema);
-        self.unevaluated -= unevaluated;
-        written
     }
 
     fn plain(&mut self, value: &Value) -> Result<Value, Refusal> {
@@ -328,12 +324,13 @@ mod tests {
             .chain([("2000".to_owned(), json!({}))])
             .collect();
         assert_eq!(written_out(&json!({ "$ref": "#/$defs/0", "$defs": chain })), Err(Refusal::TooDeep));
-        let unevaluated = |levels: usize| {
-            let around = |inner: Value| json!({ "unevaluatedProperties": { "allOf": [inner] } });
-            (0..levels).fold(json!({}), |inner, _| around(inner))
-        };
-        assert!(written_out(&unevaluated(MAX_UNEVALUATED)).is_ok());
-        assert_eq!(written_out(&unevaluated(MAX_UNEVALUATED + 1)), Err(Refusal::Unevaluated));
+        let inside = |inner: Value| json!({ "unevaluatedProperties": { "allOf": [inner] } });
+        let beside = |inner: Value| json!({ "unevaluatedProperties": false, "allOf": [{ "anyOf": [inner] }] });
+        for around in [inside as fn(Value) -> Value, beside] {
+            let unevaluated = |levels: usize| (0..levels).fold(json!({}), |inner, _| around(inner));
+            assert!(written_out(&unevaluated(MAX_UNEVALUATED)).is_ok());
+            assert_eq!(written_out(&unevaluated(MAX_UNEVALUATED + 1)), Err(Refusal::Unevaluated));
+        }
     }
 
     #[test]
