@@ -63,6 +63,7 @@ pub(super) fn error_example(status: &str) -> Value {
         401 => ApiError::unauthorized(),
         403 => ApiError::new(status, "tenant_deactivated", "This tenant has been deactivated."),
         404 => ApiError::not_found("resource"),
+        408 => ApiError::new(status, "body_timeout", "The body did not come in time. Send the request again."),
         409 => ApiError::conflict("conflict", "It exists already, or something still uses it."),
         413 => ApiError::new(status, "body_too_large", "The body is larger than 1 MiB."),
         416 => ApiError::new(status, "range_not_satisfiable", "The range begins behind the end."),
