@@ -81,11 +81,12 @@ type Loaded = (Result<Arc<dyn Carrier>, String>, Result<CallPlan, String>);
 async fn load(context: &Context, row: &CallRow) -> Result<Loaded, sqlx::Error> {
     let give_up = Instant::now() + LOADED_BY;
     loop {
-        let loading = async {
+        // Boxed: most of what it holds is needed for a moment only.
+        let loading = Box::pin(async {
             let (store, setup) = (&context.store, &context.setup);
             let (carrier, plan) = tokio::join!(caught(setup.carrier(store, row)), caught(setup.plan(store, row)));
             Ok((set_up(carrier)?, set_up(plan)?))
-        };
+        });
         match timeout(ONE_TRY, loading).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Err(error) if Instant::now() < give_up => {
                 tracing::warn!(%error, "a call could not be read; trying again");

@@ -2,6 +2,7 @@
 //! owns the call.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
@@ -17,7 +18,11 @@ use crate::carrier::{CarrierEvent, Media, Told};
 use crate::http::Draining;
 use crate::http::error::ApiError;
 use crate::outbound::ws;
-use crate::store::calls::CallRow;
+use crate::store::calls::{self, CallRow};
+
+/// How long the carrier's answer to a dial is waited for whose sound has come.
+const DIAL_ANSWERED: [Duration; 4] =
+    [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(300), Duration::from_secs(1)];
 
 pub(super) async fn open(
     State(draining): State<Draining>,
@@ -61,7 +66,8 @@ async fn attach(context: Arc<Context>, addresses: Addresses, row: CallRow, start
         tracing::warn!("a stream repeats the token of another call: it is closed");
         return false;
     }
-    if row.carrier_call_id.as_ref().is_some_and(|known| *known != started.carrier_call_id) {
+    let known = known_id(&context, &row).await;
+    if known.is_some_and(|known| known != started.carrier_call_id) {
         tracing::warn!("a stream is of another call than its address: it is closed");
         return false;
     }
@@ -71,4 +77,19 @@ async fn attach(context: Arc<Context>, addresses: Addresses, row: CallRow, start
     line.tell(CarrierEvent::Told(Told::Id(started.carrier_call_id)));
     line.tell(CarrierEvent::Media(media));
     true
+}
+
+/// The carrier's id of the call. Of a call whose dial is being answered it is waited for: a stream of another call must not give it
+/// one. It never comes when the answer was lost; the stream, whose address nobody else knows, has to be believed then.
+async fn known_id(context: &Context, row: &CallRow) -> Option<String> {
+    let mut known = row.carrier_call_id.clone();
+    for pause in DIAL_ANSWERED {
+        if known.is_some() {
+            break;
+        }
+        tokio::time::sleep(pause).await;
+        let mut conn = context.store.read().await.ok()?;
+        known = calls::get_for_carrier(&mut conn, row.call_id()).await.ok()??.carrier_call_id;
+    }
+    known
 }
