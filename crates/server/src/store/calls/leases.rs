@@ -174,6 +174,7 @@ mod tests {
 
     use super::*;
     use crate::calls::LEASE;
+    use crate::clock::Clock;
     use crate::store::calls;
     use crate::store::testing::{TestStore, now, owned_call, stores};
 
@@ -192,6 +193,25 @@ mod tests {
             }
         }
         row
+    }
+
+    #[tokio::test]
+    async fn a_node_whose_clock_is_ahead_takes_no_call_that_another_runs() {
+        for test in stores().await {
+            let node = |n| NodeId::new(now(), [n; 10]);
+            let row = dialled(&test, node(1)).await;
+            let lease = LeaseTime::new(&Clock::system(), LEASE);
+            let mut tx = test.store.begin().await.expect("a transaction");
+            let kept = renew_leases_for_node(&mut tx, node(1), &[row.call_id()], lease).await.expect("renewed");
+            assert_eq!(kept, [row.call_id()], "{}", test.engine);
+            let tomorrow = Clock::system().now() + std::time::Duration::from_secs(24 * 3600);
+            let claim = Claim { node: node(2), now: tomorrow, lease, limit: 10, running: &[] };
+            let taken = claim_abandoned_for_recovery(&mut tx, &claim).await.expect("asked");
+            assert!(taken.is_empty(), "{}: the lease lasts by the database's clock", test.engine);
+            let its_own = Claim { lease: LeaseTime::at(tomorrow, LEASE), ..claim };
+            let taken = claim_abandoned_for_recovery(&mut tx, &its_own).await.expect("asked");
+            assert_eq!(taken.len(), 1, "{}: by its own clock it would have been taken", test.engine);
+        }
     }
 
     #[tokio::test]
