@@ -8,6 +8,8 @@ pub mod carrier;
 pub mod cli;
 pub mod clock;
 pub mod config;
+#[cfg(test)]
+mod fuzz;
 pub mod gather;
 pub mod hints;
 pub mod housekeeping;
