@@ -266,7 +266,7 @@ impl Edit {
             }
             What::Insert(piece) => drop(bytes.splice(at..at, piece.iter().copied())),
             What::Replace(text) | What::Number(text) | What::Write(text) | What::Rename(text) => {
-                drop(bytes.splice(from..to, text.bytes()))
+                drop(bytes.splice(from..to, text.bytes()));
             }
             What::Long(length) => drop(bytes.splice(at..at, std::iter::repeat_n(b'a', *length))),
             What::Nest(depth) => drop(bytes.splice(at..at, std::iter::repeat_n(b'[', *depth))),
