@@ -28,6 +28,10 @@ crash cycles="200":
 cluster stop="60":
     SWITCHHOOK_STOP_SECONDS={{ stop }} cargo nextest run -p switchhook --test it --profile long --no-capture -E 'test(/^cluster::/)'
 
+# Parsers of what strangers send, driven with damaged messages for so many minutes.
+fuzz minutes="60":
+    SWITCHHOOK_FUZZ_SECONDS=$(( {{ minutes }} * 60 )) cargo nextest run -p switchhook --lib --profile long --no-capture -E 'test(/^fuzz::tests::whatever/)'
+
 lint:
     cargo clippy --workspace --all-targets -- -D warnings
     cargo deny check

@@ -9,6 +9,8 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod files;
+#[cfg(test)]
+mod fuzz;
 pub mod gather;
 pub mod hints;
 pub mod housekeeping;

@@ -21,13 +21,13 @@ pub mod openai;
 mod parameters;
 pub mod prices;
 pub mod realtime;
-mod refusal;
+pub(crate) mod refusal;
 pub mod registry;
 pub(crate) mod ring;
 pub mod scripted;
 mod segment;
 pub(crate) mod sse;
-mod streaming;
+pub(crate) mod streaming;
 pub mod voice;
 
 pub(crate) use self::refusal::without_secret;
@@ -168,21 +168,22 @@ pub struct Usage {
     pub unpriced: bool,
 }
 
+/// Figures are what providers say: none of them makes a sum overflow.
 impl std::ops::Add for Usage {
     type Output = Self;
 
     fn add(self, more: Self) -> Self {
         Self {
-            stt_audio_ms: self.stt_audio_ms + more.stt_audio_ms,
-            llm_input_tokens: self.llm_input_tokens + more.llm_input_tokens,
-            llm_cached_tokens: self.llm_cached_tokens + more.llm_cached_tokens,
-            llm_cache_write_tokens: self.llm_cache_write_tokens + more.llm_cache_write_tokens,
-            llm_output_tokens: self.llm_output_tokens + more.llm_output_tokens,
+            stt_audio_ms: self.stt_audio_ms.saturating_add(more.stt_audio_ms),
+            llm_input_tokens: self.llm_input_tokens.saturating_add(more.llm_input_tokens),
+            llm_cached_tokens: self.llm_cached_tokens.saturating_add(more.llm_cached_tokens),
+            llm_cache_write_tokens: self.llm_cache_write_tokens.saturating_add(more.llm_cache_write_tokens),
+            llm_output_tokens: self.llm_output_tokens.saturating_add(more.llm_output_tokens),
             llm_estimated: self.llm_estimated || more.llm_estimated,
-            audio_input_tokens: self.audio_input_tokens + more.audio_input_tokens,
-            audio_cached_tokens: self.audio_cached_tokens + more.audio_cached_tokens,
-            audio_output_tokens: self.audio_output_tokens + more.audio_output_tokens,
-            tts_characters: self.tts_characters + more.tts_characters,
+            audio_input_tokens: self.audio_input_tokens.saturating_add(more.audio_input_tokens),
+            audio_cached_tokens: self.audio_cached_tokens.saturating_add(more.audio_cached_tokens),
+            audio_output_tokens: self.audio_output_tokens.saturating_add(more.audio_output_tokens),
+            tts_characters: self.tts_characters.saturating_add(more.tts_characters),
             cost_usd: self.cost_usd + more.cost_usd,
             unpriced: self.unpriced || more.unpriced,
         }

@@ -409,4 +409,38 @@ impl Trouble {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"{"error":{"message":"Incorrect API key","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}"##,
+            r##"{"error":{"code":429,"message":"Quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.07s"}]}}"##,
+            r##"{"detail":{"status":"quota_exceeded","message":"This request exceeds your quota."},"retry_after":2.5}"##,
+            r##"{"err_code":"INVALID_AUTH","err_msg":"Invalid credentials.","request_id":"r"}"##,
+            r##"{"detail":[{"loc":["body","model"],"msg":"field required","type":"value_error"}]}"##,
+            r##"{"message":"No.","errors":["one"],"code":"x","type":"error"}"##,
+            r##"<html>Bad gateway</html>"##,
+            r##"Too many requests. Try again in 3s."##,
+            r##"3"##,
+            r##"Wed, 21 Oct 2026 07:28:00 GMT"##,
+            r##"120ms"##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each_text(messages, |body| {
+            // What can stand in a body can stand in a header.
+            let value = reqwest::header::HeaderValue::from_str(body.trim()).ok();
+            let names = ["retry-after", "retry-after-ms", "x-should-retry", "dg-error", "x-request-id"];
+            let headers = value
+                .into_iter()
+                .flat_map(|value| names.map(|name| (reqwest::header::HeaderName::from_static(name), value.clone())));
+            let judged = answered(429, &headers.collect(), body);
+            let words = judged.words.without_key(None).len();
+            let said = serde_json::from_str::<Value>(body).map(|body| said(&body).words.without_key(None).len());
+            Ok::<_, ()>(words + said.unwrap_or(0))
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests;

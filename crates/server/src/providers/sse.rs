@@ -62,6 +62,22 @@ impl Events {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[&[
+            "event: message\ndata: {\"x\":1}\n\n",
+            ": comment\r\n\r\ndata:a\r\ndata: b\r\n\r\n",
+            "data: [DONE]\n\n",
+        ]])
+    },
+    read: |messages| {
+        let mut events = Events::default();
+        crate::fuzz::Read::each(messages, |bytes| Ok::<_, ()>(events.push(bytes).iter().map(String::len).sum()))
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -4,7 +4,7 @@
 //! Arguments are held against the tool's JSON Schema before anything is done; what is wrong with them is told to the model,
 //! which may try again.
 
-mod mcp;
+pub(crate) mod mcp;
 pub mod secrets;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -403,6 +403,24 @@ fn percent_encoded(text: &str) -> String {
     let encode = |byte: u8| if unreserved(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(encode).collect()
 }
+
+#[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || crate::fuzz::each_alone(&[r##"{"ok":true,"day":"Friday"}"##, r##"Booked."##, r##"[1,2,3]"##]),
+    read: |messages| {
+        crate::fuzz::Read::each(messages, |body| {
+            let page = |status, retry_after: Option<&str>| Page {
+                status,
+                retry_after: retry_after.map(str::to_owned),
+                body: body.to_vec(),
+                whole: true,
+            };
+            let told = [told(&page(200, None)), told(&page(503, Some("3")))];
+            Ok::<_, ()>(told.into_iter().map(|told| plain_value(told).to_string().len()).sum())
+        })
+    },
+};
 
 #[cfg(test)]
 mod tests {

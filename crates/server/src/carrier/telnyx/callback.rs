@@ -99,6 +99,24 @@ fn greeting(result: Option<&str>) -> Option<Told> {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"{"data":{"record_type":"event","event_type":"call.hangup","id":"x","occurred_at":"2026-01-01T00:00:00Z","payload":{"call_control_id":"v3:x","client_state":"eA==","from":"+12025550199","to":"+12025550100","hangup_cause":"user_busy","hangup_source":"callee","sip_hangup_cause":"486"}},"meta":{"attempt":1}}"##,
+            r##"{"data":{"event_type":"call.initiated","payload":{"call_control_id":"v3:x","direction":"incoming","state":"parked","client_state":null,"from":"12025550123","to":"+12025550100"}}}"##,
+            r##"{"data":{"event_type":"call.machine.premium.detection.ended","payload":{"call_control_id":"v3:x","result":"human_residence"}}}"##,
+            r##"{"data":{"event_type":"streaming.failed","payload":{"call_control_id":"v3:x","failure_reason":"connection_failed"}}}"##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each(messages, |body| {
+            read(body).map(|callback| callback.carrier_call_id.len() + callback.told.len())
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
     use switchhook_core::call::{CarrierCause, EndedBy, Hangup};

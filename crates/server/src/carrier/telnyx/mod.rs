@@ -4,11 +4,11 @@
 //! opens it by itself. It tells what happens by signed webhooks ([`callback`], [`signature`]) and brings the sound over a websocket ([`wire`]). What it
 //! refuses, and why calls end, is read by one table ([`causes`]).
 
-mod callback;
+pub(crate) mod callback;
 mod causes;
-mod rest;
-mod signature;
-mod wire;
+pub(crate) mod rest;
+pub(crate) mod signature;
+pub(crate) mod wire;
 
 use std::time::Duration;
 

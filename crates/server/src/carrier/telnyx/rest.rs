@@ -282,6 +282,27 @@ impl From<Failure> for CarrierError {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"{"errors":[{"code":"10015","title":"Bad Request","detail":"No.","source":{"pointer":"/to"},"meta":{}}]}"##,
+            r##"{"data":[{"call_control_id":"v3:x","client_state":"eA=="}],"meta":{"cursors":{"after":"x"},"total_items":1}}"##,
+            r##"{"data":{"call_control_id":"v3:x","call_duration":3,"end_time":"2026-01-01T00:00:00Z"}}"##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each(messages, |body| {
+            let answer = Answer { status: 422, retry_after: None, body: body.to_vec() };
+            let refusal = Refusal::read(&answer);
+            let page =
+                answer.json::<Page<serde_json::Value>>().map_or(0, |page| page.next().map_or(1, |next| next.len()));
+            Ok::<_, ()>(refusal.words().len() + refusal.title().len() + page)
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 

@@ -55,6 +55,35 @@ impl PublicKey {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        vec![vec![
+        b"A2nVScNNHtE3C4OarinjcaUZw2wOrM1PffIP/zY9OtLh9G9ZZ/aa097U9SHoISO3A9xEdMkd9oaknZCv9hKuAg==".to_vec(),
+        b"1700000000".to_vec(),
+        br#"{"data":{"record_type":"event","event_type":"call.hangup","id":"x","payload":{"hangup_cause":"user_busy","sip_hangup_cause":"486"}}}"#.to_vec(),
+    ]]
+    },
+    read: |messages| {
+        let key = PublicKey::parse("iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=").expect("a key");
+        let header = |at: usize| messages.get(at).and_then(|value| axum::http::HeaderValue::from_bytes(value).ok());
+        let headers = [(SIGNATURE, header(0)), (TIMESTAMP, header(1))].into_iter();
+        let headers = headers.filter_map(|(name, value)| Some((axum::http::HeaderName::from_static(name), value?)));
+        let request = CallbackRequest {
+            method: &axum::http::Method::POST,
+            url: "https://voice.example.com/carrier/telnyx/calls/x/events",
+            headers: &headers.collect(),
+            body: messages.get(2).map_or(&[], Vec::as_slice),
+            topic: "events",
+            now: 1_700_000_000,
+        };
+        let mut read = crate::fuzz::Read::default();
+        read.count(key.check(&request).map(|()| 1));
+        read
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use axum::http::{HeaderMap, HeaderValue, Method};
 

@@ -252,6 +252,23 @@ impl Complaint {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[&[
+            r##"{"event":"connected","version":"1.0.0"}"##,
+            r##"{"event":"start","sequence_number":"1","start":{"user_id":"u","call_control_id":"v3:x","call_session_id":"s","from":"+12025550199","to":"+12025550100","tags":[],"client_state":"YWJj","custom_parameters":{},"media_format":{"encoding":"L16","sample_rate":16000,"channels":1}},"stream_id":"s"}"##,
+            r##"{"event":"media","sequence_number":"4","media":{"track":"inbound","chunk":"2","timestamp":"5","payload":"YWJjZGVm"},"stream_id":"s"}"##,
+            r##"{"event":"dtmf","stream_id":"s","occurred_at":"x","sequence_number":"5","dtmf":{"digit":"1"}}"##,
+            r##"{"event":"mark","sequence_number":"4","stream_id":"s","mark":{"name":"7"}}"##,
+            r##"{"event":"error","payload":{"code":100003,"title":"malformed_frame","detail":"No."},"stream_id":"s"}"##,
+            r##"{"event":"stop","sequence_number":"5","stop":{"user_id":"u","call_control_id":"v3:x"},"stream_id":"s"}"##,
+        ]])
+    },
+    read: |messages| crate::fuzz::through::media(&mut TelnyxWire::new(Codec::L16), messages),
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

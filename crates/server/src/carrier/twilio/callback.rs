@@ -164,6 +164,37 @@ fn voice(
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"CallSid=CA1&CallStatus=completed&CallDuration=15&Duration=1&SipResponseCode=200&SequenceNumber=3"##,
+            r##"CallSid=CA1&CallStatus=ringing&Direction=inbound&From=%2B12025550123&To=%2B12025550199&Called=x"##,
+            r##"CallSid=CA1&AnsweredBy=machine_end_beep&MachineDetectionDuration=3000"##,
+            r##"CallSid=CA1&StreamEvent=stream-error&StreamError=No.&StreamSid=MZ1"##,
+            r##"{"CallSid":"CA1","CallStatus":"busy","SipResultCode":486,"CallDuration":0,"x":{"y":[1]},"z":null}"##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each(messages, |body| {
+            let addresses =
+                Addresses::new("https://voice.example.com".to_owned(), &crate::vault::Vault::for_tests([1; 32]));
+            let kind = if body.starts_with(b"{") { "application/json" } else { "application/x-www-form-urlencoded" };
+            let kind = (axum::http::header::CONTENT_TYPE, axum::http::HeaderValue::from_static(kind));
+            let url = format!("https://voice.example.com/x/document?{}", String::from_utf8_lossy(body));
+            let read = |topic| {
+                let headers = &axum::http::HeaderMap::from_iter([kind.clone()]);
+                let request = CallbackRequest { method: &Method::POST, url: &url, headers, body, topic, now: 0 };
+                [Flavour::Twilio, Flavour::SignalWire].map(|flavour| read(flavour, &addresses, &request))
+            };
+            let topics = [STATUS, AMD, STREAM, VOICE, DOCUMENT];
+            let read = topics.into_iter().flat_map(read).flatten().map(|callback| callback.carrier_call_id.len() + 1);
+            read.max().ok_or(())
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use axum::http::{HeaderMap, header};
     use switchhook_core::call::{CarrierCause, ErrorCode, Hangup};

@@ -4,13 +4,13 @@
 //! somebody answers. SignalWire's description offers no TwiML in a request, and no limit of time: it is given addresses of ours that
 //! answer with the document, and the call ends with its media stream. What happens comes as signed forms, or as signed JSON.
 
-mod callback;
+pub(crate) mod callback;
 mod causes;
-mod records;
+pub(crate) mod records;
 mod rest;
-mod signature;
+pub(crate) mod signature;
 mod twiml;
-mod wire;
+pub(crate) mod wire;
 
 use std::fmt;
 use std::sync::Arc;

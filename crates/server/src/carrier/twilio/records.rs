@@ -177,6 +177,46 @@ impl Account {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"{"calls":[{"sid":"CA1","status":"busy","from":"+12025550199","to":"+12025550100","direction":"outbound-api","date_created":"Tue, 31 Aug 2010 20:36:28 +0000","queue_time":"1000","duration":"42","sip_result_code":486}],"page":0,"next_page_uri":null}"##,
+            r##"{"incoming_phone_numbers":[{"sid":"PN1","phone_number":"+12025550199","voice_url":"https://x.example","voice_application_sid":"AP1","trunk_sid":null}]}"##,
+            r##"{"applications":[{"sid":"AP1","friendly_name":"Switchhook","voice_url":"https://x.example"}]}"##,
+            r##"{"friendly_name":"Acme","status":"active","type":"Trial"}"##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each(messages, |body| {
+            let answer = crate::carrier::rest::Answer { status: 200, retry_after: None, body: body.to_vec() };
+            let [from, to]: [PhoneNumber; 2] =
+                ["+12025550199", "+12025550100"].map(|text| text.parse().expect("a number"));
+            let calls = answer.json::<Calls>().map(|page| page.calls).unwrap_or_default().into_iter();
+            let calls = calls.map(|call| {
+                usize::from(call.may_be(&from, &to, Timestamp::from_micros(i64::MIN)) || call.queue_time_ms() > 0)
+                    + call.found(Flavour::Twilio).map_or(1, |found| found.carrier_call_id.len())
+            });
+            let numbers = answer.json::<Numbers>().map(|page| page.incoming_phone_numbers).unwrap_or_default();
+            let applications = answer.json::<Applications>().map(|page| page.applications).unwrap_or_default();
+            let account = answer.json::<Account>().and_then(|account| account.in_words(Flavour::Twilio).ok());
+            let refused = super::causes::carrier_error(Flavour::SignalWire, &answer).words.len();
+            let read = calls.sum::<usize>()
+                + numbers
+                    .iter()
+                    .map(|number| match number.route() {
+                        Route::Url(url) => url.len(),
+                        _ => 1,
+                    })
+                    .sum::<usize>()
+                + applications.len()
+                + account.map_or(0, |words| words.len());
+            if read > 0 { Ok(read + refused) } else { Err(()) }
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
     use switchhook_core::call::CarrierCause;

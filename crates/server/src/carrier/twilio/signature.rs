@@ -197,4 +197,40 @@ fn hex(text: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        vec![vec![
+            b"RSOYDt4T1cUTdK1PDd93/VVr8B8=".to_vec(),
+            b"https://mycompany.com/myapp.php?foo=1&bar=2".to_vec(),
+            b"Digits=1234&To=%2B18005551212&From=%2B14158675309&Caller=%2B14158675309&CallSid=CA1234567890ABCDE"
+                .to_vec(),
+            b"key=WK1,algorithm=HMAC_SHA256".to_vec(),
+        ]]
+    },
+    read: |messages| {
+        use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+        let part = |at: usize| messages.get(at).map_or(&[][..], Vec::as_slice);
+        let keys = || Secret::new("12345".to_owned());
+        let all = [Keys::Twilio { tokens: vec![keys()], shared: Some(keys()) }, Keys::SignalWire { signing: keys() }];
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        if let Ok(signature) = HeaderValue::from_bytes(part(0)) {
+            headers.insert(HeaderName::from_static("x-twilio-signature"), signature);
+        }
+        let url = &String::from_utf8_lossy(part(1));
+        let check = |headers: &HeaderMap| {
+            let request =
+                CallbackRequest { method: &Method::POST, url, headers, body: part(2), topic: "status", now: 0 };
+            all.iter().filter(|keys| keys.check(&request, url).is_ok()).count()
+        };
+        let plain = check(&headers);
+        if let Ok(settings) = HeaderValue::from_bytes(part(3)) {
+            headers.insert(HeaderName::from_static("x-twilio-signature-settings"), settings);
+        }
+        crate::fuzz::Read { taken: plain.min(1), given: check(&headers) }
+    },
+};
+
+#[cfg(test)]
 mod tests;

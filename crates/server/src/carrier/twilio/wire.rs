@@ -157,6 +157,22 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[&[
+            r##"{"event":"connected","protocol":"Call","version":"1.0.0"}"##,
+            r##"{"event":"start","sequenceNumber":"1","start":{"accountSid":"AC1","streamSid":"MZ1","callSid":"CA1","tracks":["inbound"],"mediaFormat":{"encoding":"audio/x-mulaw","sampleRate":8000,"channels":1},"customParameters":{"token":"abc"}},"streamSid":"MZ1"}"##,
+            r##"{"event":"media","sequenceNumber":"2","media":{"track":"inbound","chunk":"1","timestamp":"5","payload":"/38A"},"streamSid":"MZ1"}"##,
+            r##"{"event":"dtmf","streamSid":"MZ1","sequenceNumber":"3","dtmf":{"track":"inbound_track","digit":"1"}}"##,
+            r##"{"event":"mark","sequenceNumber":"4","streamSid":"MZ1","mark":{"name":"7"}}"##,
+            r##"{"event":"stop","sequenceNumber":"6","stop":{"accountSid":"AC1","callSid":"CA1"},"streamSid":"MZ1"}"##,
+        ]])
+    },
+    read: |messages| crate::fuzz::through::media(&mut MediaStreams::default(), messages),
+};
+
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 

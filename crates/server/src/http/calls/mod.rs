@@ -8,7 +8,7 @@ mod events;
 mod followers;
 mod hangup;
 mod list;
-mod recording;
+pub(crate) mod recording;
 mod resource;
 mod say;
 mod show;

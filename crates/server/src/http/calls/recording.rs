@@ -130,6 +130,22 @@ fn one_range(range: &str, length: u64) -> Option<Wanted> {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || crate::fuzz::each_alone(&[r##"bytes=0-99"##, r##"bytes=100-"##, r##"bytes=-5"##, r##"bytes=0-0,5-9"##]),
+    read: |messages| {
+        crate::fuzz::Read::each(messages, |range| {
+            let range = HeaderValue::from_bytes(range).map_err(drop)?;
+            match wanted(&HeaderMap::from_iter([(RANGE, range)]), "\"x\"", 100) {
+                Wanted::Part { first, last } => assert!(first <= last && last < 100, "{first}-{last}"),
+                Wanted::Whole | Wanted::Nothing => {}
+            }
+            Ok::<_, ()>(1)
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -7,7 +7,7 @@
 //! | `prompt_caching` | whether instructions, tools and the conversation so far are marked for the provider's cache; `true` by default |
 //! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read` |
 
-mod wire;
+pub(crate) mod wire;
 
 use std::sync::Arc;
 

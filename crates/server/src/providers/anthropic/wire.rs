@@ -120,7 +120,7 @@ impl Answer for MessagesAnswer {
     fn usage(&self) -> Option<Usage> {
         let Tokens { input, cache_write, cache_read, output } = self.read;
         Some(Usage {
-            llm_input_tokens: input? + cache_write + cache_read,
+            llm_input_tokens: input?.saturating_add(cache_write).saturating_add(cache_read),
             llm_cached_tokens: cache_read,
             llm_cache_write_tokens: cache_write,
             llm_output_tokens: output,
@@ -171,3 +171,26 @@ impl OpenCall {
         Ok(ToolCall { id: self.id, name: self.name, arguments, signature: None })
     }
 }
+
+#[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"type":"message_start","message":{"usage":{"input_tokens":9,"cache_creation_input_tokens":3,"cache_read_input_tokens":2,"output_tokens":1}}}"##,
+                r##"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"##,
+                r##"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Yes"}}"##,
+                r##"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"book","input":{}}}"##,
+                r##"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"people\":4}"}}"##,
+                r##"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":15}}"##,
+                r##"{"type":"message_stop"}"##,
+            ],
+            &[
+                r##"{"type":"message_start","message":{}}"##,
+                r##"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"##,
+            ],
+        ])
+    },
+    read: crate::fuzz::through::model::<MessagesAnswer>,
+};

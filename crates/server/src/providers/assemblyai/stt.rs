@@ -199,6 +199,26 @@ impl Protocol for Turns {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"type":"Begin","id":"x","expires_at":1700000000}"##,
+                r##"{"type":"Turn","turn_order":0,"end_of_turn":false,"transcript":"book a"}"##,
+                r##"{"type":"Turn","turn_order":1,"turn_is_formatted":true,"end_of_turn":true,"transcript":"Book a table.","words":[{"text":"Book","start":0,"end":200,"word_is_final":true}]}"##,
+                r##"{"type":"Termination","audio_duration_seconds":3}"##,
+            ],
+            &[r##"{"type":"Begin"}"##, r##"{"type":"Error","error_code":4001,"error":"Not authorized"}"##],
+        ])
+    },
+    read: |messages| {
+        let mut turns = Turns { finalize: true, formatted: false, forced: false, over: None };
+        crate::fuzz::through::recogniser(&mut turns, messages)
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::providers::streaming::testing::heard;

@@ -177,6 +177,34 @@ impl Protocol for Turns {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"type":"transcript","text":"Book","is_final":false,"request_id":"r"}"##,
+                r##"{"type":"transcript","text":"Book a ","is_final":true}"##,
+                r##"{"type":"flush_done"}"##,
+            ],
+            &[
+                r##"{"type":"connected","request_id":"r"}"##,
+                r##"{"type":"turn.update","transcript":"yes"}"##,
+                r##"{"type":"turn.end","transcript":"Yes, please."}"##,
+            ],
+            &[
+                r##"{"type":"flush_done"}"##,
+                r##"{"type":"error","title":"Invalid model","message":"No such model","status_code":400}"##,
+            ],
+        ])
+    },
+    read: |messages| {
+        let manual = crate::fuzz::through::recogniser(&mut Manual, messages);
+        let turns = crate::fuzz::through::recogniser(&mut Turns, messages);
+        crate::fuzz::Read { taken: manual.taken.max(turns.taken), given: manual.given + turns.given }
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::providers::streaming::testing::heard;

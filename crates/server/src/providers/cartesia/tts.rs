@@ -146,3 +146,30 @@ fn words(message: &Value) -> Vec<SpokenWord> {
         })
         .collect()
 }
+
+#[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"type":"chunk","context_id":"c","data":"/38A/38A","done":false,"status_code":206,"step_time":12.3}"##,
+                r##"{"type":"timestamps","context_id":"c","word_timestamps":{"words":["Hello","there"],"start":[0.1,0.5],"end":[0.4,0.9]}}"##,
+                r##"{"type":"done","context_id":"c","done":true,"status_code":200}"##,
+            ],
+            &[
+                r##"{"type":"done"}"##,
+                r##"{"type":"error","context_id":"c","title":"No","message":"No.","status_code":429,"done":true}"##,
+            ],
+        ])
+    },
+    read: |messages| {
+        let wire = CartesiaTts {
+            base: URL.to_owned(),
+            key: None,
+            defaults: Defaults::default(),
+            parameters: Parameters::default(),
+        };
+        crate::fuzz::through::voice(&wire, messages)
+    },
+};

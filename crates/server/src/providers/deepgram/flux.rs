@@ -68,6 +68,26 @@ impl Protocol for Flux {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"type":"Connected","request_id":"r","sequence_id":0}"##,
+                r##"{"type":"TurnInfo","event":"StartOfTurn","turn_index":0,"transcript":"book"}"##,
+                r##"{"type":"TurnInfo","event":"EndOfTurn","transcript":"Book a table","trigger":"x"}"##,
+                r##"{"type":"Warning","code":"w"}"##,
+            ],
+            &[
+                r##"{"type":"Connected"}"##,
+                r##"{"type":"Error","sequence_id":3,"code":"INTERNAL_SERVER_ERROR","description":"Oh no"}"##,
+            ],
+        ])
+    },
+    read: |messages| crate::fuzz::through::recogniser(&mut Flux::new(true), messages),
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::providers::streaming::testing::heard;

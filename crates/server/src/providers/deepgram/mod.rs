@@ -1,6 +1,6 @@
 //! Deepgram, and servers that speak its protocols.
 
-mod flux;
-mod nova;
+pub(crate) mod flux;
+pub(crate) mod nova;
 pub mod stt;
 pub mod tts;

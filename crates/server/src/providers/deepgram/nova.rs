@@ -105,6 +105,26 @@ impl Nova {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"type":"Results","channel":{"alternatives":[{"transcript":"book a"}]},"is_final":false}"##,
+                r##"{"type":"Results","channel":{"alternatives":[{"transcript":"Book a table"}]},"is_final":true,"speech_final":true}"##,
+                r##"{"type":"Results","channel":{"alternatives":[{"transcript":""}]},"is_final":true,"from_finalize":true}"##,
+                r##"{"type":"UtteranceEnd","last_word_end":-1}"##,
+            ],
+            &[
+                r##"{"type":"Error","variant":"SchemaError","description":"Could not parse","message":"{}"}"##,
+                r##"{"type":"Results"}"##,
+            ],
+        ])
+    },
+    read: |messages| crate::fuzz::through::recogniser(&mut Nova::new(true), messages),
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::providers::streaming::testing::heard;

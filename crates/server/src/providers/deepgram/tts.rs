@@ -149,6 +149,34 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"type":"Metadata","request_id":"r","model_name":"aura"}"##,
+                r##"{"type":"Flushed","sequence_id":0}"##,
+                r##"{"type":"Cleared","sequence_id":1}"##,
+            ],
+            &[
+                r##"{"type":"Flushed"}"##,
+                r##"{"type":"Warning","description":"slow","code":"x"}"##,
+                r##"{"type":"Error","description":"No.","code":"y"}"##,
+            ],
+        ])
+    },
+    read: |messages| {
+        let wire = DeepgramTts {
+            base: URL.to_owned(),
+            key: None,
+            voice: USUAL_VOICE.to_owned(),
+            parameters: Parameters::default(),
+        };
+        crate::fuzz::through::voice(&wire, messages)
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

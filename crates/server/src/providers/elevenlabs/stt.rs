@@ -160,6 +160,26 @@ impl Protocol for Scribe {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"message_type":"session_started","session_id":"s"}"##,
+                r##"{"message_type":"partial_transcript","text":"book a"}"##,
+                r##"{"message_type":"committed_transcript","text":"Book a table."}"##,
+                r##"{"message_type":"committed_transcript_with_timestamps","text":"Book a table.","words":[]}"##,
+            ],
+            &[r##"{"message_type":"session_started"}"##, r##"{"message_type":"rate_limited","error":"No."}"##],
+        ])
+    },
+    read: |messages| {
+        let mut scribe = Scribe { rate: 8_000, finalize: true, timestamps: false, ready: false };
+        crate::fuzz::through::recogniser(&mut scribe, messages)
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::providers::streaming::testing::heard;

@@ -159,3 +159,29 @@ fn characters(alignment: Option<&Value>) -> Times {
             .collect(),
     )
 }
+
+#[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"audio":"/38A/38A","contextId":"c","isFinal":null,"alignment":{"chars":["H","i"],"charStartTimesMs":[0,120],"charDurationsMs":[120,100]},"normalizedAlignment":null}"##,
+                r##"{"contextId":"c","isFinal":true}"##,
+            ],
+            &[
+                r##"{"is_final":true}"##,
+                r##"{"context_id":"c","message":"No.","error":"input_timeout_exceeded","code":1008}"##,
+            ],
+        ])
+    },
+    read: |messages| {
+        let wire = ElevenLabsTts {
+            base: URL.to_owned(),
+            key: None,
+            defaults: Defaults::default(),
+            parameters: Parameters::default(),
+        };
+        crate::fuzz::through::voice(&wire, messages)
+    },
+};

@@ -6,7 +6,7 @@
 //! | `model` | when the agent names none |
 //! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read`; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
 
-mod wire;
+pub(crate) mod wire;
 
 use std::sync::Arc;
 

@@ -123,8 +123,27 @@ impl ContentAnswer {
         self.usage = Some(Usage {
             llm_input_tokens: tokens("promptTokenCount"),
             llm_cached_tokens: tokens("cachedContentTokenCount"),
-            llm_output_tokens: tokens("candidatesTokenCount") + tokens("thoughtsTokenCount"),
+            llm_output_tokens: tokens("candidatesTokenCount").saturating_add(tokens("thoughtsTokenCount")),
             ..Usage::default()
         });
     }
 }
+
+#[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"candidates":[{"content":{"parts":[{"text":"Let me see.","thought":true},{"text":"Yes"}],"role":"model"}}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":3,"thoughtsTokenCount":2,"cachedContentTokenCount":1}}"##,
+                r##"{"candidates":[{"content":{"parts":[{"functionCall":{"id":"f","name":"book","args":{"people":4}},"thoughtSignature":"abc"}]},"finishReason":"STOP"}]}"##,
+            ],
+            &[
+                r##"{"candidates":[]}"##,
+                r##"{"error":{"code":429,"message":"No.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3s"}]}}"##,
+            ],
+            &[r##"{"promptFeedback":{"blockReason":"SAFETY"}}"##],
+        ])
+    },
+    read: crate::fuzz::through::model::<ContentAnswer>,
+};

@@ -84,6 +84,30 @@ pub(super) async fn read(text: &str, schema: Option<&Schema>) -> Result<Analysis
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"Sure!
+```json
+{"summary": "A table was booked.", "outcome": {"people": 4}}
+```"##,
+            r##"{"summary":"x","outcome":{"people":"four"}}"##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each_text(messages, |text| {
+            let schema = serde_json::json!({ "type": "object", "properties": { "people": { "type": "integer" } } });
+            match read(text, Some(&schema)) {
+                Ok(found) => Ok(found.summary.len() + found.outcome.to_string().len()),
+                Err(Wrong::Form) => Err(()),
+                Err(wrong) => Ok(wrong.to_model().len()),
+            }
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 

@@ -8,7 +8,7 @@ pub(crate) mod analysis;
 mod refusal;
 pub(crate) mod server;
 mod shorten;
-mod thoughts;
+pub(crate) mod thoughts;
 pub(crate) mod turns;
 
 use std::collections::HashSet;

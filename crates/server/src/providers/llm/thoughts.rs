@@ -47,6 +47,18 @@ fn beginning_at_end(text: &str, mark: &str) -> usize {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || crate::fuzz::texts(&[&[r##"<thi"##, r##"nk>Hm</thi"##, r##"nk>Yes: a<b. "##, r##"Bye <thi"##]]),
+    read: |messages| {
+        let mut thoughts = Thoughts::default();
+        let mut read = crate::fuzz::Read::each_text(messages, |text| Ok::<_, ()>(thoughts.spoken(text).len()));
+        read.given += thoughts.rest().len();
+        read
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

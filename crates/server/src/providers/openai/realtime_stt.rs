@@ -282,6 +282,28 @@ impl Protocol for Session {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"type":"session.created","session":{}}"##,
+                r##"{"type":"session.updated","session":{}}"##,
+                r##"{"type":"input_audio_buffer.committed","item_id":"i1"}"##,
+                r##"{"type":"conversation.item.input_audio_transcription.delta","item_id":"i1","delta":"Book a"}"##,
+                r##"{"type":"conversation.item.input_audio_transcription.completed","item_id":"i1","transcript":"Book a table.","usage":{"type":"duration","seconds":2}}"##,
+                r##"{"type":"conversation.item.input_audio_transcription.failed","item_id":"i2","error":{"type":"server_error","code":"x","message":"No."}}"##,
+            ],
+            &[
+                r##"{"type":"session.updated"}"##,
+                r##"{"type":"error","error":{"type":"invalid_request_error","code":"input_audio_buffer_commit_empty","message":"Too small."}}"##,
+            ],
+        ])
+    },
+    read: |messages| crate::fuzz::through::recogniser(&mut Session::new(json!({}), true), messages),
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::providers::streaming::testing::heard;

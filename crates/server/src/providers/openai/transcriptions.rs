@@ -341,6 +341,25 @@ fn is_speech(segment: &Value) -> bool {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"{"text":" Book a table. ","usage":{"type":"tokens","input_tokens":14}}"##,
+            r##"{"text":"x","segments":[{"text":" Book","no_speech_prob":0.1,"avg_logprob":-0.3},{"text":" a","no_speech_prob":0.9,"avg_logprob":-1.5}]}"##,
+            r##""Book a table.""##,
+            r##"Book a table."##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each_text(messages, |body| {
+            let judged = text(body, true).is_ok();
+            text(body, false).map(|text| text.len() + usize::from(judged))
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

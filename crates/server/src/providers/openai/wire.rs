@@ -198,3 +198,23 @@ impl OpenCall {
 fn nonempty(value: Option<&Value>) -> Option<&str> {
     value.and_then(Value::as_str).filter(|text| !text.is_empty())
 }
+
+#[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":"Yes"},"finish_reason":null}]}"##,
+                r##"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"book","arguments":"{\"people\":"}}]}}]}"##,
+                r##"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"4}"}}]},"finish_reason":"tool_calls"}]}"##,
+                r##"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":12,"prompt_tokens_details":{"cached_tokens":2},"cost":0.001}}"##,
+            ],
+            &[
+                r##"{"choices":[{"delta":{"content":"Bye"},"finish_reason":"stop"}],"x_groq":{"usage":{"prompt_tokens":1}}}"##,
+                r##"{"error":{"message":"No.","type":"server_error","code":500}}"##,
+            ],
+        ])
+    },
+    read: crate::fuzz::through::model::<ChatAnswer>,
+};

@@ -62,7 +62,7 @@ impl Default for Deadlines {
 }
 
 /// The voice and the model of a connection, for agents that name none. Both are the provider's own words.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Defaults {
     voice: String,
     model: String,

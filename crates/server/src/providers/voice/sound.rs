@@ -158,6 +158,21 @@ impl Header {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        let wav = |rate| switchhook_media::wav::mono(&[7; 200], rate);
+        vec![vec![wav(24_000)], vec![wav(8_000), vec![1; 999]], vec![vec![1, 2, 3], vec![4; 500]]]
+    },
+    read: |messages| {
+        let Ok(mut decoder) = Decoder::new(24_000) else { return crate::fuzz::Read::default() };
+        let mut read = crate::fuzz::Read::each(messages, |bytes| decoder.push(bytes).map(|samples| 2 * samples.len()));
+        read.given += 2 * decoder.finish().len();
+        read
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use switchhook_media::level::rms_dbfs;

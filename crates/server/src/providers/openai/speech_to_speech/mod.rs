@@ -3,7 +3,7 @@
 //! Sound is G.711 in both directions, as it is on the line; `wire` has the protocol.
 
 mod sound;
-mod wire;
+pub(crate) mod wire;
 
 use std::sync::Arc;
 

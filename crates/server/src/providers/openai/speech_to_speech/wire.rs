@@ -326,4 +326,36 @@ fn usage(usage: &Value) -> Usage {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::texts(&[
+            &[
+                r##"{"type":"session.created","session":{}}"##,
+                r##"{"type":"session.updated","session":{"audio":{"input":{"format":{"type":"audio/pcmu"}},"output":{"format":{"type":"audio/pcmu"}}}}}"##,
+                r##"{"type":"input_audio_buffer.speech_started","item_id":"i"}"##,
+                r##"{"type":"input_audio_buffer.speech_stopped","item_id":"i"}"##,
+                r##"{"type":"input_audio_buffer.committed","item_id":"i"}"##,
+                r##"{"type":"conversation.item.input_audio_transcription.completed","item_id":"i","transcript":"Book a table.","usage":{"type":"duration","seconds":2.5}}"##,
+                r##"{"type":"response.created","response":{"id":"r","metadata":{"wish":"1"}}}"##,
+                r##"{"type":"response.output_audio.delta","response_id":"r","item_id":"o","delta":"/38A/38A"}"##,
+                r##"{"type":"response.output_audio_transcript.delta","response_id":"r","item_id":"o","delta":"Yes"}"##,
+                r##"{"type":"response.output_audio.done","response_id":"r","item_id":"o"}"##,
+                r##"{"type":"response.output_item.done","response_id":"r","item":{"type":"function_call","id":"f","call_id":"c","name":"book","arguments":"{\"people\":4}"}}"##,
+                r##"{"type":"response.done","response":{"id":"r","status":"completed","output":[],"usage":{"input_token_details":{"text_tokens":9,"audio_tokens":7,"cached_tokens_details":{"text_tokens":1,"audio_tokens":1}},"output_token_details":{"text_tokens":3,"audio_tokens":4}}}}"##,
+            ],
+            &[
+                r##"{"type":"session.updated","session":{}}"##,
+                r##"{"type":"error","error":{"type":"invalid_request_error","code":"response_cancel_not_active","message":"No.","event_id":"wish_1"}}"##,
+                r##"{"type":"response.done","response":{"id":"r","status":"failed","status_details":{"error":{"type":"server_error","message":"No."}}}}"##,
+            ],
+        ])
+    },
+    read: |messages| {
+        let mut wire = Wire::new(json!({}), String::new(), &[], Format::Linear16);
+        crate::fuzz::through::session(&mut wire, messages)
+    },
+};
+
+#[cfg(test)]
 mod tests;

@@ -131,6 +131,27 @@ fn fitting(name: &str) -> String {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"{"name":"book table!","description":"Books.","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"people":{"type":"integer","minimum":1},"day":{"type":"string","pattern":"^[A-Z]"}},"required":["people"]}}"##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each(messages, |message| {
+            let tool: rmcp::model::Tool = serde_json::from_slice(message).map_err(|error| error.to_string())?;
+            let words = tool.description.as_deref().unwrap_or_default();
+            let listed = Listed::new(&tool.name, words, &tool.input_schema)?;
+            let problems = listed.schema.problems(&json!({ "people": "four" })).len();
+            let called = called(&tool.name, words, &HashSet::from([called(&tool.name, "", &HashSet::new())]));
+            assert!(called.len() <= 64, "{called}");
+            Ok::<_, String>(called.len() + listed.description.len() + listed.parameters.to_string().len() + problems)
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

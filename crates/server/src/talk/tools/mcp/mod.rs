@@ -3,9 +3,9 @@
 //! A server is connected to while the phone rings and asked once what tools it has. One that is down costs the call its
 //! tools and nothing else. The connection belongs to one call and is closed with it.
 
-mod listing;
-mod told;
-mod transport;
+pub(crate) mod listing;
+pub(crate) mod told;
+pub(crate) mod transport;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -160,3 +160,23 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     });
     SseStream::from_bytes_stream(limited).boxed()
 }
+
+#[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"x","version":"1"}}}"##,
+            r##"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"book","description":"Books.","inputSchema":{"type":"object"}}],"nextCursor":"x"}}"##,
+            r##"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"Booked."}],"isError":false}}"##,
+            r##"{"jsonrpc":"2.0","id":"4","error":{"code":-32602,"message":"Unknown tool","data":{"x":1}}}"##,
+            r##"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":0.5}}"##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each(messages, |body| {
+            let message: ServerJsonRpcMessage = serde_json::from_slice(body)?;
+            serde_json::to_vec(&message).map(|written| written.len())
+        })
+    },
+};

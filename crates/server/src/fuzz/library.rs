@@ -1,0 +1,151 @@
+//! The parsers of the crates that do no input or output, and those of headers.
+
+use std::time::Duration;
+
+use switchhook_core::Timestamp;
+use switchhook_core::api_key::PresentedKey;
+use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
+use switchhook_core::phone_number::PhoneNumber;
+use switchhook_core::webhook::{AddressPolicy, Schedule, SigningSecret, judge_url, retry_after, verify};
+use switchhook_media::dtmf::{Detector, Dialer};
+use switchhook_media::frame::{FRAME_SAMPLES, Frame};
+use switchhook_media::g711::Law;
+use switchhook_media::wav;
+
+use super::{Read, Target, each_alone, texts};
+
+fn now() -> Timestamp {
+    Timestamp::from_micros(1_700_000_000_000_000)
+}
+
+pub(super) const TARGETS: [&Target; 11] = [
+    &PHONE_NUMBER,
+    &API_KEY,
+    &TIME,
+    &IDEMPOTENCY_KEY,
+    &FINGERPRINT,
+    &SIGNATURE,
+    &RETRY_AFTER,
+    &URL,
+    &WAV,
+    &DTMF,
+    &SOUND,
+];
+
+const PHONE_NUMBER: Target = Target {
+    file: "crates/core/src/phone_number.rs",
+    seeds: || each_alone(&["+12025550100", "sip:ava@example.com:5060;transport=tls", "sips:[::1]"]),
+    read: |messages| Read::each_text(messages, |text| text.parse::<PhoneNumber>().map(|number| number.reveal().len())),
+};
+
+const API_KEY: Target = Target {
+    file: "crates/core/src/api_key.rs",
+    seeds: || {
+        let key = switchhook_core::api_key::ApiKey::generate(switchhook_core::api_key::Environment::Dev, || 7);
+        each_alone(&[key.reveal()])
+    },
+    read: |messages| Read::each_text(messages, |text| PresentedKey::parse(text).map(|key| key.prefix().len())),
+};
+
+const TIME: Target = Target {
+    file: "crates/core/src/time.rs",
+    seeds: || each_alone(&["2026-11-21T09:00:00Z", "2026-11-21t09:00:00.123456789+14:00"]),
+    read: |messages| Read::each_text(messages, |text| Timestamp::parse(text).map(|time| time.to_string().len())),
+};
+
+const IDEMPOTENCY_KEY: Target = Target {
+    file: "crates/core/src/idempotency.rs",
+    seeds: || each_alone(&["0198c6a0-0000-7000-8000-000000000000", "order-7"]),
+    read: |messages| {
+        let mut read = Read::default();
+        let key = IdempotencyKey::from_header_values(messages.iter().map(Vec::as_slice));
+        read.count(key.map(|key| key.map_or(0, |key| key.as_str().len())));
+        read
+    },
+};
+
+const FINGERPRINT: Target = Target {
+    file: "crates/core/src/idempotency/canonical.rs",
+    seeds: || {
+        each_alone(&[
+            r#"{"to":"+12025550100","agent_id":"x","metadata":{"b":1.50,"a":[1e3,null,"\u00e4"]}}"#,
+            "[]",
+            "-0.0",
+        ])
+    },
+    read: |messages| Read::each_text(messages, |body| Fingerprint::of("POST", "/v1/calls", body).map(|_| 32)),
+};
+
+const SIGNATURE: Target = Target {
+    file: "crates/core/src/webhook/signature.rs",
+    seeds: || {
+        let secret = SigningSecret::generate([7; 32]);
+        let header = SigningSecret::header(std::slice::from_ref(&secret), now(), b"{}");
+        texts(&[&[&header, "{}", secret.reveal()]])
+    },
+    read: |messages| {
+        let part = |at: usize| String::from_utf8_lossy(messages.get(at).map_or(&[], Vec::as_slice));
+        let mut read = Read::default();
+        let secret = SigningSecret::parse(&part(2)).unwrap_or_else(|_| SigningSecret::generate([7; 32]));
+        read.count(verify(&part(0), part(1).as_bytes(), &secret, now(), Duration::from_secs(300)).map(|()| 1));
+        read
+    },
+};
+
+const RETRY_AFTER: Target = Target {
+    file: "crates/core/src/webhook/schedule.rs",
+    seeds: || each_alone(&["120", "Sun, 06 Nov 1994 08:49:37 GMT"]),
+    read: |messages| {
+        Read::each_text(messages, |text| {
+            let asked = retry_after(503, text, now()).ok_or(())?;
+            Ok::<_, ()>(usize::from(Schedule::default().next_attempt(1, now(), Some(asked), 7).is_some()))
+        })
+    },
+};
+
+const URL: Target = Target {
+    file: "crates/core/src/webhook/url_policy.rs",
+    seeds: || each_alone(&["https://example.com/hook?x=1#y", "https://[2606:4700::1111]:8443/", "https://1.1.1.1/"]),
+    read: |messages| {
+        Read::each_text(messages, |text| {
+            let networks = text.parse::<AddressPolicy>().is_ok();
+            judge_url(text, &AddressPolicy::default()).map(|url| url.as_str().len() + usize::from(networks))
+        })
+    },
+};
+
+const WAV: Target = Target {
+    file: "crates/media/src/wav.rs",
+    seeds: || vec![vec![wav::mono(&[7; 200], 8_000)], vec![wav::mono(&[], 24_000)]],
+    read: |messages| {
+        Read::each(messages, |bytes| {
+            wav::read(bytes).map(|wav| wav.channels.iter().map(|samples| 2 * samples.len()).sum())
+        })
+    },
+};
+
+const DTMF: Target = Target {
+    file: "crates/media/src/dtmf.rs",
+    seeds: || each_alone(&["123w#*ABCD"]),
+    read: |messages| {
+        Read::each_text(messages, |keys| {
+            let (mut dialer, mut detector) = (Dialer::default(), Detector::default());
+            // Half a second of tones for each key is more than needs to be made.
+            dialer.press(&keys.chars().take(20).collect::<String>());
+            let frames = std::iter::from_fn(|| dialer.next_frame());
+            Ok::<_, ()>(frames.filter_map(|frame| detector.push(&frame)).count())
+        })
+    },
+};
+
+const SOUND: Target = Target {
+    file: "crates/media/src/g711.rs",
+    seeds: || vec![vec![vec![0xff; FRAME_SAMPLES], vec![0x7f; FRAME_SAMPLES]]],
+    read: |messages| {
+        let mut detector = Detector::default();
+        Read::each(messages, |bytes| {
+            let frames: [Frame; 2] = [Law::Mu.decode_frame(bytes)?, Law::A.decode_frame(bytes)?];
+            Ok::<_, switchhook_media::g711::WrongLength>(frames.iter().filter_map(|frame| detector.push(frame)).count())
+        })
+    },
+};
