@@ -73,7 +73,7 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     },
     read: |messages| {
         let mut events = Events::default();
-        crate::fuzz::Read::each(messages, |bytes| Ok::<_, ()>(events.push(bytes).iter().map(String::len).sum()))
+        crate::fuzz::Read::each(messages, |bytes| events.push(bytes).map(|ready| ready.iter().map(String::len).sum()))
     },
 };
 

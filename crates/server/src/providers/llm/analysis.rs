@@ -97,8 +97,9 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     },
     read: |messages| {
         crate::fuzz::Read::each_text(messages, |text| {
-            let schema = serde_json::json!({ "type": "object", "properties": { "people": { "type": "integer" } } });
-            match read(text, Some(&schema)) {
+            use futures_util::FutureExt as _;
+            let read = read(text, None).now_or_never();
+            match read.expect("only a schema is waited for") {
                 Ok(found) => Ok(found.summary.len() + found.outcome.to_string().len()),
                 Err(Wrong::Form) => Err(()),
                 Err(wrong) => Ok(wrong.to_model().len()),

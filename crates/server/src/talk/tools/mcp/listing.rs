@@ -142,8 +142,12 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         crate::fuzz::Read::each(messages, |message| {
             let tool: rmcp::model::Tool = serde_json::from_slice(message).map_err(|error| error.to_string())?;
             let words = tool.description.as_deref().unwrap_or_default();
-            let listed = Listed::new(&tool.name, words, &tool.input_schema)?;
-            let problems = listed.schema.problems(&json!({ "people": "four" })).len();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()
+                .map_err(|error| error.to_string())?;
+            let listed = runtime.block_on(Listed::new(&tool.name, words, &tool.input_schema))?;
+            let problems = listed.schema.problems_at_once(&json!({ "people": "four" })).len();
             let called = called(&tool.name, words, &HashSet::from([called(&tool.name, "", &HashSet::new())]));
             assert!(called.len() <= 64, "{called}");
             Ok::<_, String>(called.len() + listed.description.len() + listed.parameters.to_string().len() + problems)
