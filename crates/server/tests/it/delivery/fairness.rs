@@ -1,11 +1,15 @@
 //! Dead receivers wait for themselves.
 
 use switchhook::clock;
+use switchhook::config::Config;
 use switchhook::store::Store;
 use switchhook::store::deliveries::{self, NewBody, NewDelivery};
+use switchhook::store::webhooks::{self, WebhookRow};
+use switchhook::vault::Vault;
 use switchhook::webhooks::receiver::Receiver;
 use switchhook_core::event::{DeliveryBody, EventData, WEBHOOK_TEST};
 use switchhook_core::id::{DeliveryId, TenantId, WebhookId};
+use switchhook_core::webhook::SigningSecret;
 use tokio::time::Instant;
 
 use super::peer::Peer;
@@ -20,6 +24,21 @@ const WAITING: usize = 34;
 const BEGUN: usize = 600;
 /// A healthy receiver is watched this often.
 const ROUNDS: usize = 5;
+
+/// Registers more endpoints than the API lets one tenant have.
+async fn register(service: &TestService, tenant: TenantId, url: &str, now: Timestamp) -> Vec<WebhookId> {
+    let vault = Vault::from_config(&Config::for_tests(service.data_dir())).expect("the service's key");
+    let mut tx = service.store().begin().await.expect("a transaction");
+    let mut ids = Vec::new();
+    for _ in 0..DEAD {
+        let (id, secret) = (WebhookId::new(now, clock::random()), SigningSecret::generate(clock::random()));
+        let row = WebhookRow::new(id, tenant, url.to_owned(), &vault, &secret, now);
+        webhooks::insert(&mut tx, &row).await.expect("registered");
+        ids.push(id);
+    }
+    tx.commit().await.expect("committed");
+    ids
+}
 
 /// Queues deliveries past the API, in one transaction.
 async fn queue(store: &Store, tenant: TenantId, endpoints: &[WebhookId], each: usize, now: Timestamp) {
@@ -48,11 +67,7 @@ async fn beside(dead: &Peer) -> Beside {
     let client = &service.client;
     let (_, tenant) = client.get("/v1/tenant").await;
     let tenant: TenantId = text(&tenant["id"]).parse().expect("an id");
-    let mut endpoints = Vec::new();
-    for _ in 0..DEAD {
-        let endpoint = Endpoint::register(client, &dead.url()).await;
-        endpoints.push(endpoint.path.rsplit('/').next().expect("an id").parse().expect("an id"));
-    }
+    let endpoints = register(&service, tenant, &dead.url(), clock.now()).await;
     // The youngest, so that nothing but fairness brings it forward.
     let mut receiver = Receiver::start(([127, 0, 0, 1], 0).into()).await.expect("a port");
     let healthy = Endpoint::register(client, &receiver.url()).await;

@@ -104,7 +104,8 @@ async fn service(names: &NameServer, allow: &str) -> TestService {
 #[tokio::test]
 async fn a_name_that_turns_to_a_private_address_after_the_registration_is_not_connected_to() {
     let names = NameServer::start().await;
-    let service = service(&names, "http").await;
+    // Plain HTTP is for exempt addresses only.
+    let service = service(&names, &format!("{PUBLIC},2606:4700:4700::1111,http")).await;
     let here = Peer::answering("200 OK").await;
     let port = here.address.port();
     let here_too = Peer::start_at(SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], port)), |_| async {}).await;
