@@ -21,7 +21,7 @@ pub(super) type Tune = fn(&ClientSettings) -> reqwest::ClientBuilder;
 /// Clients under one address policy. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Clients {
-    settings: ClientSettings,
+    settings: Arc<ClientSettings>,
     tune: Tune,
     usual: reqwest::Client,
     others: Arc<Mutex<HashMap<Opening, reqwest::Client>>>,
@@ -42,7 +42,7 @@ impl Clients {
     /// When none can be made.
     pub fn new(settings: &ClientSettings, tune: Tune) -> anyhow::Result<Self> {
         let usual = tune(settings).build().context("a client for outgoing requests cannot be made")?;
-        Ok(Self { settings: settings.clone(), tune, usual, others: Arc::default() })
+        Ok(Self { settings: Arc::new(settings.clone()), tune, usual, others: Arc::default() })
     }
 
     /// The client for requests to this URL, which [`switchhook_core::webhook::judge_url`] accepted.

@@ -21,9 +21,12 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Clients that are kept; of more, the one that was not used for longest goes.
 const MOST: usize = 512;
 
+/// Makes a client of a tenant with these exemptions.
+type Make<C> = Box<dyn Fn(&AddressPolicy) -> anyhow::Result<C> + Send + Sync>;
+
 /// Clients of one kind, one for each tenant.
 pub struct PerTenant<C> {
-    make: Box<dyn Fn(&AddressPolicy) -> anyhow::Result<C> + Send + Sync>,
+    make: Make<C>,
     exemptions: Exemptions,
     kept: Mutex<Kept<C>>,
 }

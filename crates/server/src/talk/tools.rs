@@ -71,7 +71,7 @@ pub(super) enum Deed {
     /// The model is to be told this.
     Tell(Value),
     /// A service is to be asked, which takes a while.
-    Ask(Asking),
+    Ask(Box<Asking>),
     /// A tool of an MCP server is to be used, which takes a while.
     Call(mcp::Calling),
     /// The carrier is to do something, and the model to be told this.
@@ -211,7 +211,7 @@ impl Toolbox {
                 Ok(request) => {
                     let deadline = Duration::from_secs(ready.tool.timeout_seconds().into());
                     let check = Check { schema: ready.parameters.clone(), arguments: call.arguments.clone() };
-                    Deed::Ask(Asking { client: self.client.clone(), request, deadline, check })
+                    Deed::Ask(Box::new(Asking { client: self.client.clone(), request, deadline, check }))
                 }
                 Err(words) => Deed::Tell(error(&words)),
             },
