@@ -100,6 +100,9 @@ pub enum Refusal {
     /// Too many keywords that need the result of others.
     #[error("must not nest unevaluatedProperties and unevaluatedItems more than {MAX_UNEVALUATED} deep")]
     Unevaluated,
+    /// The validator matches such patterns with a backtracking engine, whose time has no useful bound.
+    #[error("must not use patternProperties together with unevaluatedProperties; use additionalProperties")]
+    UnevaluatedPatterns,
 }
 
 /// The same schema as far as a validator is concerned, with every reference replaced by what it refers to.
@@ -112,8 +115,11 @@ pub fn written_out(schema: &Value) -> Result<Value, Refusal> {
     }
     let draft = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let alone = REFERENCE_STANDS_ALONE.iter().any(|name| draft.contains(name));
-    let mut writer = Writer { root: schema, alone, within: Vec::new(), unevaluated: 0, nodes: 0, bytes: 0 };
+    let mut writer = Writer::new(schema, alone);
     let mut written = writer.schema(schema)?;
+    if writer.has_unevaluated_properties && writer.has_pattern_properties {
+        return Err(Refusal::UnevaluatedPatterns);
+    }
     if let (Some(fields), Some(draft)) = (written.as_object_mut(), schema.get("$schema")) {
         fields.insert("$schema".to_owned(), draft.clone());
     }
@@ -128,11 +134,26 @@ struct Writer<'s> {
     within: Vec<&'s Value>,
     /// How many of them have such keywords.
     unevaluated: usize,
+    has_unevaluated_properties: bool,
+    has_pattern_properties: bool,
     nodes: usize,
     bytes: usize,
 }
 
 impl<'s> Writer<'s> {
+    fn new(root: &'s Value, alone: bool) -> Self {
+        Self {
+            root,
+            alone,
+            within: Vec::new(),
+            unevaluated: 0,
+            has_unevaluated_properties: false,
+            has_pattern_properties: false,
+            nodes: 0,
+            bytes: 0,
+        }
+    }
+
     fn schema(&mut self, schema: &'s Value) -> Result<Value, Refusal> {
         let schema = self.followed(schema)?;
         if self.within.len() > MAX_DEPTH {
@@ -145,6 +166,8 @@ impl<'s> Writer<'s> {
         if self.unevaluated > MAX_UNEVALUATED {
             return Err(Refusal::Unevaluated);
         }
+        self.has_unevaluated_properties |= fields.contains_key("unevaluatedProperties");
+        self.has_pattern_properties |= fields.contains_key("patternProperties");
         self.within.push(schema);
         let written = self.object(fields);
         self.within.pop();
@@ -331,6 +354,14 @@ mod tests {
             assert!(written_out(&unevaluated(MAX_UNEVALUATED)).is_ok());
             assert_eq!(written_out(&unevaluated(MAX_UNEVALUATED + 1)), Err(Refusal::Unevaluated));
         }
+    }
+
+    #[test]
+    fn patterns_are_not_matched_by_a_backtracking_engine() {
+        let closed = json!({ "allOf": [{ "patternProperties": { "^(a+)+$": {} } }], "unevaluatedProperties": false });
+        assert_eq!(written_out(&closed), Err(Refusal::UnevaluatedPatterns));
+        let open = json!({ "patternProperties": { "^a": {} }, "additionalProperties": false });
+        assert!(written_out(&open).is_ok());
     }
 
     #[test]
