@@ -51,6 +51,10 @@ history calls="1000000" *args:
 soak minutes="480" *args:
     cargo build --release -p switchhook && cargo run --release -p switchhook --example bench-soak -- --minutes {{ minutes }} {{ args }}
 
+# What a node's memory and processor do under attack. On PostgreSQL: ci/with-postgres.sh --durable just attacks
+attacks *args:
+    cargo build --release -p switchhook && cargo run --release -p switchhook --example bench-attacks -- {{ args }}
+
 # Writes the API's description anew, after a change of the API.
 openapi:
     cargo run --quiet -- openapi > docs/openapi.json

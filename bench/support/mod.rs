@@ -179,8 +179,22 @@ impl Node {
 
     /// Megabytes of resident memory.
     pub(crate) fn resident_mb(&self) -> f64 {
+        self.status_mb("VmRSS:")
+    }
+
+    /// The most megabytes of resident memory since the start, or since [`Self::reset_peak`].
+    pub(crate) fn peak_mb(&self) -> f64 {
+        self.status_mb("VmHWM:")
+    }
+
+    pub(crate) fn reset_peak(&self) -> anyhow::Result<()> {
+        // What 5 does: proc_pid_clear_refs(5).
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").context("the kernel's peak of memory")
+    }
+
+    fn status_mb(&self, field: &str) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or_default();
         line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
     }
 }

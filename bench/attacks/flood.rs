@@ -1,0 +1,77 @@
+//! Requests as fast as they are answered.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::{Instant, timeout_at};
+
+use crate::support::Connection;
+
+/// Connections, each with one request at a time, until one of the bounds.
+pub(crate) struct Flood<'a> {
+    pub(crate) address: &'a str,
+    pub(crate) senders: usize,
+    pub(crate) lasts: Duration,
+    /// Requests of each sender.
+    pub(crate) at_most: usize,
+}
+
+/// How often each status was answered; 0 stands for a connection that was closed.
+#[derive(Default)]
+pub(crate) struct Answers(BTreeMap<u16, usize>);
+
+impl Flood<'_> {
+    /// Sends these in turn.
+    pub(crate) async fn run(&self, requests: &[Vec<u8>]) -> Answers {
+        let end = Instant::now() + self.lasts;
+        let mut all = Answers::default();
+        for answers in join_all((0..self.senders).map(|_| self.sender(requests, end))).await {
+            answers.0.into_iter().for_each(|(status, times)| all.add(status, times));
+        }
+        all
+    }
+
+    async fn sender(&self, requests: &[Vec<u8>], end: Instant) -> Answers {
+        let (mut answers, mut connection) = (Answers::default(), None);
+        for request in requests.iter().cycle().take(self.at_most) {
+            // What is not answered by the end is counted nowhere.
+            let Ok(status) = timeout_at(end, send(&mut connection, self.address, request)).await else { break };
+            if status.is_err() {
+                connection = None;
+            }
+            answers.add(status.unwrap_or(0), 1);
+        }
+        answers
+    }
+}
+
+async fn send(connection: &mut Option<Connection>, address: &str, request: &[u8]) -> anyhow::Result<u16> {
+    if connection.is_none() {
+        *connection = Some(Connection::open(address).await?);
+    }
+    connection.as_mut().expect("it was opened").send(request).await
+}
+
+impl Answers {
+    pub(crate) fn add(&mut self, status: u16, times: usize) {
+        *self.0.entry(status).or_default() += times;
+    }
+
+    pub(crate) fn of(&self, status: u16) -> usize {
+        self.0.get(&status).copied().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Answers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.0.iter().map(|(status, times)| match status {
+            0 => format!("closed × {times}"),
+            _ => format!("{status} × {times}"),
+        });
+        let shown: Vec<_> = shown.collect();
+        f.write_str(if shown.is_empty() { "no answer" } else { "" })?;
+        f.write_str(&shown.join(", "))
+    }
+}

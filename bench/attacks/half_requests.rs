@@ -1,0 +1,68 @@
+//! Connections that begin a request and stay.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::{Instant, timeout_at};
+
+use crate::Target;
+use crate::flood::Answers;
+use crate::support::request;
+use crate::watch::{Row, Watch};
+
+/// As many as two addresses may have by default.
+const CONNECTIONS: usize = 2_000;
+/// The attackers', so that the bench's own requests have a place.
+const FROM: [[u8; 4]; 2] = [[127, 0, 0, 2], [127, 0, 0, 3]];
+const BODY: usize = 64 * 1024;
+/// Longer than the time for a header, and than that for a body.
+const HEADER_TIME: Duration = Duration::from_secs(12);
+const BODY_TIME: Duration = Duration::from_secs(22);
+
+pub(crate) async fn headers(target: &Target) -> anyhow::Result<Row> {
+    hold(target, b"GET /v1/tenant HTTP/1.1\r\nHost: bench\r\nAuthorization: Bea", HEADER_TIME).await
+}
+
+pub(crate) async fn bodies(target: &Target) -> anyhow::Result<Row> {
+    let (_, key) = target.tenant("bodies").await?;
+    let whole = request("POST", "/v1/agents", &key, "", &" ".repeat(BODY));
+    hold(target, &whole[..whole.len() - BODY / 2], BODY_TIME).await
+}
+
+async fn hold(target: &Target, beginning: &[u8], lasts: Duration) -> anyhow::Result<Row> {
+    let (watch, end) = (Watch::begin(&target.node)?, Instant::now() + lasts);
+    let to = target.node.address.parse()?;
+    let mut held = Vec::new();
+    for number in 0..CONNECTIONS {
+        let mut stream = connect(FROM[number % FROM.len()], to).await?;
+        // One that was refused is counted where it is read from.
+        let _ = stream.write_all(beginning).await;
+        held.push(stream);
+    }
+    let (mut answers, mut stayed) = (Answers::default(), 0);
+    for answer in join_all(held.iter_mut().map(|stream| timeout_at(end, answer(stream)))).await {
+        match answer {
+            Ok(status) => answers.add(status, 1),
+            Err(_) => stayed += 1,
+        }
+    }
+    watch.end(format!("{answers}; still open × {stayed}")).await
+}
+
+async fn connect(from: [u8; 4], to: SocketAddr) -> anyhow::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    Ok(socket.connect(to).await?)
+}
+
+/// The status, or 0, once the service has closed the connection.
+async fn answer(stream: &mut TcpStream) -> u16 {
+    let mut answer = Vec::new();
+    // What came before a reset counts too.
+    let _ = stream.read_to_end(&mut answer).await;
+    let status = answer.get(9..12).and_then(|status| std::str::from_utf8(status).ok());
+    status.and_then(|status| status.parse().ok()).unwrap_or(0)
+}
