@@ -19,8 +19,9 @@ const SENDERS: usize = 5;
 const ENDS: &str = "+12025550111";
 /// With the name of its key just below 16 KiB.
 const METADATA: usize = 16_300;
-/// For calls and lists each; deliveries have what is left of the whole.
-const EACH: Duration = Duration::from_secs(5);
+/// For calls and for lists; deliveries have what is left of the whole.
+const CALLS_TIME: Duration = Duration::from_secs(12);
+const LISTS_TIME: Duration = Duration::from_secs(5);
 const WHOLE: Duration = Duration::from_secs(20);
 
 pub(crate) async fn many_endpoints(target: &Target) -> anyhow::Result<Row> {
@@ -33,12 +34,12 @@ pub(crate) async fn many_endpoints(target: &Target) -> anyhow::Result<Row> {
     let call = json!({ "agent_id": agent, "to": ENDS, "metadata": { "words": "x".repeat(METADATA) } });
     let call = request("POST", "/v1/calls", &key, "", &call.to_string());
     let list = request("GET", "/v1/calls?limit=100", &key, "", "");
-    let flood = Flood { address: &target.node.address, senders: SENDERS, lasts: EACH, at_most: CALLS / SENDERS };
+    let flood = Flood { address: &target.node.address, senders: SENDERS, lasts: CALLS_TIME, at_most: CALLS / SENDERS };
     let mut database = Database::open(&target.place.database_url()).await?;
     let empty = bytes(&mut database, target).await?;
     let (watch, end) = (Watch::begin(&target.node)?, Instant::now() + WHOLE);
     let placed = flood.run(&[call]).await;
-    let listed = Flood { at_most: usize::MAX, ..flood }.run(&[list]).await;
+    let listed = Flood { lasts: LISTS_TIME, at_most: usize::MAX, ..flood }.run(&[list]).await;
     let deliveries = wait_for_deliveries(&receiver, end).await;
     let grown = bytes(&mut database, target).await?.saturating_sub(empty);
     let per_call = grown / placed.of(201).max(1) as u64;

@@ -47,13 +47,13 @@ pub(crate) async fn endless(target: &Target) -> anyhow::Result<Row> {
     watch.end(format!("took {sent} MiB on {sockets} sockets; calls {ends}")).await
 }
 
-/// How many calls have which status and reason.
+/// How many calls have which status and error.
 async fn ends(api: &mut Connection, key: &str) -> anyhow::Result<String> {
     let list = api.json("GET", "/v1/calls?limit=100", key, &json!({})).await?;
     let mut ends = BTreeMap::<_, usize>::new();
     for call in list["data"].as_array().context("a list")? {
         let word = |field: &str| call[field].as_str().unwrap_or("none").to_owned();
-        *ends.entry(format!("{}, {}", word("status"), word("end_reason"))).or_default() += 1;
+        *ends.entry(format!("{}, {}", word("status"), word("error_code"))).or_default() += 1;
     }
     Ok(ends.into_iter().map(|(end, calls)| format!("{end} × {calls}")).collect::<Vec<_>>().join("; "))
 }
