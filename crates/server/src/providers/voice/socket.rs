@@ -22,6 +22,9 @@ const DEAD: &str = "the connection is dead";
 /// rings. The socket is read on all the same, since others may speak on it.
 const WAITING: u32 = 2 << 20;
 
+/// Sound that may still come for utterances that were stopped or are over, in bytes. One that was stopped may be spoken to its end.
+const UNWANTED: usize = 8 << 20;
+
 /// What an utterance hears of its context: pieces until one is the last, or a refusal.
 pub(super) enum Said {
     Piece(Piece),
@@ -61,6 +64,7 @@ impl Handle {
             deadlines,
             shared: shared.clone(),
             contexts: HashMap::new(),
+            unwanted: 0,
             used: now,
             asked: now,
             answered: true,
@@ -161,6 +165,8 @@ struct Task<W> {
     deadlines: Deadlines,
     shared: Arc<Shared>,
     contexts: HashMap<String, Context>,
+    /// Sound that came and that nobody wanted, since something was last to be spoken or stopped, in bytes.
+    unwanted: usize,
     /// When something was last spoken.
     used: Instant,
     /// When it was last asked whether it is alive, and whether anything came since.
@@ -186,8 +192,9 @@ impl<W: Wire> Task<W> {
                     Some(command) => self.command(command).await,
                     None => { wanted = false; Ok(()) }
                 },
-                message = self.socket.next() => self.message(message).await,
+                // Before what is read: a provider that sends without end would keep the time from being looked at.
                 () = sleep_until(wake) => self.look_at_the_time().await,
+                message = self.socket.next() => self.message(message).await,
             };
             match step {
                 Ok(()) => {}
@@ -203,6 +210,7 @@ impl<W: Wire> Task<W> {
 
     async fn command(&mut self, command: Command) -> Result<(), Over> {
         self.used = Instant::now();
+        self.unwanted = 0;
         match command {
             Command::Begin { context, messages, to } => {
                 self.contexts.insert(context, Context::Spoken(to));
@@ -264,18 +272,18 @@ impl<W: Wire> Task<W> {
             return Err(Over(trouble.clone()));
         }
         let Some(name) = context.or_else(|| self.contexts.keys().next().cloned()) else { return Ok(()) };
-        self.used = Instant::now();
         match (self.contexts.get(&name), what) {
+            (None | Some(Context::Stopped { .. }), What::Piece(late)) => return self.unwanted(late.bytes()),
             (None, _late) => {}
             (Some(Context::Spoken(to)), What::Piece(piece)) => {
                 let bytes = piece.bytes();
+                self.used = Instant::now();
                 if to.try_send(Said::Piece(piece), bytes).is_err() {
                     return self.overrun(&name).await;
                 }
             }
             (Some(Context::Spoken(_)), What::Done | What::Stopped) => self.finish(&name, Said::Done),
             (Some(Context::Spoken(_)), What::Refused(trouble)) => self.finish(&name, Said::Refused(trouble)),
-            (Some(Context::Stopped { .. }), What::Piece(_late)) => {}
             (Some(Context::Stopped { .. }), What::Done) if self.wire.limits().stopped_by == StoppedBy::Stopped => {}
             (Some(Context::Stopped { .. }), What::Done | What::Stopped | What::Refused(_)) => self.give_back(&name),
         }
@@ -288,6 +296,16 @@ impl<W: Wire> Task<W> {
             to.finish(last);
             self.shared.contexts.fetch_sub(1, Ordering::AcqRel);
         }
+    }
+
+    /// Throws sound away. Of a provider that goes on and on nothing more is read.
+    fn unwanted(&mut self, bytes: usize) -> Result<(), Over> {
+        self.unwanted += bytes;
+        if self.unwanted <= UNWANTED {
+            return Ok(());
+        }
+        Queue::Tts.full();
+        Err(Over(Trouble::failed(self.wire.provider(), "it does not stop sending sound that was stopped".to_owned())))
     }
 
     /// More waits for an utterance than anybody will hear.

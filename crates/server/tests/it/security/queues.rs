@@ -96,6 +96,33 @@ async fn a_voice_that_never_stops_speaking_while_nobody_listens_fills_no_memory(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_voice_that_ignores_that_it_was_stopped_is_read_no_more() {
+    let (begun, mut begins) = mpsc::channel(1);
+    let (address, sent) = server(|mut socket: Socket| async move {
+        let asked = socket.next().await.expect("a message").expect("whole").into_text().expect("text");
+        let asked: Value = serde_json::from_str(&asked).expect("JSON");
+        let chunk =
+            |bytes| json!({ "type": "chunk", "context_id": asked["context_id"], "data": STANDARD.encode(bytes) });
+        socket.send(Message::text(chunk(&[0x7f; 160][..]).to_string())).await.expect("sent");
+        begun.send(()).await.expect("the test waits");
+        // Whatever comes now is not heeded.
+        socket.next().await.expect("a message").expect("whole");
+        send_without_end(&mut socket, chunk(&[0x7f; SOUND][..])).await
+    })
+    .await;
+    let voice = connecting(address, |connect| cartesia::tts::connect(connect, Deadlines::default()));
+    let (audio, untaken) = mpsc::channel(4);
+    let request =
+        TtsRequest { text: "Hello.".to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+    let speaking = tokio::spawn(async move { voice.speak(request, audio).await });
+    begins.recv().await.expect("it speaks");
+    speaking.abort(); // The caller interrupts.
+    drop(untaken);
+    let sent = tokio::time::timeout(PATIENCE, sent).await.expect("it is given up").expect("no panic");
+    assert!(sent < ENOUGH / 2, "{sent} messages of {SOUND} bytes were read");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_speech_to_speech_model_that_is_further_ahead_than_anybody_listens_loses_its_session() {
     let (address, _sent) = server(|mut socket: Socket| async move {
         let say = |value: Value| Message::text(value.to_string());
