@@ -67,10 +67,10 @@ async fn beside(dead: &Peer) -> Beside {
     let client = &service.client;
     let (_, tenant) = client.get("/v1/tenant").await;
     let tenant: TenantId = text(&tenant["id"]).parse().expect("an id");
-    let endpoints = register(&service, tenant, &dead.url(), clock.now()).await;
-    // The youngest, so that nothing but fairness brings it forward.
     let mut receiver = Receiver::start(([127, 0, 0, 1], 0).into()).await.expect("a port");
     let healthy = Endpoint::register(client, &receiver.url()).await;
+    // Older ones, so that nothing but fairness brings the healthy one forward.
+    let endpoints = register(&service, tenant, &dead.url(), clock.now() - Duration::from_secs(1)).await;
     queue(service.store(), tenant, &endpoints, WAITING, clock.now()).await;
 
     service.client.look_until("/healthz", |_| dead.connections() >= BEGUN).await;
