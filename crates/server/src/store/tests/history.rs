@@ -16,7 +16,7 @@ use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use uuid::Uuid;
 
-use super::past::{Past, numbered, past};
+use super::past::{LIVE as LIVE_EVERY, Past, numbered, past};
 use crate::clock::Clock;
 use crate::gather::Job as _;
 use crate::housekeeping;
@@ -257,6 +257,8 @@ async fn walk_deliveries(test: &TestStore, past: &Past) {
     tx.commit().await.expect("committed");
     outcome::cancel_disabled_for_recovery(&test.store).await.expect("canceled");
     let mut tx = test.store.begin().await.expect("a transaction");
+    let live: Vec<Uuid> = past.calls.iter().step_by(LIVE_EVERY).map(|call| call.uuid()).collect();
+    deliveries::body::freeze(&mut tx, &live).await.expect("frozen");
     deliveries::cancel_waiting(&mut tx, past.tenant, past.webhook).await.expect("canceled");
     deliveries::cancel_of_tenant(&mut tx, past.tenant).await.expect("canceled");
     deliveries::delete_some(&mut tx, past.tenant, past.webhook).await.expect("deleted");

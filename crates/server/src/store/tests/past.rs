@@ -17,7 +17,7 @@ use crate::store::{Tx, on};
 use crate::vault::Vault;
 
 /// Every so many calls, one lives on.
-const LIVE: usize = 500;
+pub(in crate::store) const LIVE: usize = 500;
 
 pub(in crate::store) struct Past {
     pub(in crate::store) tenant: TenantId,
