@@ -17,6 +17,10 @@ BEYOND_A_SCHEMA = [
     r"there is no such ",  # what a field refers to does not exist
     r"is a connection to .*, which is not ",
     r"is not one of your numbers",
+    r"is one of your own numbers",
+    r"is refused by this tenant's dial policy",
+    r"cannot be registered: there are \d+ endpoints already",
+    r"must be sent again, all of them",
     r"is not the number that number_id names",
     r"stands in several connections",
     r"is required: there (is|are) .* numbers? to call from",

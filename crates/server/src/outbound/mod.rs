@@ -185,7 +185,7 @@ impl Client {
     /// A client under `policy`, whose requests take at most `deadline`.
     ///
     /// # Errors
-    /// As [`builder`].
+    /// As [`ClientSettings::new`].
     pub fn new(config: &Config, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
         ClientSettings::new(config, policy)?.client(deadline)
     }

@@ -1,5 +1,5 @@
 //! `POST /v1/calls`: what is asked for is found and checked here; what follows from accepting it is one transaction, in
-//! [`accept`].
+//! [`accept`](super::accept).
 
 use std::collections::BTreeMap;
 use std::fmt;
