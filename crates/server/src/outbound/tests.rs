@@ -71,13 +71,13 @@ async fn a_name_is_refused_for_one_forbidden_address_among_good_ones() {
     let url = format!("http://hooks.example.com:{}/", address.port());
     for forbidden in ["127.0.0.1", "169.254.169.254", "10.1.2.3", "::1", "::ffff:127.0.0.1", "fe80::1"] {
         let forbidden: IpAddr = forbidden.parse().expect("an address");
-        let names = dns::tests::server(vec!["8.8.8.8".parse().unwrap(), forbidden]).await;
+        let names = dns::tests::server(vec!["8.8.8.8".parse().expect("an address"), forbidden]).await;
         let refused = post(&client("8.8.8.8,http", Some(names), SOON), &url).await.expect_err("forbidden");
         assert!(matches!(refused, SendError::Refused(_)), "{forbidden}: {refused:?}");
     }
     assert_eq!(connections.load(Ordering::SeqCst), 0, "nothing was even connected to");
 
-    let names = dns::tests::server(vec!["127.0.0.1".parse().unwrap()]).await;
+    let names = dns::tests::server(vec!["127.0.0.1".parse().expect("an address")]).await;
     let answer = post(&client("127.0.0.0/8,http", Some(names), SOON), &url).await.expect("the operator allows it");
     assert_eq!((answer.status, connections.load(Ordering::SeqCst)), (200, 1));
 
@@ -160,7 +160,7 @@ async fn a_request_is_framed_by_the_client_whatever_headers_were_stored() {
 async fn an_exemption_for_a_port_opens_that_port_alone_and_no_public_host() {
     let (address, connections) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
     let (other, reached) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
-    let names = dns::tests::server(vec!["127.0.0.1".parse().unwrap()]).await;
+    let names = dns::tests::server(vec!["127.0.0.1".parse().expect("an address")]).await;
     let allow = format!("127.0.0.1:{},http", address.port());
     let client = client(&allow, Some(names), SOON);
     for host in ["hooks.example.com", "127.0.0.1"] {
@@ -172,7 +172,7 @@ async fn an_exemption_for_a_port_opens_that_port_alone_and_no_public_host() {
     }
     assert_eq!((connections.load(Ordering::SeqCst), reached.load(Ordering::SeqCst)), (2, 0));
 
-    let public = dns::tests::server(vec!["8.8.8.8".parse().unwrap()]).await;
+    let public = dns::tests::server(vec!["8.8.8.8".parse().expect("an address")]).await;
     let client = self::client(&allow, Some(public), SOON);
     let refused = post(&client, "http://hooks.example.com/").await.expect_err("plain HTTP to a public host");
     assert_eq!(refused, SendError::Url(UrlRefusal::Scheme));
