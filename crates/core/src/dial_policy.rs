@@ -82,13 +82,20 @@ impl Default for DialPolicy {
     }
 }
 
+/// What the world's numbering plans say of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumberingPlan {
+    /// What the number costs.
+    pub tariff: Tariff,
+    /// The length of the number's country calling code, in digits; 0 for an address without a number.
+    pub country_code_digits: usize,
+}
+
 /// What a decision rests on beside the policy.
 #[derive(Clone, Copy, Debug)]
 pub struct DialFacts {
-    /// What the number costs.
-    pub tariff: Tariff,
-    /// The length of the number's country calling code, in digits.
-    pub country_code_digits: usize,
+    /// What the numbering plans say.
+    pub plan: NumberingPlan,
     /// Whether it is one of the tenant's own numbers.
     pub own_number: bool,
     /// Calls and transfers to it in the last 24 hours; `None` where they are not counted.
@@ -163,10 +170,11 @@ impl DialPolicy {
         if !self.allow.is_empty() && !self.allow.iter().any(|prefix| matches(&prefix)) {
             return Err(DialRefused::NotAllowed);
         }
-        let country = if facts.tariff == Tariff::Satellite { 0 } else { facts.country_code_digits };
+        let NumberingPlan { tariff, country_code_digits } = facts.plan;
+        let country = if tariff == Tariff::Satellite { 0 } else { country_code_digits };
         let lifted = self.allow.iter().filter(matches).any(|prefix| prefix.0.len() > country + 1);
-        if facts.tariff != Tariff::Ordinary && !lifted {
-            return Err(DialRefused::Tariff(facts.tariff));
+        if tariff != Tariff::Ordinary && !lifted {
+            return Err(DialRefused::Tariff(tariff));
         }
         if let (Some(most), Some(dialed)) = (self.per_number_per_day, facts.dialed_in_a_day)
             && dialed >= most
@@ -190,8 +198,7 @@ mod tests {
     use super::*;
 
     const ORDINARY: DialFacts = DialFacts {
-        tariff: Tariff::Ordinary,
-        country_code_digits: 1,
+        plan: NumberingPlan { tariff: Tariff::Ordinary, country_code_digits: 1 },
         own_number: false,
         dialed_in_a_day: Some(0),
         cost_today_micros: 0,
@@ -226,8 +233,8 @@ mod tests {
 
     #[test]
     fn numbers_that_cost_are_denied_unless_a_prefix_names_them() {
-        let premium = DialFacts { tariff: Tariff::PremiumRate, ..ORDINARY };
-        let satellite = DialFacts { tariff: Tariff::Satellite, country_code_digits: 3, ..ORDINARY };
+        let facts = |tariff, country_code_digits| DialFacts { plan: NumberingPlan { tariff, country_code_digits }, ..ORDINARY };
+        let (premium, satellite) = (facts(Tariff::PremiumRate, 1), facts(Tariff::Satellite, 3));
         let refused = |tariff| Err(DialRefused::Tariff(tariff));
         for (allow, expected) in
             [("", refused(Tariff::PremiumRate)), ("+1", refused(Tariff::PremiumRate)), ("+1,+1900", Ok(()))]

@@ -2,21 +2,21 @@
 
 use phonenumber::metadata::DATABASE;
 use phonenumber::{PhoneNumber as Parsed, Type};
-use switchhook_core::dial_policy::Tariff;
+use switchhook_core::dial_policy::{NumberingPlan, Tariff};
 use switchhook_core::phone_number::PhoneNumber;
 
 /// Country calling codes that are no country's: Inmarsat, the global mobile satellite systems, and the international networks,
 /// among them Thuraya and other satellite phones (ITU-T, "List of Recommendation E.164 assigned country codes").
 const SATELLITE: [u16; 4] = [870, 881, 882, 883];
 
-/// What a number costs, and the length of its country calling code in digits. A SIP address is judged by the number in it.
+/// What the numbering plans say of a number. A SIP address is judged by the number in it.
 #[must_use]
-pub fn tariff(to: &PhoneNumber) -> (Tariff, usize) {
+pub fn numbering_plan(to: &PhoneNumber) -> NumberingPlan {
     let Some(parsed) = to.e164().and_then(|number| phonenumber::parse(None, number).ok()) else {
-        return (Tariff::Ordinary, 0);
+        return NumberingPlan { tariff: Tariff::Ordinary, country_code_digits: 0 };
     };
     let country = parsed.country().code();
-    (of_type(&parsed, country), country.to_string().len())
+    NumberingPlan { tariff: of_type(&parsed, country), country_code_digits: country.to_string().len() }
 }
 
 fn of_type(number: &Parsed, country: u16) -> Tariff {
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn numbers_that_earn_their_owners_money_are_known() {
-        for (number, expected) in [
+        for (number, (tariff, country_code_digits)) in [
             ("+12025550100", (Tariff::Ordinary, 1)),
             ("+18005550100", (Tariff::Ordinary, 1)),
             ("+19002345678", (Tariff::PremiumRate, 1)),
@@ -52,7 +52,8 @@ mod tests {
             ("sip:+19002345678@gateway.example.com", (Tariff::PremiumRate, 1)),
             ("sip:bob@example.com", (Tariff::Ordinary, 0)),
         ] {
-            assert_eq!(tariff(&number.parse().expect("a number")), expected, "{number}");
+            let expected = NumberingPlan { tariff, country_code_digits };
+            assert_eq!(numbering_plan(&number.parse().expect("a number")), expected, "{number}");
         }
     }
 }

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
-use switchhook_core::dial_policy::{DialFacts, DialPolicy, DialRefused, PER_NUMBER_PER_DAY, Prefix, parse_prefixes};
+use switchhook_core::dial_policy::{
+    DialFacts, DialPolicy, DialRefused, NumberingPlan, PER_NUMBER_PER_DAY, Prefix, parse_prefixes,
+};
 use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 
 use super::tenants::TenantRow;
 use super::{Conn, Tx, chunks, on};
-use crate::calls::tariff::tariff;
 
 /// For how long calls to a number are counted.
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -41,7 +42,7 @@ struct Row {
     cost_today: Option<i64>,
 }
 
-/// Whether the tenant may call `to`; `counted` where calls to it count.
+/// Whether the tenant may call `to`, of which the numbering plans say `plan`; `counted` where calls to it count.
 ///
 /// # Errors
 /// When the database fails, and when there is no such tenant.
@@ -49,6 +50,7 @@ pub async fn judge(
     conn: &mut Conn,
     tenant: TenantId,
     to: &PhoneNumber,
+    plan: NumberingPlan,
     counted: bool,
     now: Timestamp,
 ) -> Result<Result<(), DialRefused>, sqlx::Error> {
@@ -63,10 +65,8 @@ pub async fn judge(
         .fetch_one(c)
         .await)?;
     let dialed = if counted { dialed(conn, tenant, &[to.reveal()], now).await? } else { HashMap::new() };
-    let (tariff, country_code_digits) = tariff(to);
     let facts = DialFacts {
-        tariff,
-        country_code_digits,
+        plan,
         own_number: row.own_number,
         dialed_in_a_day: counted.then(|| dialed.get(to.reveal()).copied().unwrap_or(0)),
         cost_today_micros: row.cost_today.and_then(|micros| u64::try_from(micros).ok()).unwrap_or(0),

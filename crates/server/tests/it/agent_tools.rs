@@ -68,7 +68,7 @@ impl Tables {
 }
 
 /// A service, an agent that begins by asking the double, and the double.
-async fn ready(replies: Vec<Reply>, tools: Value) -> (TestService, Agent, Double<OpenAi>) {
+pub(crate) async fn ready(replies: Vec<Reply>, tools: Value) -> (TestService, Agent, Double<OpenAi>) {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let double = Double::start(OpenAi, replies).await;
     let connection = json!({
@@ -84,11 +84,11 @@ async fn ready(replies: Vec<Reply>, tools: Value) -> (TestService, Agent, Double
     (service, agent, double)
 }
 
-fn calls(name: &'static str, arguments: Value) -> Reply {
+pub(crate) fn calls(name: &'static str, arguments: Value) -> Reply {
     Reply::Answer(vec![Piece::Tool { id: "call_1", name, arguments }])
 }
 
-fn goodbye() -> Reply {
+pub(crate) fn goodbye() -> Reply {
     Reply::Answer(vec![Piece::Text("Goodbye."), Piece::Tool { id: "call_2", name: "end_call", arguments: json!({}) }])
 }
 

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::acts::{CARRIER_ANSWER, answer_of};
 use super::{Outcome, Runner, Stopped, talking};
+use crate::calls::tariff::numbering_plan;
 use crate::carrier::simulator;
 use crate::panics::caught;
 use crate::store::calls::commands::{self, Command, Waiting};
@@ -220,10 +221,11 @@ impl Runner {
 /// Whether the tenant's dial policy lets a caller be passed on to `to`, which then counts as a call to it. Without a database that
 /// could say so, it does not.
 async fn may_transfer(store: &Store, tenant: TenantId, to: &PhoneNumber, counted: bool, now: Timestamp) -> bool {
+    let plan = numbering_plan(to);
     let decide = async {
         let mut tx = store.begin().await?;
         tenants::lock(&mut tx, tenant).await?;
-        let decision = dial_policy::judge(&mut tx, tenant, to, counted, now).await?;
+        let decision = dial_policy::judge(&mut tx, tenant, to, plan, counted, now).await?;
         if decision.is_ok() && counted {
             dial_policy::count(&mut tx, tenant, &[to.reveal()], now).await?;
         }

@@ -8,6 +8,7 @@ use switchhook_core::phone_number::PhoneNumber;
 
 use super::CallResource;
 use super::create::{check_dial_policy, is_counted};
+use crate::calls::tariff::numbering_plan;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
@@ -37,7 +38,8 @@ pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, 
     let Body { value, warnings } = body.read::<B>().await?;
     if let Some(to) = value.dials() {
         let counted = is_counted(&row.provider);
-        check_dial_policy(&mut state.store.read().await?, tenant.id, to, counted, state.clock.now()).await?;
+        let plan = numbering_plan(to);
+        check_dial_policy(&mut state.store.read().await?, tenant.id, to, plan, counted, state.clock.now()).await?;
     }
     let command = value.command().map_err(|error| ApiError::invalid_fields(vec![error]))?;
 

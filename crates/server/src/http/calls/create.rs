@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError, MAX_KEYS, check_map};
-use switchhook_core::dial_policy::DialRefused;
+use switchhook_core::dial_policy::{DialRefused, NumberingPlan};
 use switchhook_core::id::{AgentId, ConnectionId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
@@ -27,6 +27,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::CallResource;
 use super::accept::{Accepted, Plan, Wish};
 use crate::calls::admission;
+use crate::calls::tariff::numbering_plan;
 use crate::carrier::simulator;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
@@ -328,10 +329,11 @@ pub(super) async fn check_dial_policy(
     conn: &mut Conn,
     tenant: TenantId,
     to: &PhoneNumber,
+    plan: NumberingPlan,
     counted: bool,
     now: Timestamp,
 ) -> Result<(), ApiError> {
-    dial_policy::judge(conn, tenant, to, counted, now).await?.map_err(refused_by_policy)
+    dial_policy::judge(conn, tenant, to, plan, counted, now).await?.map_err(refused_by_policy)
 }
 
 fn refused_by_policy(refused: DialRefused) -> ApiError {
@@ -340,6 +342,7 @@ fn refused_by_policy(refused: DialRefused) -> ApiError {
 
 /// Finds what the request names. Outside the transaction: what goes away in between was there when the request was made.
 async fn plan(state: &HttpState, tenant: &Tenant, request: &CreateCall, now: Timestamp) -> Result<Plan, ApiError> {
+    let numbering = numbering_plan(&request.to);
     let mut conn = state.store.read().await?;
     let agent = agents::get(&mut conn, tenant.id, request.agent_id).await?;
     let agent = agent.ok_or_else(|| ApiError::invalid_field("agent_id", "there is no such agent"))?;
@@ -347,7 +350,7 @@ async fn plan(state: &HttpState, tenant: &Tenant, request: &CreateCall, now: Tim
     let connection = ConnectionId::from_uuid(number.connection_id);
     let provider = connections::provider(&mut conn, tenant.id, connection).await?.ok_or_else(ApiError::internal)?;
     let counted = is_counted(&provider);
-    check_dial_policy(&mut conn, tenant.id, &request.to, counted, now).await?;
+    check_dial_policy(&mut conn, tenant.id, &request.to, numbering, counted, now).await?;
     drop(conn);
     let (call_request, errors) = call_request(request, &agent.config.0);
     if !errors.is_empty() {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
+use switchhook_core::dial_policy::{NumberingPlan, Tariff};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{CallId, ConnectionId, DeliveryId, NodeId};
 use switchhook_core::idempotency::IdempotencyKey;
@@ -136,7 +137,8 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     calls::has_twin_without_id(c, call, now()).await.expect("read");
     calls::count_for_quota(c, tenant, now(), 10).await.expect("read");
     let to = "+12025550155".parse().expect("a number");
-    dial_policy::judge(c, tenant, &to, true, now()).await.expect("read").expect("nothing is against it");
+    let plan = NumberingPlan { tariff: Tariff::Ordinary, country_code_digits: 1 };
+    dial_policy::judge(c, tenant, &to, plan, true, now()).await.expect("read").expect("nothing is against it");
     calls::transcript(c, tenant, call).await.expect("read");
     calls::hangup_requests_for_node(c, node).await.expect("read");
     calls::count_live_since_before_for_operator(c, now()).await.expect("read");

@@ -10,6 +10,8 @@ use switchhook::store::dial_policy;
 use switchhook::store::tenants::{self, OwnRules};
 use switchhook_core::id::TenantId;
 
+use crate::agent_tools;
+use crate::doubles::model::says;
 use crate::harness::{TestService, text};
 
 async fn tenant(service: &TestService) -> TenantId {
@@ -116,5 +118,40 @@ async fn a_caller_is_not_passed_on_to_a_number_that_may_not_be_called() {
     assert_eq!((status, &answer["errors"][0]["path"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("to")), "{answer}");
     let (_, shown) = client.get(&format!("/v1/calls/{call}")).await;
     assert_eq!(shown["status"], "in_progress", "{shown}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_was_talked_over_does_not_pass_its_caller_on_to_a_premium_rate_number() {
+    let destinations = json!([{ "name": "prize hotline", "number": "+19002345678" }]);
+    let tools = json!([{ "type": "transfer", "destinations": destinations }]);
+    let replies = vec![
+        agent_tools::calls("transfer", json!({ "destination": "prize hotline" })),
+        says("What else can I do for you?"),
+    ];
+    let (service, agent, double) = agent_tools::ready(replies, tools).await;
+    let client = &service.client;
+    let call = client.place(&agent, "+12025550109").await;
+    let refused = |transcript: &Value| transcript.to_string().contains("you through");
+    client.look_until(&format!("/v1/calls/{call}/transcript"), refused).await;
+    let (_, shown) = client.get(&format!("/v1/calls/{call}")).await;
+    assert_eq!(shown["status"], "in_progress", "{shown}");
+    client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!(ended["end_reason"], "hangup_requested", "{ended}");
+    drop(double);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_calls_have_cost_counts_for_the_cap_of_the_day() {
+    let (service, agent, double) = agent_tools::ready(vec![agent_tools::goodbye()], json!([])).await;
+    set(&service, OwnRules { cost_per_day_micros: Some(1), ..OwnRules::default() }).await;
+    let call = service.client.place(&agent, "+12025550109").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert!(ended["usage"]["cost_usd"].as_f64().is_some_and(|dollars| dollars > 0.0), "{ended}");
+    let sentence = refusal(&service, &agent.id, "+12025550109").await.expect("the day's money is spent");
+    assert!(sentence.contains("0.00 USD a day"), "{sentence}");
+    double.finish();
     service.stop().await;
 }
