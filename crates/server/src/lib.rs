@@ -3,6 +3,7 @@
 //! `ARCHITECTURE.md` has the map. `app` puts the parts together; nobody below knows it.
 
 pub mod app;
+pub mod batch;
 pub mod calls;
 pub mod carrier;
 pub mod cli;
@@ -11,7 +12,6 @@ pub mod config;
 pub mod files;
 #[cfg(test)]
 mod fuzz;
-pub mod gather;
 pub mod hints;
 pub mod housekeeping;
 pub mod http;

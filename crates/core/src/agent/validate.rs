@@ -52,6 +52,16 @@ impl AgentConfig {
         check.0
     }
 
+    /// The same for what a call may replace: `greeting.text`, `instructions`, `limits` and `answering_machine`.
+    #[must_use]
+    pub fn validate_overrides(&self) -> Vec<FieldError> {
+        let mut check = Check(Vec::new());
+        self.check_instructions(&mut check);
+        self.check_answering_machine(&mut check);
+        self.check_limits(&mut check);
+        check.0
+    }
+
     /// The JSON Schemas that it holds, and their paths.
     #[must_use]
     pub fn schemas(&self) -> Vec<(String, &Value)> {
@@ -63,11 +73,19 @@ impl AgentConfig {
     }
 
     fn check_texts(&self, check: &mut Check) {
+        self.check_instructions(check);
+        check.that("language", is_language_tag(&self.language), "must be a language tag such as en-US");
+        check.words("interruption.backchannels", &self.interruption.backchannels);
+        self.check_answering_machine(check);
+    }
+
+    fn check_instructions(&self, check: &mut Check) {
         check.that("instructions", !self.instructions.trim().is_empty(), "must not be empty");
         check.text("instructions", &self.instructions);
         check.text("greeting.text", &self.greeting.text);
-        check.that("language", is_language_tag(&self.language), "must be a language tag such as en-US");
-        check.words("interruption.backchannels", &self.interruption.backchannels);
+    }
+
+    fn check_answering_machine(&self, check: &mut Check) {
         let message = self.answering_machine.message.as_deref().unwrap_or_default();
         check.text("answering_machine.message", message);
         check.that(
@@ -75,6 +93,11 @@ impl AgentConfig {
             self.answering_machine.on_machine != OnMachine::LeaveMessage || !message.trim().is_empty(),
             "is required when on_machine is leave_message",
         );
+    }
+
+    fn check_limits(&self, check: &mut Check) {
+        check.range("limits.max_duration_seconds", self.limits.max_duration_seconds, 10..=14_400);
+        check.range("limits.ring_timeout_seconds", self.limits.ring_timeout_seconds, 5..=120);
     }
 
     fn check_providers(&self, check: &mut Check) {
@@ -115,8 +138,7 @@ impl AgentConfig {
         check.range("silence.reprompt_after_seconds", self.silence.reprompt_after_seconds, 2..=600);
         check.range("silence.max_reprompts", self.silence.max_reprompts, 0..=10);
         check.optional("silence.hangup_after_seconds", self.silence.hangup_after_seconds, 5..=3_600);
-        check.range("limits.max_duration_seconds", self.limits.max_duration_seconds, 10..=14_400);
-        check.range("limits.ring_timeout_seconds", self.limits.ring_timeout_seconds, 5..=120);
+        self.check_limits(check);
         check.optional("privacy.retention_days", self.privacy.retention_days, 1..=3_650);
     }
 

@@ -9,6 +9,7 @@
 pub mod admission;
 pub mod dispatcher;
 pub mod incoming;
+pub mod place;
 pub mod runner;
 pub mod setup;
 pub mod tariff;

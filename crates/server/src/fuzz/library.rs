@@ -65,7 +65,7 @@ const IDEMPOTENCY_KEY: Target = Target {
 };
 
 const FINGERPRINT: Target = Target {
-    file: "crates/core/src/idempotency/canonical.rs",
+    file: "crates/core/src/idempotency.rs",
     seeds: || {
         each_alone(&[
             r#"{"to":"+12025550100","agent_id":"x","metadata":{"b":1.50,"a":[1e3,null,"\u00e4"]}}"#,

@@ -38,7 +38,7 @@ pub(super) async fn limit_time(
     next: Next,
 ) -> Result<Response, ApiError> {
     tokio::time::timeout(limit, next.run(request)).await.map_err(|_| {
-        let detail = "The request took too long and was given up. It can be sent again.";
+        let detail = "The request timed out. It can be sent again.";
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).retry_after(1)
     })
 }

@@ -1,4 +1,4 @@
-//! The request rate of a tenant: 429 beyond it, and on every answer how much is left of it.
+//! The tenant's rate limit: 429 beyond it, and on every response how much is left.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -14,7 +14,7 @@ use crate::store::rate;
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
-/// Middleware, behind [`auth::require`](super::auth::require): counts the request, or refuses it.
+/// Middleware, behind [`auth::require`](super::auth::require): counts the request or rejects it.
 pub(super) async fn enforce(
     State(state): State<HttpState>,
     tenant: Tenant,
@@ -22,8 +22,8 @@ pub(super) async fn enforce(
     next: Next,
 ) -> Result<Response, ApiError> {
     let limit = tenant.limits.rate_per_minute;
-    let wish = rate::Request { limit, at: state.clock.now() };
-    let decision = state.admissions.submit(tenant.id, wish).await?;
+    let request_at = rate::Request { limit, at: state.clock.now() };
+    let decision = state.admissions.submit(tenant.id, request_at).await?;
     let mut response = match decision {
         Decision::Admitted { .. } => next.run(request).await,
         Decision::Refused { retry_after_seconds } => refusal(limit, retry_after_seconds).into_response(),
@@ -35,8 +35,7 @@ pub(super) async fn enforce(
 
 fn refusal(limit: u32, retry_after_seconds: u64) -> ApiError {
     let detail = format!(
-        "The tenant has made all {limit} requests that it may make in 60 seconds. \
-         Try again in {retry_after_seconds} s."
+        "Rate limit exceeded: {limit} requests in 60 seconds are allowed. Try again in {retry_after_seconds} s."
     );
     ApiError::too_many("rate_limited", detail, retry_after_seconds)
 }

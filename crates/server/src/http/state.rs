@@ -10,18 +10,19 @@ use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
 
 use super::auth::LastUsed;
-use super::calls::{Accept, Followers};
+use super::calls::Followers;
 use super::carrier::CarrierRate;
 use super::connections::Trials;
 use super::metrics;
 use super::throttle::Throttle;
+use crate::batch::Batcher;
 use crate::calls::Context;
+use crate::calls::place::Placer;
 use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
 use crate::carrier::simulator::Simulator;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::gather::Gather;
 use crate::hints::Hints;
 use crate::models::Models;
 use crate::outbound::Exemptions;
@@ -57,10 +58,10 @@ pub struct HttpState {
     pub draining: Draining,
     /// Decides about the request rate.
     #[from_ref(skip)]
-    pub(super) admissions: Gather<rate::Admit>,
-    /// Creates calls.
+    pub(super) admissions: Batcher<rate::Admit>,
+    /// Places calls.
     #[from_ref(skip)]
-    pub(super) acceptances: Gather<Accept>,
+    pub(super) placer: Placer,
     /// Tries connections.
     #[from_ref(skip)]
     pub(super) trials: Arc<Trials>,
@@ -131,8 +132,8 @@ impl HttpState {
         addresses: Addresses,
     ) -> Self {
         Self {
-            admissions: Gather::new(rate::Admit(store.clone())),
-            acceptances: Gather::new(Accept::new(store.clone(), clock.clone(), config.clone())),
+            admissions: Batcher::new(rate::Admit(store.clone())),
+            placer: Placer::new(store.clone(), clock.clone(), config.clone(), hints.clone()),
             store,
             clock,
             config,

@@ -1,9 +1,11 @@
 //! From host names to addresses that may be connected to.
 
 use std::error::Error;
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use hickory_resolver::TokioResolver;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use switchhook_core::webhook::{AddressPolicy, Destination, UrlRefusal};
 
@@ -12,9 +14,15 @@ use super::dns;
 use crate::config::Config;
 
 /// Looks names up, with the system's resolver or the configured name server.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Names {
-    server: Option<SocketAddr>,
+    server: Option<TokioResolver>,
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Names").field("configured", &self.server.is_some()).finish()
+    }
 }
 
 /// Why a name leads nowhere.
@@ -46,7 +54,9 @@ impl Names {
     /// As configured.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        Self { server: config.dns }
+        // Only TLS settings and trust anchors, of which there are none, could be wrong.
+        let resolver = |server| dns::resolver(server).expect("a resolver without TLS can be built");
+        Self { server: config.dns.map(resolver) }
     }
 
     /// Every address of a name, each of which `judge` accepts: one forbidden address is enough to refuse the name, or
@@ -55,7 +65,7 @@ impl Names {
     /// # Errors
     /// When there is no address, or a forbidden one.
     pub async fn vetted(
-        self,
+        &self,
         host: &str,
         judge: impl Fn(IpAddr) -> Result<(), UrlRefusal>,
     ) -> Result<Vec<IpAddr>, LookupError> {
@@ -67,8 +77,8 @@ impl Names {
         Ok(addresses)
     }
 
-    async fn addresses(self, host: &str) -> io::Result<Vec<IpAddr>> {
-        match self.server {
+    async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        match &self.server {
             None => Ok(tokio::net::lookup_host((host, 0)).await?.map(|address| address.ip()).collect()),
             // No name server is asked for this name (RFC 6761 section 6.3).
             Some(_) if host == "localhost" => {
@@ -97,7 +107,7 @@ pub(super) struct Guard {
 
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
-        let (names, policy, opening) = (self.names, self.policy.clone(), self.opening);
+        let (names, policy, opening) = (self.names.clone(), self.policy.clone(), self.opening);
         Box::pin(async move {
             let addresses = names.vetted(name.as_str(), |address| judge(&policy, opening, address)).await?;
             // Port 0 stands for the URL's.

@@ -1,9 +1,9 @@
 //! What a tenant's dial policy rests on: whom it has called in the last 24 hours, and what its calls have cost today.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
 use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::{
     DialFacts, DialPolicy, DialRefused, NumberingPlan, PER_NUMBER_PER_DAY, Prefix, parse_prefixes,
@@ -11,7 +11,7 @@ use switchhook_core::dial_policy::{
 use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 
-use super::tenants::TenantRow;
+use super::tenants::{self, TenantRow};
 use super::{Conn, Tx, chunks, on};
 
 /// For how long calls to a number are counted.
@@ -34,12 +34,53 @@ pub fn of(row: &TenantRow) -> DialPolicy {
     }
 }
 
-#[derive(FromRow)]
-struct Row {
-    #[sqlx(flatten)]
-    tenant: TenantRow,
-    own_number: bool,
-    cost_today: Option<i64>,
+/// What a policy's decisions about some numbers rest on.
+pub struct DialHistory {
+    own_numbers: HashSet<String>,
+    dialed: HashMap<String, u32>,
+    cost_today_micros: u64,
+}
+
+impl DialHistory {
+    /// Reads it for these numbers.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn read(
+        conn: &mut Conn,
+        tenant: TenantId,
+        to: &[&PhoneNumber],
+        now: Timestamp,
+    ) -> Result<Self, sqlx::Error> {
+        let subscribers: Vec<String> = to.iter().map(|to| subscriber(to)).collect();
+        let addresses: Vec<&str> = to.iter().map(|to| to.reveal()).collect();
+        Ok(Self {
+            own_numbers: own_numbers(conn, tenant, &subscribers).await?,
+            dialed: dialed(conn, tenant, &addresses, now).await?,
+            cost_today_micros: cost_today(conn, tenant, now).await?,
+        })
+    }
+
+    /// The facts about one of these numbers, of which the numbering plans say `plan`; `counted` where calls to it count.
+    #[must_use]
+    pub fn facts(&self, to: &PhoneNumber, plan: NumberingPlan, counted: bool) -> DialFacts {
+        DialFacts {
+            plan,
+            own_number: self.own_numbers.contains(&subscriber(to)),
+            dialed_in_a_day: counted.then(|| self.dialed.get(to.reveal()).copied().unwrap_or(0)),
+            cost_today_micros: self.cost_today_micros,
+        }
+    }
+
+    /// Adds a call that is about to be counted.
+    pub fn add(&mut self, to: &PhoneNumber) {
+        *self.dialed.entry(to.reveal().to_owned()).or_default() += 1;
+    }
+}
+
+/// The number in a SIP address, or the address itself.
+fn subscriber(to: &PhoneNumber) -> String {
+    to.e164().unwrap_or_else(|| to.reveal().to_owned())
 }
 
 /// Whether the tenant may call `to`, of which the numbering plans say `plan`; `counted` where calls to it count.
@@ -54,31 +95,39 @@ pub async fn judge(
     counted: bool,
     now: Timestamp,
 ) -> Result<Result<(), DialRefused>, sqlx::Error> {
-    const SQL: &str = "SELECT tenants.*, \
-        EXISTS (SELECT 1 FROM numbers WHERE numbers.tenant_id = tenants.id AND numbers.number = $2) AS own_number, \
-        (SELECT micros FROM daily_costs WHERE daily_costs.tenant_id = tenants.id AND day = $3) AS cost_today \
-        FROM tenants WHERE id = $1";
-    let row: Row = on!(conn, |c| sqlx::query_as(SQL)
-        .bind(tenant.uuid())
-        .bind(to.e164().unwrap_or_else(|| to.reveal().to_owned()))
-        .bind(day(now))
-        .fetch_one(c)
-        .await)?;
-    let dialed = if counted { dialed(conn, tenant, &[to.reveal()], now).await? } else { HashMap::new() };
-    let facts = DialFacts {
-        plan,
-        own_number: row.own_number,
-        dialed_in_a_day: counted.then(|| dialed.get(to.reveal()).copied().unwrap_or(0)),
-        cost_today_micros: row.cost_today.and_then(|micros| u64::try_from(micros).ok()).unwrap_or(0),
-    };
-    Ok(of(&row.tenant).judge(to, &facts))
+    let row = tenants::get(conn, tenant).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let history = DialHistory::read(conn, tenant, &[to], now).await?;
+    Ok(of(&row).judge(to, &history.facts(to, plan, counted)))
+}
+
+/// Those of these numbers that are the tenant's own.
+async fn own_numbers(conn: &mut Conn, tenant: TenantId, numbers: &[String]) -> Result<HashSet<String>, sqlx::Error> {
+    let mut found = HashSet::new();
+    for chunk in chunks(numbers) {
+        let own: Vec<String> = on!(conn, |c| {
+            let mut query = QueryBuilder::new("SELECT number FROM numbers WHERE tenant_id = ");
+            query.push_bind(tenant.uuid()).push(" AND number IN (");
+            let mut list = query.separated(", ");
+            for number in chunk {
+                list.push_bind(number.as_str());
+            }
+            query.push(")").build_query_scalar().fetch_all(c).await
+        })?;
+        found.extend(own);
+    }
+    Ok(found)
+}
+
+/// What the calls of this day (UTC) have cost, in millionths of a dollar.
+async fn cost_today(conn: &mut Conn, tenant: TenantId, now: Timestamp) -> Result<u64, sqlx::Error> {
+    const SQL: &str = "SELECT micros FROM daily_costs WHERE tenant_id = $1 AND day = $2";
+    let micros: Option<i64> =
+        on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(day(now)).fetch_optional(c).await)?;
+    Ok(micros.and_then(|micros| u64::try_from(micros).ok()).unwrap_or(0))
 }
 
 /// How often these numbers were called in the last 24 hours; those that were not are left out.
-///
-/// # Errors
-/// When the database fails.
-pub async fn dialed(
+async fn dialed(
     conn: &mut Conn,
     tenant: TenantId,
     to: &[&str],

@@ -15,7 +15,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::rate::{self, Admissions, Decision, WINDOW};
 
 use super::{Dialect, Store, Tx, chunks, on};
-use crate::gather::Job;
+use crate::batch::BatchJob;
 
 /// Decides about requests of one tenant at a time, those that came meanwhile together.
 pub struct Admit(pub Store);
@@ -29,10 +29,10 @@ pub struct Request {
     pub at: Timestamp,
 }
 
-impl Job for Admit {
+impl BatchJob for Admit {
     type Key = TenantId;
     type Item = Request;
-    type Answer = Decision;
+    type Output = Decision;
 
     async fn run(&self, tenant: &TenantId, requests: &[Request]) -> Result<Vec<Decision>, sqlx::Error> {
         loop {

@@ -15,9 +15,9 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{DELIVERY, EVENT, SIGNATURE};
+use crate::batch::Batcher;
 use crate::clock::{self, Clock};
 use crate::config::Config;
-use crate::gather::Gather;
 use crate::hints::Hints;
 use crate::outbound::{Answer, Client, ClientSettings, Exemptions, PerTenant, SendError};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
@@ -53,7 +53,7 @@ struct Parts {
     vault: Vault,
     hints: Hints,
     clients: PerTenant<Client>,
-    outcomes: Gather<Record>,
+    outcomes: Batcher<Record>,
 }
 
 /// Where to send, and what to sign with.
@@ -74,7 +74,7 @@ impl Worker {
         let clients = PerTenant::new(Exemptions::default(), move |_| settings.client(deadline))?;
         metrics::describe_counter!(ATTEMPTS, "Attempts to deliver a webhook, by result");
         metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long attempts to deliver a webhook take");
-        let outcomes = Gather::new(Record(store.clone()));
+        let outcomes = Batcher::new(Record(store.clone()));
         Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, clients, outcomes })))
     }
 

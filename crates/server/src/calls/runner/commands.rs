@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use super::acts::{CARRIER_ANSWER, answer_of};
 use super::{Outcome, Runner, Stopped, talking};
+use crate::calls::place::is_counted;
 use crate::calls::tariff::numbering_plan;
-use crate::carrier::simulator;
 use crate::panics::caught;
 use crate::store::calls::commands::{self, Command, Waiting};
 use crate::store::{self, Store, dial_policy, tenants};
@@ -187,7 +187,7 @@ impl Runner {
         self.transferring = Some(by);
         self.talk.tell(talk::Command::TransferStarted);
         let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
-        let counted = self.row.provider != simulator::PROVIDER;
+        let counted = is_counted(&self.row.provider);
         self.ask_carrier(async move {
             if !may_transfer(&store, tenant, &to, counted, now).await {
                 return Outcome::Transfer { accepted: false, by };

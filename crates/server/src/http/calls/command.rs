@@ -7,15 +7,15 @@ use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 
 use super::CallResource;
-use super::create::{check_dial_policy, is_counted};
+use crate::calls::place::is_counted;
 use crate::calls::tariff::numbering_plan;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::{Body, UnreadBody};
-use crate::store::calls;
 use crate::store::calls::commands::{self, Command};
+use crate::store::{calls, dial_policy};
 
 /// A body that asks for something.
 pub(super) trait Asks: DeserializeOwned {
@@ -39,7 +39,9 @@ pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, 
     if let Some(to) = value.dials() {
         let counted = is_counted(&row.provider);
         let plan = numbering_plan(to);
-        check_dial_policy(&mut state.store.read().await?, tenant.id, to, plan, counted, state.clock.now()).await?;
+        let mut conn = state.store.read().await?;
+        let judged = dial_policy::judge(&mut conn, tenant.id, to, plan, counted, state.clock.now()).await?;
+        judged.map_err(|refused| ApiError::invalid_field("to", refused.to_string()))?;
     }
     let command = value.command().map_err(|error| ApiError::invalid_fields(vec![error]))?;
 

@@ -1,9 +1,7 @@
-//! `POST /v1/calls`: what is asked for is found and checked here; what follows from accepting it is one transaction, in
-//! [`accept`](super::accept).
+//! `POST /v1/calls`: translates between HTTP and [`calls::place`](crate::calls::place).
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -14,35 +12,23 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use switchhook_core::Timestamp;
-use switchhook_core::agent::{AgentConfig, AnsweringMachine, FieldError, MAX_KEYS, check_map};
-use switchhook_core::dial_policy::{DialRefused, NumberingPlan};
-use switchhook_core::id::{AgentId, ConnectionId, NumberId, TenantId};
+use switchhook_core::agent::{AnsweringMachine, MAX_KEYS};
+use switchhook_core::id::{AgentId, NumberId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
-use switchhook_core::quota::{self, QuotaExceeded};
+use switchhook_core::quota::QuotaExceeded;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
-use super::accept::{Accepted, Plan, Wish};
-use crate::calls::admission;
-use crate::calls::tariff::numbering_plan;
-use crate::carrier::simulator;
+use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::{self, Tenant};
-use crate::http::connections::catalogue::{Kind, PROVIDERS};
 use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::{self, Body, JsonBytes};
-use crate::store::calls::{CallRequest, Overrides};
-use crate::store::idempotency::{self, Stored};
-use crate::store::{Conn, agents, connections, dial_policy, numbers};
-
-/// How far ahead a call may be scheduled.
-const FURTHEST: Duration = Duration::from_secs(90 * 24 * 3600);
-/// How long a request with a key waits for another one before it is told to come again.
-const IN_FLIGHT: Duration = Duration::from_secs(5);
+use crate::store::calls::CallRow;
 
 /// A call to place.
 #[derive(Deserialize, ToSchema)]
@@ -193,15 +179,15 @@ impl PartialSchema for Metadata {
 
 /// Places a call.
 ///
-/// The call is accepted and queued; what becomes of it is told by its status, its events and webhooks. With an
-/// `Idempotency-Key` header a repeated request places no second call.
+/// The call is accepted and queued; follow it by its status, its events or webhooks. With an `Idempotency-Key` header a repeated
+/// request places no second call.
 #[utoipa::path(
     post, path = "/calls", operation_id = "create_call", tag = "Calls", request_body = CreateCall,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters", min_length = 1, max_length = 255, pattern = "^[!-~]+$", example = "order-17", nullable = false)),
     responses(
         (status = 201, description = "Accepted and queued", body = WithWarnings<CallResource>, headers(
             ("Location" = String, description = "Where the call is"),
-            ("Idempotent-Replayed" = Option<String>, description = "`true` when this is the answer of an earlier request"),
+            ("Idempotent-Replayed" = Option<String>, description = "`true` when this is the response to an earlier request"),
         )),
         (status = 200, description = "`dry_run`: the call would be accepted", body = WithWarnings<CallResource>),
         (status = 409, description = "The Idempotency-Key was used with a different body", body = ErrorBody),
@@ -225,90 +211,90 @@ pub(super) async fn create(
     let fingerprint = Fingerprint::of("POST", "/v1/calls", &String::from_utf8_lossy(&raw))
         .map_err(|error| ApiError::invalid(error.to_string()))?;
 
-    let key = key.map(|key| (key, fingerprint));
-    let now = state.clock.now();
-    let plan = match plan(&state, &tenant, &request, now).await {
-        Ok(plan) => plan,
-        // What a replayed request names may be gone by now.
-        Err(invalid) => return replay(&state, tenant, key, invalid).await,
-    };
-    if request.dry_run {
-        return dry_run(&state, tenant, plan, warnings, key).await;
+    let idempotency = key.map(|key| (key, fingerprint));
+    let dry_run = request.dry_run;
+    let request = PlaceCall::from(request);
+    if dry_run {
+        return match state.placer.check(tenant.id, &tenant.limits, &request, idempotency).await? {
+            Checked::Replayed(placed) => Ok(response(&placed)),
+            Checked::Acceptable(row) => {
+                let resource = CallResource::from(*row);
+                Ok((StatusCode::OK, Json(WithWarnings { resource, warnings })).into_response())
+            }
+        };
     }
-    let patience = if key.is_some() { IN_FLIGHT } else { Duration::MAX };
-    let wish = Wish { plan, warnings, key };
-    let accepted = tokio::time::timeout(patience, state.acceptances.submit(tenant.id, wish)).await;
-    match accepted.map_err(|_| in_flight())?? {
-        Accepted::Answered { stored, replayed } => {
-            state.hints.calls.notify_one();
-            state.hints.webhooks.notify_one();
-            Ok(answer(&stored, replayed))
+    let respond = Box::new(move |row: CallRow| created(row, &warnings));
+    let placed = state.placer.place(tenant.id, &request, idempotency, respond).await?;
+    Ok(response(&placed))
+}
+
+impl From<CreateCall> for PlaceCall {
+    fn from(request: CreateCall) -> Self {
+        let CreateCall { overrides, .. } = request;
+        let limits = overrides.limits.map(|limits| LimitOverrides {
+            max_duration_seconds: limits.max_duration_seconds,
+            ring_timeout_seconds: limits.ring_timeout_seconds,
+        });
+        Self {
+            agent: request.agent_id,
+            to: request.to,
+            from: request.from,
+            number: request.number_id,
+            variables: request.variables,
+            metadata: request.metadata,
+            overrides: AgentOverrides {
+                greeting: overrides.greeting.map(|greeting| greeting.0),
+                instructions: overrides.instructions,
+                limits,
+            },
+            answering_machine: request.answering_machine,
+            ring_timeout_seconds: request.ring_timeout_seconds,
+            schedule_at: request.schedule_at,
         }
-        Accepted::KeyReused => Err(key_reused()),
-        Accepted::Refused(refused) => Err(over_quota(refused)),
-        Accepted::RefusedByPolicy(refused) => Err(refused_by_policy(refused)),
-        Accepted::Deactivated => Err(auth::deactivated()),
-        Accepted::NoTenant => Err(ApiError::unauthorized()),
     }
 }
 
-/// The answer to an earlier request with this key, if there is one, else `invalid`.
-async fn replay(
-    state: &HttpState,
-    tenant: Tenant,
-    key: Option<(IdempotencyKey, Fingerprint)>,
-    invalid: ApiError,
-) -> Result<Response, ApiError> {
-    let Some((key, fingerprint)) = key else { return Err(invalid) };
-    let stored = idempotency::get_all(&mut state.store.read().await?, tenant.id, &[&key]).await?;
-    let same = stored.into_iter().find(|stored| stored.fingerprint == fingerprint.as_bytes());
-    same.map(|stored| answer(&stored, true)).ok_or(invalid)
-}
-
-/// What would become of the request, and nothing done.
-async fn dry_run(
-    state: &HttpState,
-    tenant: Tenant,
-    plan: Plan,
-    warnings: Vec<String>,
-    key: Option<(IdempotencyKey, Fingerprint)>,
-) -> Result<Response, ApiError> {
-    let now = state.clock.now();
-    let mut conn = state.store.read().await?;
-    if let Some((key, fingerprint)) = &key
-        && let Some(stored) = idempotency::get_all(&mut conn, tenant.id, &[key]).await?.first()
-    {
-        let same = stored.fingerprint == fingerprint.as_bytes();
-        return if same { Ok(answer(stored, true)) } else { Err(key_reused()) };
+impl From<PlaceError> for ApiError {
+    fn from(error: PlaceError) -> Self {
+        match error {
+            PlaceError::Invalid(errors) => Self::invalid_fields(errors),
+            PlaceError::Refused(refused) => Self::invalid_field("to", refused.to_string()),
+            PlaceError::Quota(exceeded) => over_quota(exceeded),
+            PlaceError::KeyReused => {
+                let detail = "This Idempotency-Key was used with a different request. Use a new key for a new call.";
+                Self::conflict("idempotency_key_reused", detail)
+            }
+            PlaceError::InProgress => {
+                let detail = "A request with this Idempotency-Key is still under way. Send it again in a second.";
+                Self::conflict("request_in_progress", detail).retry_after(1)
+            }
+            PlaceError::Deactivated => auth::deactivated(),
+            PlaceError::NoTenant => Self::unauthorized(),
+            PlaceError::Database(error) => Self::from(error),
+        }
     }
-    let usage = admission::usage(&mut conn, tenant.id, &tenant.limits, now).await?;
-    quota::admit(&usage, &tenant.limits, now).map_err(over_quota)?;
-    let resource = CallResource::from(plan.row(tenant.id, now));
-    Ok((StatusCode::OK, Json(WithWarnings { resource, warnings })).into_response())
 }
 
 pub(super) fn over_quota(refused: QuotaExceeded) -> ApiError {
     ApiError::too_many("quota_exceeded", refused.to_string(), refused.retry_after_seconds())
 }
 
-fn key_reused() -> ApiError {
-    let detail = "This Idempotency-Key was used with a different request. Use a new key for a new call.";
-    ApiError::conflict("idempotency_key_reused", detail)
+/// The response for a new call.
+fn created(row: CallRow, warnings: &[String]) -> Result<PlacedResponse, serde_json::Error> {
+    let location = format!("/v1/calls/{}", row.id);
+    let resource = WithWarnings { resource: CallResource::from(row), warnings: warnings.to_vec() };
+    Ok(PlacedResponse { status: 201, location, body: serde_json::to_vec(&resource)? })
 }
 
-fn in_flight() -> ApiError {
-    let detail = "A request with this Idempotency-Key is still under way. Send it again in a second.";
-    ApiError::conflict("request_in_progress", detail).retry_after(1)
-}
-
-fn answer(stored: &Stored, replayed: bool) -> Response {
+fn response(placed: &Placed) -> Response {
+    let stored = &placed.response;
     let status = u16::try_from(stored.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
     let json = [(header::CONTENT_TYPE, "application/json")];
     let mut response = (status.unwrap_or(StatusCode::CREATED), json, stored.body.clone()).into_response();
     if let Ok(location) = HeaderValue::from_str(&stored.location) {
         response.headers_mut().insert(header::LOCATION, location);
     }
-    if replayed {
+    if placed.replayed {
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
     }
     response
@@ -317,164 +303,4 @@ fn answer(stored: &Stored, replayed: bool) -> Response {
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     let values = headers.get_all("idempotency-key").iter().map(HeaderValue::as_bytes);
     IdempotencyKey::from_header_values(values).map_err(|error| ApiError::invalid(error.to_string()))
-}
-
-/// Whether the dial policy counts calls of this provider's connections: the simulator rings nobody.
-pub(super) fn is_counted(provider: &str) -> bool {
-    provider != simulator::PROVIDER
-}
-
-/// Whether the tenant may call `to`, by its dial policy.
-pub(super) async fn check_dial_policy(
-    conn: &mut Conn,
-    tenant: TenantId,
-    to: &PhoneNumber,
-    plan: NumberingPlan,
-    counted: bool,
-    now: Timestamp,
-) -> Result<(), ApiError> {
-    dial_policy::judge(conn, tenant, to, plan, counted, now).await?.map_err(refused_by_policy)
-}
-
-fn refused_by_policy(refused: DialRefused) -> ApiError {
-    ApiError::invalid_field("to", refused.to_string())
-}
-
-/// Finds what the request names. Outside the transaction: what goes away in between was there when the request was made.
-async fn plan(state: &HttpState, tenant: &Tenant, request: &CreateCall, now: Timestamp) -> Result<Plan, ApiError> {
-    let numbering = numbering_plan(&request.to);
-    let mut conn = state.store.read().await?;
-    let agent = agents::get(&mut conn, tenant.id, request.agent_id).await?;
-    let agent = agent.ok_or_else(|| ApiError::invalid_field("agent_id", "there is no such agent"))?;
-    let number = caller_number(&mut conn, tenant, request).await?;
-    let connection = ConnectionId::from_uuid(number.connection_id);
-    let provider = connections::provider(&mut conn, tenant.id, connection).await?.ok_or_else(ApiError::internal)?;
-    let counted = is_counted(&provider);
-    check_dial_policy(&mut conn, tenant.id, &request.to, numbering, counted, now).await?;
-    drop(conn);
-    let (call_request, errors) = call_request(request, &agent.config.0);
-    if !errors.is_empty() {
-        return Err(ApiError::invalid_fields(errors));
-    }
-    if request.schedule_at.is_some_and(|at| at > now + FURTHEST) {
-        return Err(ApiError::invalid_field("schedule_at", "must be at most 90 days from now"));
-    }
-    Ok(Plan {
-        agent: request.agent_id,
-        agent_version: agent.version,
-        number: NumberId::from_uuid(number.id),
-        from: number.number,
-        to: request.to.reveal().to_owned(),
-        connection,
-        provider,
-        request: call_request,
-        counted,
-        schedule_at: request.schedule_at,
-        retention_days: agent.config.0.privacy.retention_days,
-    })
-}
-
-/// The number to call from: the one named, or the only one there is.
-async fn caller_number(conn: &mut Conn, tenant: &Tenant, request: &CreateCall) -> Result<numbers::NumberRow, ApiError> {
-    if let Some(id) = request.number_id {
-        let number = numbers::get(conn, tenant.id, id).await?;
-        let number = number.ok_or_else(|| ApiError::invalid_field("number_id", "there is no such number"))?;
-        return match &request.from {
-            Some(from) if from.reveal() != number.number => {
-                Err(ApiError::invalid_field("from", "is not the number that number_id names"))
-            }
-            _ => Ok(number),
-        };
-    }
-    let mut found = match &request.from {
-        Some(from) => numbers::by_number(conn, tenant.id, from.reveal()).await?,
-        None => numbers::of_providers(conn, tenant.id, &usable_carriers(), 2).await?, // Two are too many.
-    };
-    match (found.pop(), found.is_empty(), &request.from) {
-        (Some(only), true, _) => Ok(only),
-        (Some(_), false, Some(_)) => {
-            Err(ApiError::invalid_field("from", "stands in several connections: name one by number_id"))
-        }
-        (Some(_), false, None) => {
-            Err(ApiError::invalid_field("from", "is required: there are several numbers to call from"))
-        }
-        (None, _, Some(_)) => Err(ApiError::invalid_field("from", "is not one of your numbers")),
-        (None, _, None) => Err(ApiError::invalid_field("from", "is required: there is no number to call from yet")),
-    }
-}
-
-/// The carriers over which this version can dial.
-fn usable_carriers() -> Vec<&'static str> {
-    PROVIDERS.iter().filter(|one| one.usable && one.offers(Kind::Carrier)).map(|one| one.name).collect()
-}
-
-fn call_request(request: &CreateCall, agent: &AgentConfig) -> (CallRequest, Vec<FieldError>) {
-    let mut errors = Vec::new();
-    let mut merged = agent.clone();
-    if let Some(limits) = &request.overrides.limits {
-        let seconds = &mut merged.limits;
-        seconds.max_duration_seconds = limits.max_duration_seconds.unwrap_or(seconds.max_duration_seconds);
-        seconds.ring_timeout_seconds = limits.ring_timeout_seconds.unwrap_or(seconds.ring_timeout_seconds);
-    }
-    if let Some(seconds) = request.ring_timeout_seconds {
-        merged.limits.ring_timeout_seconds = seconds;
-    }
-    if let Some(answering_machine) = &request.answering_machine {
-        merged.answering_machine = answering_machine.clone();
-    }
-    let greeting = request.overrides.greeting.as_ref().map(|greeting| greeting.0.clone());
-    if let Some(greeting) = &greeting {
-        merged.greeting.text.clone_from(greeting);
-    }
-    if let Some(instructions) = &request.overrides.instructions {
-        merged.instructions.clone_from(instructions);
-    }
-    // What else may be wrong with an agent that was stored by an earlier version is not this request's fault.
-    let ours = |error: &FieldError| {
-        let parts = ["greeting.text", "instructions", "limits.", "answering_machine."];
-        parts.iter().any(|part| error.path.starts_with(part))
-    };
-    errors.extend(merged.validate().into_iter().filter(ours).map(|error| match error.path.strip_prefix("limits.") {
-        None if matches!(error.path.as_str(), "greeting.text" | "instructions") => {
-            FieldError::new(format!("overrides.{}", error.path), error.message)
-        }
-        Some("ring_timeout_seconds") if request.ring_timeout_seconds.is_some() => {
-            FieldError::new("ring_timeout_seconds", error.message)
-        }
-        Some(_) => FieldError::new(format!("overrides.{}", error.path), error.message),
-        None => error,
-    }));
-    let variables = variables(request, agent, &mut errors);
-    errors.extend(check_map("metadata", request.metadata.len(), &request.metadata));
-    let overrides = Overrides {
-        greeting,
-        instructions: request.overrides.instructions.clone(),
-        limits: request.overrides.limits.is_some().then_some(merged.limits),
-    };
-    let call_request = CallRequest {
-        variables,
-        metadata: request.metadata.clone(),
-        overrides,
-        answering_machine: request.answering_machine.clone(),
-        ring_timeout_seconds: request.ring_timeout_seconds,
-    };
-    (call_request, errors)
-}
-
-fn variables(request: &CreateCall, agent: &AgentConfig, errors: &mut Vec<FieldError>) -> BTreeMap<String, String> {
-    let mut variables = BTreeMap::new();
-    for (name, value) in &request.variables {
-        match value {
-            Value::String(text) => drop(variables.insert(name.clone(), text.clone())),
-            Value::Number(_) | Value::Bool(_) => drop(variables.insert(name.clone(), value.to_string())),
-            _ => errors.push(FieldError::new(format!("variables.{name}"), "must be a string, a number or a boolean")),
-        }
-    }
-    for (name, variable) in &agent.variables {
-        if variable.required && variable.default.is_none() && !variables.contains_key(name) {
-            errors.push(FieldError::new(format!("variables.{name}"), "is required by the agent"));
-        }
-    }
-    errors.extend(check_map("variables", request.variables.len(), &request.variables));
-    variables
 }

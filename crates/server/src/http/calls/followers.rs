@@ -30,7 +30,7 @@ impl Followers {
         let mut counts = self.counts();
         let count = counts.entry(tenant).or_default();
         if *count >= MOST {
-            let detail = format!("The tenant follows {MOST} calls already. End one of these streams first.");
+            let detail = format!("Concurrent stream limit reached: {MOST} of {MOST} in use. Close one of them first.");
             return Err(ApiError::too_many("too_many_streams", detail, 1));
         }
         *count += 1;

@@ -1,6 +1,5 @@
 //! `/v1/calls`: place, list, look at and end calls.
 
-mod accept;
 mod command;
 mod create;
 mod dtmf;
@@ -15,7 +14,6 @@ mod show;
 mod simulate;
 mod transfer;
 
-pub use accept::Accept;
 pub use followers::Followers;
 pub(super) use list::Phone;
 pub use resource::CallResource;

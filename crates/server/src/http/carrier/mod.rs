@@ -78,7 +78,7 @@ impl FromRequestParts<HttpState> for Received {
             None => setup.addresses().connection_of(&named.token).ok_or_else(nothing_here)?,
         };
         state.carrier_rate.admit(connection, Instant::now()).map_err(|wait| {
-            let detail = "The carrier sends more requests for this connection than it may.";
+            let detail = "Rate limit exceeded: the carrier sends too many requests for this connection.";
             ApiError::too_many("carrier_rate_limit", detail, wait.as_secs() + 1)
         })?;
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());

@@ -108,7 +108,7 @@ pub(super) async fn test(
 }
 
 fn one_at_a_time() -> ApiError {
-    let detail = "The tenant is testing a connection already. Test this one when that is done.";
+    let detail = "Concurrent connection test limit reached: 1 of 1 in use. Try again when that test has ended.";
     ApiError::too_many("test_in_progress", detail, RETRY_SECONDS)
 }
 

@@ -70,10 +70,10 @@ pub(super) fn error_example(status: &str) -> Value {
         422 => ApiError::invalid_field("name", "must not be empty"),
         429 => ApiError::too_many(
             "rate_limited",
-            "The tenant has made all 120 requests that it may make in 60 seconds.",
+            "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
             1,
         ),
-        503 => ApiError::new(status, "timeout", "The request took too long and was given up. It can be sent again."),
+        503 => ApiError::new(status, "timeout", "The request timed out. It can be sent again."),
         _ => ApiError::internal(),
     };
     let body = error.body(Some("0198c6a0-0000-7000-8000-000000000000".to_owned()));

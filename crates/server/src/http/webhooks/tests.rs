@@ -11,10 +11,10 @@ use switchhook_core::id::TenantId;
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::batch::Batcher;
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::gather::Gather;
 use crate::hints::Hints;
 use crate::http::router;
 use crate::store::deliveries::outcome::{Finished, Outcome, Record, Then};
@@ -133,7 +133,7 @@ async fn what_cannot_be_delivered_to_is_refused_by_field() {
 }
 
 async fn attempt_everything(store: &Store, then: Then) {
-    let record = Gather::new(Record(store.clone()));
+    let record = Batcher::new(Record(store.clone()));
     for batch in claim_due_for_worker(store, now(), LeaseTime::at(now(), Duration::ZERO), 0).await.expect("a claim") {
         for claimed in batch.attempts {
             let outcome = Outcome { status: Some(200), then, ..Outcome::default() };

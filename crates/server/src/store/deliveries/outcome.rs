@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::queue::Lease;
 use super::{Conn, Tx, chunks, on};
-use crate::gather::Job;
+use crate::batch::BatchJob;
 use crate::store::Store;
 use crate::store::lease_time::LeaseTime;
 
@@ -60,10 +60,10 @@ pub struct Finished {
 /// else has decided, and nothing changed.
 pub struct Record(pub Store);
 
-impl Job for Record {
+impl BatchJob for Record {
     type Key = ();
     type Item = Finished;
-    type Answer = bool;
+    type Output = bool;
 
     async fn run(&self, (): &(), finished: &[Finished]) -> Result<Vec<bool>, sqlx::Error> {
         let mut tx = self.0.begin().await?;

@@ -6,7 +6,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::rate::Decision;
 
-use crate::gather::Gather;
+use crate::batch::Batcher;
 use crate::store::Store;
 use crate::store::rate::{Admit, Request};
 use crate::store::tenants::OwnLimits;
@@ -16,7 +16,7 @@ const ADMITTED: fn(&Decision) -> bool = |decision| matches!(decision, Decision::
 
 /// As a node decides that has nothing else to decide; so every call is another node.
 async fn admit(store: &Store, tenant: TenantId, limit: u32, at: Timestamp) -> Result<Decision, String> {
-    let node = Gather::new(Admit(store.clone()));
+    let node = Batcher::new(Admit(store.clone()));
     node.submit(tenant, Request { limit, at }).await.map_err(|error| error.to_string())
 }
 
@@ -79,7 +79,7 @@ async fn a_clock_that_is_set_back_locks_nobody_out() {
 async fn those_that_are_decided_together_are_counted_one_by_one() {
     for TestStore { store, engine, .. } in stores().await {
         let tenant = tenant(&store, OwnLimits::default()).await;
-        let nodes = [(); 3].map(|()| Gather::new(Admit(store.clone())));
+        let nodes = [(); 3].map(|()| Batcher::new(Admit(store.clone())));
         for (minute, admitted_before) in [(0, 0), (1, 0), (1, 50)] {
             let requests: Vec<_> = (0..300)
                 .map(|index: usize| {

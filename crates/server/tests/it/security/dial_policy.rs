@@ -138,7 +138,7 @@ async fn an_agent_that_was_talked_over_does_not_pass_its_caller_on_to_a_premium_
     assert_eq!(shown["status"], "in_progress", "{shown}");
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     let ended = client.wait_for_end(&call).await;
-    assert_eq!(ended["end_reason"], "hangup_requested", "{ended}");
+    assert_eq!(ended["end_reason"], "api_hangup", "{ended}");
     drop(double);
     service.stop().await;
 }

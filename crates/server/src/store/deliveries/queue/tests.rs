@@ -7,9 +7,9 @@ use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use switchhook_core::webhook::SigningSecret;
 
 use super::*;
+use crate::batch::{BatchJob as _, Batcher};
 use crate::clock;
 use crate::config::Config;
-use crate::gather::{Gather, Job as _};
 use crate::store::deliveries::outcome::{
     Finished, Outcome, PATIENCE, Record, Then, abandoned_for_recovery, cancel_disabled_for_recovery,
 };
@@ -81,7 +81,7 @@ async fn finish(store: &Store, claimed: &Claimed, then: Then) -> bool {
 }
 
 async fn finish_at(store: &Store, lease: Lease, at: Timestamp, outcome: Outcome) -> bool {
-    Gather::new(Record(store.clone())).submit((), Finished { lease, outcome, at }).await.expect("recorded")
+    Batcher::new(Record(store.clone())).submit((), Finished { lease, outcome, at }).await.expect("recorded")
 }
 
 #[tokio::test]

@@ -1,0 +1,242 @@
+//! Placing a call: whatever it names is found and checked (`plan`), then it is accepted in one transaction with its quota, its dial
+//! policy and its idempotency record (`commit`). The API, and whatever else places calls, only translates.
+
+mod commit;
+mod plan;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use switchhook_core::Timestamp;
+use switchhook_core::agent::{AnsweringMachine, FieldError};
+use switchhook_core::dial_policy::DialRefused;
+use switchhook_core::id::{AgentId, NumberId, TenantId};
+use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
+use switchhook_core::phone_number::PhoneNumber;
+use switchhook_core::quota::{self, Limits, QuotaExceeded};
+
+use self::commit::{CommitPlacements, Placement};
+use crate::batch::Batcher;
+use crate::calls::admission;
+use crate::carrier::simulator;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::hints::Hints;
+use crate::store::calls::CallRow;
+use crate::store::idempotency::{self, Stored};
+use crate::store::{Store, dial_policy};
+
+/// How long a request with an idempotency key waits for another one under way.
+const IN_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A request to place a call.
+pub struct PlaceCall {
+    /// The agent that talks.
+    pub agent: AgentId,
+    /// The number to call.
+    pub to: PhoneNumber,
+    /// The tenant's number to call from; without it and `number`, the only one that can dial.
+    pub from: Option<PhoneNumber>,
+    /// The same by its id.
+    pub number: Option<NumberId>,
+    /// Values for `{{name}}` in the agent's texts.
+    pub variables: BTreeMap<String, Value>,
+    /// Returned with the call and its events.
+    pub metadata: Map<String, Value>,
+    /// Replaces parts of the agent for this call.
+    pub overrides: AgentOverrides,
+    /// Replaces the agent's.
+    pub answering_machine: Option<AnsweringMachine>,
+    /// Replaces the agent's, in seconds.
+    pub ring_timeout_seconds: Option<u32>,
+    /// Dial then, not now.
+    pub schedule_at: Option<Timestamp>,
+}
+
+/// What differs from the agent in one call.
+#[derive(Default)]
+pub struct AgentOverrides {
+    /// The greeting's text.
+    pub greeting: Option<String>,
+    /// The instructions.
+    pub instructions: Option<String>,
+    /// Some of the limits.
+    pub limits: Option<LimitOverrides>,
+}
+
+/// Replaces parts of an agent's limits.
+pub struct LimitOverrides {
+    /// The longest a call may last, in seconds.
+    pub max_duration_seconds: Option<u32>,
+    /// How long it may ring, in seconds.
+    pub ring_timeout_seconds: Option<u32>,
+}
+
+/// The idempotency key of a request and the fingerprint of its body.
+pub type Idempotency = (IdempotencyKey, Fingerprint);
+
+/// The response to a placed call, stored under its idempotency key.
+pub struct PlacedResponse {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `Location` header.
+    pub location: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Renders the response for a new call. It is stored in the transaction that creates the call.
+pub type Respond = Box<dyn Fn(CallRow) -> Result<PlacedResponse, serde_json::Error> + Send + Sync>;
+
+/// The response to a request, new or replayed.
+pub struct Placed {
+    /// The response.
+    pub response: Arc<Stored>,
+    /// Whether an earlier request with the same key created the call.
+    pub replayed: bool,
+}
+
+/// The result of checking a request without placing the call.
+pub enum Checked {
+    /// The call would be accepted and look like this.
+    Acceptable(Box<CallRow>),
+    /// An earlier request with the same key created a call.
+    Replayed(Placed),
+}
+
+/// Why no call was placed.
+#[derive(Debug)]
+pub enum PlaceError {
+    /// Fields of the request.
+    Invalid(Vec<FieldError>),
+    /// The tenant's dial policy refuses the number.
+    Refused(DialRefused),
+    /// A quota is reached.
+    Quota(QuotaExceeded),
+    /// The idempotency key was used with a different request.
+    KeyReused,
+    /// A request with the same idempotency key is still under way.
+    InProgress,
+    /// The tenant is deactivated.
+    Deactivated,
+    /// The tenant is gone.
+    NoTenant,
+    /// The database failed.
+    Database(Arc<sqlx::Error>),
+}
+
+impl PlaceError {
+    fn field(path: &str, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![FieldError::new(path, message)])
+    }
+}
+
+impl From<sqlx::Error> for PlaceError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(Arc::new(error))
+    }
+}
+
+impl From<Arc<sqlx::Error>> for PlaceError {
+    fn from(error: Arc<sqlx::Error>) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// Places calls. Clones share one queue of requests.
+#[derive(Clone)]
+pub struct Placer {
+    store: Store,
+    clock: Clock,
+    hints: Hints,
+    commits: Batcher<CommitPlacements>,
+}
+
+impl Placer {
+    /// A placer on this database.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, config: Arc<Config>, hints: Hints) -> Self {
+        let commits = Batcher::new(CommitPlacements::new(store.clone(), clock.clone(), config));
+        Self { store, clock, hints, commits }
+    }
+
+    /// Places a call, once per idempotency key.
+    ///
+    /// # Errors
+    /// Why no call was placed.
+    pub async fn place(
+        &self,
+        tenant: TenantId,
+        request: &PlaceCall,
+        idempotency: Option<Idempotency>,
+        respond: Respond,
+    ) -> Result<Placed, PlaceError> {
+        let plan = match plan::find(&self.store, tenant, request, self.clock.now()).await {
+            Ok(plan) => plan,
+            // The call may have been placed before, and what its request names deleted since.
+            Err(error) => return self.replay(tenant, idempotency, error).await,
+        };
+        let timeout = if idempotency.is_some() { IN_PROGRESS_TIMEOUT } else { Duration::MAX };
+        let placement = Placement { plan, idempotency, respond };
+        let placed = tokio::time::timeout(timeout, self.commits.submit(tenant, placement)).await;
+        let placed = placed.map_err(|_| PlaceError::InProgress)???;
+        self.hints.calls.notify_one();
+        self.hints.webhooks.notify_one();
+        Ok(placed)
+    }
+
+    /// Checks everything that [`place`](Self::place) checks, and dials nobody.
+    ///
+    /// # Errors
+    /// Why no call would be placed.
+    pub async fn check(
+        &self,
+        tenant: TenantId,
+        limits: &Limits,
+        request: &PlaceCall,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Checked, PlaceError> {
+        let now = self.clock.now();
+        let plan = match plan::find(&self.store, tenant, request, now).await {
+            Ok(plan) => plan,
+            Err(error) => return self.replay(tenant, idempotency, error).await.map(Checked::Replayed),
+        };
+        let mut conn = self.store.read().await?;
+        if let Some((key, fingerprint)) = &idempotency
+            && let Some(stored) = idempotency::get_all(&mut conn, tenant, &[key]).await?.pop()
+        {
+            return replayed(Arc::new(stored), fingerprint).map(Checked::Replayed);
+        }
+        let judged = dial_policy::judge(&mut conn, tenant, &plan.to, plan.numbering, plan.counted, now).await?;
+        judged.map_err(PlaceError::Refused)?;
+        let usage = admission::usage(&mut conn, tenant, limits, now).await?;
+        quota::admit(&usage, limits, now).map_err(PlaceError::Quota)?;
+        Ok(Checked::Acceptable(Box::new(plan.row(tenant, now))))
+    }
+
+    /// Returns the response stored for this very request, or `error`.
+    async fn replay(
+        &self,
+        tenant: TenantId,
+        idempotency: Option<Idempotency>,
+        error: PlaceError,
+    ) -> Result<Placed, PlaceError> {
+        let Some((key, fingerprint)) = idempotency else { return Err(error) };
+        let stored = idempotency::get_all(&mut self.store.read().await?, tenant, &[&key]).await?.pop();
+        stored.and_then(|stored| replayed(Arc::new(stored), &fingerprint).ok()).ok_or(error)
+    }
+}
+
+/// A stored response, if it belongs to a request with this fingerprint.
+fn replayed(response: Arc<Stored>, fingerprint: &Fingerprint) -> Result<Placed, PlaceError> {
+    let same = response.fingerprint == fingerprint.as_bytes();
+    if same { Ok(Placed { response, replayed: true }) } else { Err(PlaceError::KeyReused) }
+}
+
+/// Whether the dial policy counts calls over this provider's connections: the simulator rings nobody.
+#[must_use]
+pub fn is_counted(provider: &str) -> bool {
+    provider != simulator::PROVIDER
+}

@@ -1,0 +1,143 @@
+//! Calls are accepted in batches: under the tenant's lock, so that replays, quotas and the dial policy are exact, and with one
+//! commit for all requests that arrived during the last one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use switchhook_core::Timestamp;
+use switchhook_core::call::Direction;
+use switchhook_core::dial_policy::DialPolicy;
+use switchhook_core::event::EventKind;
+use switchhook_core::id::TenantId;
+
+use super::plan::Plan;
+use super::{Idempotency, PlaceError, Placed, PlacedResponse, Respond, replayed};
+use crate::batch::BatchJob;
+use crate::calls::admission::Admission;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::store::calls::{self, CallRow};
+use crate::store::dial_policy::{self, DialHistory};
+use crate::store::idempotency::{self, Stored};
+use crate::store::{Store, Tx};
+
+/// One call to place.
+pub(super) struct Placement {
+    pub(super) plan: Plan,
+    pub(super) idempotency: Option<Idempotency>,
+    pub(super) respond: Respond,
+}
+
+/// Creates the calls of one tenant.
+pub(super) struct CommitPlacements {
+    store: Store,
+    clock: Clock,
+    config: Arc<Config>,
+}
+
+impl CommitPlacements {
+    pub(super) fn new(store: Store, clock: Clock, config: Arc<Config>) -> Self {
+        Self { store, clock, config }
+    }
+}
+
+impl BatchJob for CommitPlacements {
+    type Key = TenantId;
+    type Item = Placement;
+    type Output = Result<Placed, PlaceError>;
+
+    async fn run(&self, tenant: &TenantId, placements: &[Placement]) -> Result<Vec<Self::Output>, sqlx::Error> {
+        let mut tx = self.store.begin().await?;
+        let now = self.clock.now();
+        let Some(admission) = Admission::open(&mut tx, *tenant, &self.config, now).await? else {
+            return Ok(placements.iter().map(|_| Err(PlaceError::NoTenant)).collect());
+        };
+        if !admission.tenant.active {
+            return Ok(placements.iter().map(|_| Err(PlaceError::Deactivated)).collect());
+        }
+        let to: Vec<_> = placements.iter().map(|placement| &placement.plan.to).collect();
+        let mut batch = Batch {
+            tenant: *tenant,
+            now,
+            policy: dial_policy::of(&admission.tenant),
+            history: DialHistory::read(&mut tx, *tenant, &to, now).await?,
+            admission,
+            counted: Vec::new(),
+            stored: stored(&mut tx, *tenant, placements).await?,
+            rows: Vec::new(),
+            responses: Vec::new(),
+        };
+        let mut placed = Vec::with_capacity(placements.len());
+        for placement in placements {
+            placed.push(batch.decide(placement).map_err(|error| sqlx::Error::Encode(error.into()))?);
+        }
+        calls::create(&mut tx, *tenant, &batch.rows, EventKind::CallQueued).await?;
+        let counted: Vec<&str> = batch.counted.iter().map(String::as_str).collect();
+        dial_policy::count(&mut tx, *tenant, &counted, now).await?;
+        idempotency::put(&mut tx, *tenant, &batch.responses, now).await?;
+        tx.commit().await?;
+        Ok(placed)
+    }
+}
+
+/// The responses stored under the keys of these requests.
+async fn stored(
+    tx: &mut Tx,
+    tenant: TenantId,
+    placements: &[Placement],
+) -> Result<HashMap<String, Arc<Stored>>, sqlx::Error> {
+    let keys: Vec<_> = placements.iter().filter_map(|one| one.idempotency.as_ref()).map(|(key, _)| key).collect();
+    let stored = idempotency::get_all(tx, tenant, &keys).await?;
+    Ok(stored.into_iter().map(|stored| (stored.key.clone(), Arc::new(stored))).collect())
+}
+
+struct Batch {
+    tenant: TenantId,
+    now: Timestamp,
+    admission: Admission,
+    policy: DialPolicy,
+    /// Includes the calls of this batch.
+    history: DialHistory,
+    /// The numbers of this batch that the policy counts.
+    counted: Vec<String>,
+    /// By idempotency key; includes those of this batch.
+    stored: HashMap<String, Arc<Stored>>,
+    rows: Vec<CallRow>,
+    responses: Vec<Arc<Stored>>,
+}
+
+impl Batch {
+    fn decide(&mut self, placement: &Placement) -> Result<Result<Placed, PlaceError>, serde_json::Error> {
+        let Placement { plan, idempotency, respond } = placement;
+        if let Some((key, fingerprint)) = idempotency
+            && let Some(stored) = self.stored.get(key.as_str())
+        {
+            return Ok(replayed(stored.clone(), fingerprint));
+        }
+        if let Err(refused) = self.policy.judge(&plan.to, &self.history.facts(&plan.to, plan.numbering, plan.counted)) {
+            return Ok(Err(PlaceError::Refused(refused)));
+        }
+        if let Err(exceeded) = self.admission.admit(Direction::Outbound) {
+            return Ok(Err(PlaceError::Quota(exceeded)));
+        }
+        if plan.counted {
+            self.history.add(&plan.to);
+            self.counted.push(plan.to.reveal().to_owned());
+        }
+        let row = plan.clone().row(self.tenant, self.now);
+        self.rows.push(row.clone());
+        let response = Arc::new(to_store(respond(row)?, idempotency.as_ref()));
+        if idempotency.is_some() {
+            self.stored.insert(response.key.clone(), response.clone());
+            self.responses.push(response.clone());
+        }
+        Ok(Ok(Placed { response, replayed: false }))
+    }
+}
+
+fn to_store(response: PlacedResponse, idempotency: Option<&Idempotency>) -> Stored {
+    let (key, fingerprint) = idempotency.map_or((String::new(), Vec::new()), |(key, fingerprint)| {
+        (key.as_str().to_owned(), fingerprint.as_bytes().to_vec())
+    });
+    Stored { key, fingerprint, status: response.status.into(), location: response.location, body: response.body }
+}

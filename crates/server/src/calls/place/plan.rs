@@ -1,0 +1,203 @@
+//! What a request to place a call names is found and checked. This happens outside the transaction: what is deleted in between
+//! was there when the request was made.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use switchhook_core::Timestamp;
+use switchhook_core::agent::{AgentConfig, FieldError, check_map};
+use switchhook_core::call::{Call, Direction, Timing};
+use switchhook_core::dial_policy::NumberingPlan;
+use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
+use switchhook_core::phone_number::PhoneNumber;
+
+use super::{PlaceCall, PlaceError, is_counted};
+use crate::calls::tariff::numbering_plan;
+use crate::clock;
+use crate::http::connections::catalogue::{Kind, PROVIDERS};
+use crate::store::calls::{CallRequest, CallRow, NewCall, Overrides};
+use crate::store::{Conn, Store, agents, numbers};
+
+/// How far ahead a call may be scheduled.
+const MAX_SCHEDULE: Duration = Duration::from_secs(90 * 24 * 3600);
+
+/// A call to place, once everything that its request names has been found.
+#[derive(Clone)]
+pub(super) struct Plan {
+    agent: AgentId,
+    agent_version: i64,
+    number: NumberId,
+    from: String,
+    pub(super) to: PhoneNumber,
+    pub(super) numbering: NumberingPlan,
+    /// Whether the dial policy counts the call.
+    pub(super) counted: bool,
+    connection: ConnectionId,
+    provider: String,
+    request: CallRequest,
+    schedule_at: Option<Timestamp>,
+    retention_days: Option<u32>,
+}
+
+impl Plan {
+    /// The call's first row, if it is placed at `now`.
+    pub(super) fn row(self, tenant: TenantId, now: Timestamp) -> CallRow {
+        let due_at = self.schedule_at.map_or(now, |at| at.max(now));
+        let new = NewCall {
+            id: CallId::new(now, clock::random()),
+            tenant,
+            direction: Direction::Outbound,
+            agent: self.agent,
+            agent_version: self.agent_version,
+            number: Some(self.number),
+            connection: self.connection,
+            provider: self.provider,
+            from: self.from,
+            to: self.to.reveal().to_owned(),
+            request: self.request,
+            created_at: now,
+            due_at,
+            retention_days: self.retention_days,
+        };
+        new.row(Call::outbound(now, due_at, Timing::default()))
+    }
+}
+
+/// Finds what the request names and checks its fields.
+pub(super) async fn find(
+    store: &Store,
+    tenant: TenantId,
+    request: &PlaceCall,
+    now: Timestamp,
+) -> Result<Plan, PlaceError> {
+    let numbering = numbering_plan(&request.to);
+    let mut conn = store.read().await?;
+    let agent = agents::get(&mut conn, tenant, request.agent).await?;
+    let agent = agent.ok_or_else(|| PlaceError::field("agent_id", "there is no such agent"))?;
+    let number = caller_number(&mut conn, tenant, request).await?;
+    drop(conn);
+    let (call_request, errors) = call_request(request, &agent.config.0);
+    if !errors.is_empty() {
+        return Err(PlaceError::Invalid(errors));
+    }
+    if request.schedule_at.is_some_and(|at| at > now + MAX_SCHEDULE) {
+        return Err(PlaceError::field("schedule_at", "must be at most 90 days from now"));
+    }
+    Ok(Plan {
+        agent: request.agent,
+        agent_version: agent.version,
+        number: NumberId::from_uuid(number.id),
+        from: number.number,
+        to: request.to.clone(),
+        numbering,
+        counted: is_counted(&number.provider),
+        connection: ConnectionId::from_uuid(number.connection_id),
+        provider: number.provider,
+        request: call_request,
+        schedule_at: request.schedule_at,
+        retention_days: agent.config.0.privacy.retention_days,
+    })
+}
+
+/// The number to call from: the one named, or the only one there is.
+async fn caller_number(
+    conn: &mut Conn,
+    tenant: TenantId,
+    request: &PlaceCall,
+) -> Result<numbers::NumberRow, PlaceError> {
+    if let Some(id) = request.number {
+        let number = numbers::get(conn, tenant, id).await?;
+        let number = number.ok_or_else(|| PlaceError::field("number_id", "there is no such number"))?;
+        return match &request.from {
+            Some(from) if from.reveal() != number.number => {
+                Err(PlaceError::field("from", "is not the number that number_id names"))
+            }
+            _ => Ok(number),
+        };
+    }
+    let mut found = match &request.from {
+        Some(from) => numbers::by_number(conn, tenant, from.reveal()).await?,
+        None => numbers::of_providers(conn, tenant, &usable_carriers(), 2).await?, // Two are too many.
+    };
+    match (found.pop(), found.is_empty(), &request.from) {
+        (Some(only), true, _) => Ok(only),
+        (Some(_), false, Some(_)) => {
+            Err(PlaceError::field("from", "stands in several connections: name one by number_id"))
+        }
+        (Some(_), false, None) => Err(PlaceError::field("from", "is required: there are several numbers to call from")),
+        (None, _, Some(_)) => Err(PlaceError::field("from", "is not one of your numbers")),
+        (None, _, None) => Err(PlaceError::field("from", "is required: there is no number to call from yet")),
+    }
+}
+
+/// The carriers over which this version can dial.
+fn usable_carriers() -> Vec<&'static str> {
+    PROVIDERS.iter().filter(|one| one.usable && one.offers(Kind::Carrier)).map(|one| one.name).collect()
+}
+
+fn call_request(request: &PlaceCall, agent: &AgentConfig) -> (CallRequest, Vec<FieldError>) {
+    let mut errors = Vec::new();
+    let mut merged = agent.clone();
+    if let Some(limits) = &request.overrides.limits {
+        let seconds = &mut merged.limits;
+        seconds.max_duration_seconds = limits.max_duration_seconds.unwrap_or(seconds.max_duration_seconds);
+        seconds.ring_timeout_seconds = limits.ring_timeout_seconds.unwrap_or(seconds.ring_timeout_seconds);
+    }
+    if let Some(seconds) = request.ring_timeout_seconds {
+        merged.limits.ring_timeout_seconds = seconds;
+    }
+    if let Some(answering_machine) = &request.answering_machine {
+        merged.answering_machine = answering_machine.clone();
+    }
+    let greeting = request.overrides.greeting.clone();
+    if let Some(greeting) = &greeting {
+        merged.greeting.text.clone_from(greeting);
+    }
+    if let Some(instructions) = &request.overrides.instructions {
+        merged.instructions.clone_from(instructions);
+    }
+    errors.extend(merged.validate_overrides().into_iter().map(|error| match error.path.strip_prefix("limits.") {
+        None if matches!(error.path.as_str(), "greeting.text" | "instructions") => {
+            FieldError::new(format!("overrides.{}", error.path), error.message)
+        }
+        Some("ring_timeout_seconds") if request.ring_timeout_seconds.is_some() => {
+            FieldError::new("ring_timeout_seconds", error.message)
+        }
+        Some(_) => FieldError::new(format!("overrides.{}", error.path), error.message),
+        None => error,
+    }));
+    let variables = variables(request, agent, &mut errors);
+    errors.extend(check_map("metadata", request.metadata.len(), &request.metadata));
+    let overrides = Overrides {
+        greeting,
+        instructions: request.overrides.instructions.clone(),
+        limits: request.overrides.limits.is_some().then_some(merged.limits),
+    };
+    let call_request = CallRequest {
+        variables,
+        metadata: request.metadata.clone(),
+        overrides,
+        answering_machine: request.answering_machine.clone(),
+        ring_timeout_seconds: request.ring_timeout_seconds,
+    };
+    (call_request, errors)
+}
+
+fn variables(request: &PlaceCall, agent: &AgentConfig, errors: &mut Vec<FieldError>) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::new();
+    for (name, value) in &request.variables {
+        match value {
+            Value::String(text) => drop(variables.insert(name.clone(), text.clone())),
+            Value::Number(_) | Value::Bool(_) => drop(variables.insert(name.clone(), value.to_string())),
+            _ => errors.push(FieldError::new(format!("variables.{name}"), "must be a string, a number or a boolean")),
+        }
+    }
+    for (name, variable) in &agent.variables {
+        if variable.required && variable.default.is_none() && !variables.contains_key(name) {
+            errors.push(FieldError::new(format!("variables.{name}"), "is required by the agent"));
+        }
+    }
+    errors.extend(check_map("variables", request.variables.len(), &request.variables));
+    variables
+}
