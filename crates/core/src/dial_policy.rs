@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn numbers_that_cost_are_denied_unless_a_prefix_names_them() {
-        let facts = |tariff, country_code_digits| DialFacts { plan: NumberingPlan { tariff, country_code_digits }, ..ORDINARY };
+        let facts =
+            |tariff, country_code_digits| DialFacts { plan: NumberingPlan { tariff, country_code_digits }, ..ORDINARY };
         let (premium, satellite) = (facts(Tariff::PremiumRate, 1), facts(Tariff::Satellite, 3));
         let refused = |tariff| Err(DialRefused::Tariff(tariff));
         for (allow, expected) in
