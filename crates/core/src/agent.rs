@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::ConnectionId;
+use crate::language::{ENGLISH, Language, WordList};
 
 mod keys;
 mod map;
@@ -109,7 +110,7 @@ pub struct Greeting {
 
 impl Default for Greeting {
     fn default() -> Self {
-        Self { mode: GreetingMode::Speak, text: "Hello, how can I help you?".to_owned(), interruptible: true }
+        Self { mode: GreetingMode::Speak, text: ENGLISH.greeting.to_owned(), interruptible: true }
     }
 }
 
@@ -272,9 +273,12 @@ pub struct Interruption {
 
 impl Default for Interruption {
     fn default() -> Self {
-        let words = ["mm-hmm", "mhm", "uh-huh", "mm", "hmm", "okay", "ok", "right", "yeah", "yes", "sure", "i see"];
-        Self { enabled: true, min_speech_ms: 500, min_words: 2, backchannels: words.map(str::to_owned).to_vec() }
+        Self { enabled: true, min_speech_ms: 500, min_words: 2, backchannels: owned(ENGLISH.backchannels) }
     }
+}
+
+fn owned(words: WordList) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// What happens when the caller says nothing.
@@ -419,6 +423,21 @@ impl AgentConfig {
             recording: Recording::default(),
             privacy: Privacy::default(),
             variables: BTreeMap::new(),
+        }
+    }
+
+    /// Puts the words of the agent's language in the place of the default greeting and backchannels, which are English. Where there are
+    /// none, the language model writes the greeting.
+    pub fn localise(&mut self) {
+        let language = Language::of(&self.language);
+        if self.greeting.text == ENGLISH.greeting {
+            language.greeting.clone_into(&mut self.greeting.text);
+            if self.greeting.text.is_empty() && self.greeting.mode == GreetingMode::Speak {
+                self.greeting.mode = GreetingMode::Generate;
+            }
+        }
+        if self.interruption.backchannels == ENGLISH.backchannels {
+            self.interruption.backchannels = owned(language.backchannels);
         }
     }
 

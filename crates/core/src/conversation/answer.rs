@@ -13,7 +13,6 @@ use super::effect::{Effect, End, TurnTimes};
 use super::history::Message;
 use super::input::ToolCall;
 use super::mouth::Kind;
-use super::phrases;
 use super::speech::Pieces;
 use crate::Timestamp;
 
@@ -106,7 +105,7 @@ impl Conversation {
             kind,
             early,
             stage: Stage::Streaming(self.now),
-            pieces: Pieces::default(),
+            pieces: Pieces::new(self.language),
             held: Vec::new(),
             said: false,
             first_text: None,
@@ -225,7 +224,7 @@ impl Conversation {
         }
         if thinking.ends_call {
             if !thinking.said {
-                self.say_one_of(Kind::Goodbye, phrases::GOODBYES);
+                self.say_one_of(Kind::Goodbye, self.language.phrases.goodbyes);
             }
             self.close_with(End::AgentHungUp);
         }

@@ -3,15 +3,10 @@
 //! The agent falls silent at once, which costs nothing: it can go on from the very sample. Whether it was an interruption is
 //! judged afterwards, by how long the voice lasted and by what was said.
 
-use super::endpointing::words;
 use super::timings::Timings;
 use crate::Timestamp;
 use crate::agent::Interruption;
-
-/// One of these is enough, however few words are said.
-const COMMANDS: &[&str] = &["stop", "wait", "no"];
-/// Sounds that recognisers write down and that are not words.
-const HESITATIONS: &[&str] = &["uh", "um", "uhm", "er", "erm", "ah", "oh"];
+use crate::language::Language;
 
 /// The agent holds its breath.
 #[derive(Clone, Copy)]
@@ -36,6 +31,7 @@ pub(super) enum Verdict {
 /// What was said over the agent.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
+    pub(super) language: &'static Language,
     /// The words so far.
     pub(super) text: &'a str,
     /// Whether the recogniser has said all it has to say.
@@ -47,15 +43,24 @@ pub(super) struct Words<'a> {
 impl Words<'_> {
     /// Whether the words alone show that the caller wants to speak.
     pub(super) fn interrupt(&self, settings: &Interruption) -> bool {
-        let content = content_words(self.text, &settings.backchannels);
+        let content = self.content(settings);
         let needed = if self.nothing_heard { 1 } else { usize::try_from(settings.min_words).unwrap_or(usize::MAX) };
-        let command = words(self.text).iter().any(|word| COMMANDS.contains(&word.as_str()));
+        let words = self.language.words(self.text);
+        let command = words.iter().any(|word| self.language.commands.contains(&word.as_str()));
         needed > 0 && content > 0 && (content >= needed || command)
     }
 
     /// Whether there is nothing in them that would want an answer.
     pub(super) fn are_backchannel(&self, settings: &Interruption) -> bool {
-        content_words(self.text, &settings.backchannels) == 0
+        self.content(settings) == 0
+    }
+
+    /// How many words are left when backchannels and hesitations are taken out.
+    fn content(&self, settings: &Interruption) -> usize {
+        let backchannels: Vec<_> = settings.backchannels.iter().map(|phrase| self.language.words(phrase)).collect();
+        let words = self.language.words(self.text);
+        let left = self.language.words_outside(&words, &backchannels);
+        left.into_iter().filter(|word| !self.language.hesitations.contains(word)).count()
     }
 }
 
@@ -90,40 +95,22 @@ impl Overlap {
     }
 }
 
-/// How many words are left when backchannels and hesitations are taken out.
-fn content_words(text: &str, backchannels: &[String]) -> usize {
-    let phrases: Vec<Vec<String>> = backchannels.iter().map(|phrase| words(phrase)).collect();
-    let spoken = words(text);
-    let mut rest = spoken.as_slice();
-    let mut content = 0;
-    while let Some((first, after)) = rest.split_first() {
-        let phrase = phrases.iter().filter(|phrase| !phrase.is_empty() && rest.starts_with(phrase)).map(Vec::len).max();
-        match phrase {
-            Some(length) => rest = &rest[length..],
-            None => {
-                content += usize::from(!HESITATIONS.contains(&first.as_str()));
-                rest = after;
-            }
-        }
-    }
-    content
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::AgentConfig;
 
     fn said(text: &str, settled: bool) -> Words<'_> {
-        Words { text, settled, nothing_heard: false }
+        Words { language: Language::of("en"), text, settled, nothing_heard: false }
     }
 
     #[test]
     fn backchannels_are_no_words() {
-        let list = Interruption::default().backchannels;
+        let settings = Interruption::default();
         for (text, content) in
             [("Mm-hmm.", 0), ("okay, right, I see", 0), ("uh yeah", 0), ("yes but Sunday", 2), ("I want", 2), ("", 0)]
         {
-            assert_eq!(content_words(text, &list), content, "{text}");
+            assert_eq!(said(text, true).content(&settings), content, "{text}");
         }
     }
 
@@ -160,5 +147,41 @@ mod tests {
     fn words_are_not_looked_at_when_the_agent_says_so() {
         let settings = Interruption { min_words: 0, ..Interruption::default() };
         assert!(!said("stop it now please", true).interrupt(&settings));
+    }
+
+    #[test]
+    fn every_language_knows_its_backchannels_and_commands() {
+        let table = [
+            ("de", "ja, genau, mhm", 0, false),
+            ("de", "ähm ach so", 0, false),
+            ("de", "Moment", 1, true),
+            ("de", "ja aber nicht Sonntag", 3, true),
+            ("es", "sí, claro, ya veo", 0, false),
+            ("es", "espere", 1, true),
+            ("fr", "oui d\u{2019}accord, très bien", 0, false),
+            ("fr", "attendez", 1, true),
+            ("it", "sì, ho capito", 0, false),
+            ("it", "no", 1, true),
+            ("pt-PT", "pois é, está bem", 0, false),
+            ("pt", "não", 1, true),
+            ("nl", "ja ja, ik begrijp het", 0, false),
+            ("nl", "wacht", 1, true),
+            ("hi", "जी हाँ, ठीक है, अच्छा", 0, false),
+            ("hi", "haan ji", 0, false),
+            ("hi", "रुकिए", 1, true),
+            ("ja", "はいはい、なるほど", 0, false),
+            ("ja", "えーと、そうですか", 0, false),
+            ("ja", "ちょっと待ってください", 1, true),
+            ("ja", "明日がいい", 2, true),
+            ("xx", "okay", 1, false),
+        ];
+        for (tag, text, content, interrupts) in table {
+            let mut agent = AgentConfig::new("Book tables.");
+            tag.clone_into(&mut agent.language);
+            agent.localise();
+            let said = Words { language: Language::of(tag), ..said(text, true) };
+            let verdict = (said.content(&agent.interruption), said.interrupt(&agent.interruption));
+            assert_eq!(verdict, (content, interrupts), "{tag}: {text}");
+        }
     }
 }

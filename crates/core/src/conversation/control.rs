@@ -2,7 +2,7 @@
 
 use super::Conversation;
 use super::mouth::Kind;
-use super::{phrases, speech};
+use super::speech;
 
 impl Conversation {
     /// Has a text said: next, or at once instead of what the agent is saying or thinking about. The caller is never talked
@@ -26,7 +26,7 @@ impl Conversation {
         }
         self.cancel_model();
         let text = self.to_say.pop_front().unwrap_or_default();
-        let pieces = speech::pieces_of(&text);
+        let pieces = speech::pieces_of(&text, self.language);
         for (i, piece) in pieces.iter().enumerate() {
             self.utter(Kind::Said, piece, i + 1 == pieces.len());
         }
@@ -60,6 +60,8 @@ impl Conversation {
         if !std::mem::take(&mut self.passing_on) || self.closing.is_some() || self.machine.is_some() {
             return;
         }
-        self.say_one_of(Kind::Said, phrases::NOT_PASSED_ON);
+        // The caller has waited, also where nothing is said about it.
+        self.quiet.agent_fell_silent(Kind::Said, self.now);
+        self.say_one_of(Kind::Said, self.language.phrases.not_put_through);
     }
 }

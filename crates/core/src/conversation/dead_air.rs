@@ -5,7 +5,6 @@ use super::Conversation;
 use super::effect::Effect;
 use super::input::{Failure, FailureCode};
 use super::mouth::Kind;
-use super::phrases;
 use crate::Timestamp;
 
 /// How often in a row a voice is covered up for.
@@ -81,9 +80,14 @@ impl Conversation {
         }
         let uncovered = self.closing.as_ref().is_some_and(|closing| closing.uncovered);
         let patience = if uncovered { self.timings.goodbye_silence } else { self.timings.dead_air };
-        let due = self.silent_since()? + patience;
+        let (silent_since, asked) = (self.silent_since()?, self.owed?.asked);
+        if self.language.phrases.fillers.is_empty() {
+            // The wait for the model was not covered either: it leaves the voice no less time.
+            return Some(silent_since.max(asked.unwrap_or(silent_since)) + patience);
+        }
+        let due = silent_since + patience;
         let latest = due + self.timings.voice_start / 2;
-        let begun = self.owed?.asked.map(|asked| asked + self.timings.voice_start);
+        let begun = asked.map(|asked| asked + self.timings.voice_start);
         Some(begun.map_or(due, |begun| begun.clamp(due, latest)))
     }
 
@@ -95,8 +99,12 @@ impl Conversation {
             self.end_without_voice(late());
         } else {
             self.covers += 1;
-            let fresh = phrases::COVERS.iter().find(|phrase| **phrase != self.last_said);
-            self.say_ready(Kind::Filler, fresh.unwrap_or(&phrases::COVERS[0]));
+            let phrases = self.language.phrases;
+            let fresh = phrases.covers().find(|phrase| *phrase != self.last_said);
+            match fresh.or(phrases.covers().next()) {
+                Some(phrase) => self.say_ready(Kind::Filler, phrase),
+                None => self.go_uncovered(),
+            }
         }
         true
     }

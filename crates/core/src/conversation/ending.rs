@@ -3,11 +3,11 @@
 use super::Conversation;
 use super::barge_in::Words;
 use super::effect::{Effect, End};
-use super::endpointing::words;
 use super::mouth::Kind;
 use super::{phrases, speech};
 use crate::Timestamp;
 use crate::agent::{MachineDetection, OnMachine};
+use crate::language::Language;
 
 /// The last words are being said.
 pub(super) struct Closing {
@@ -21,11 +21,11 @@ pub(super) struct Closing {
 }
 
 impl Closing {
-    /// The phrase that stands in for a goodbye which cannot be spoken.
-    fn phrase(&self) -> &'static str {
+    /// The phrase that stands in for a goodbye which cannot be spoken; empty in a language without a table.
+    fn phrase(&self, language: &Language) -> &'static str {
         match self.reason {
-            End::Failed(_) => phrases::TECHNICAL[0],
-            _ => phrases::GOODBYES[0],
+            End::Failed(_) => phrases::usual(language.phrases.technical),
+            _ => phrases::usual(language.phrases.goodbyes),
         }
     }
 }
@@ -43,9 +43,15 @@ impl Conversation {
         self.closing = Some(Closing { reason, since: self.now, limit, uncovered: false });
     }
 
-    /// Says a short goodbye in place of the one that could not be spoken. If `cached_only`, the voice is not asked any more.
+    /// Says a short goodbye in place of the one that could not be spoken. If `cached_only`, the voice is not asked any more. Without
+    /// words for it, the call ends at once.
     pub(super) fn say_short_goodbye(&mut self, cached_only: bool) {
-        let Some(phrase) = self.closing.as_ref().map(Closing::phrase) else { return };
+        let Some(closing) = &self.closing else { return };
+        let phrase = closing.phrase(self.language);
+        if phrase.is_empty() {
+            let reason = closing.reason.clone();
+            return self.end(reason);
+        }
         self.fall_silent();
         if cached_only {
             self.say_ready(Kind::Goodbye, phrase);
@@ -80,7 +86,7 @@ impl Conversation {
             self.end(End::MaxDuration);
         } else if due {
             self.fall_silent();
-            self.say_one_of(Kind::Goodbye, phrases::TIME_IS_UP);
+            self.say_one_of(Kind::Goodbye, self.language.phrases.time_is_up);
             self.close_with(End::MaxDuration);
         }
         due
@@ -121,11 +127,12 @@ impl Conversation {
 
     /// Whether the caller says more than a goodbye of their own.
     fn wants_to_go_on(&self) -> bool {
-        let all = words(&self.caller.words());
+        let all = self.language.words(&self.caller.words());
         let content: Vec<&str> =
-            all.iter().map(String::as_str).filter(|word| !phrases::FAREWELLS.contains(word)).collect();
+            all.iter().map(String::as_str).filter(|word| !self.language.farewells.contains(word)).collect();
         let text = content.join(" ");
-        let words = Words { text: &text, settled: self.caller.is_final(), nothing_heard: false };
+        let words =
+            Words { language: self.language, text: &text, settled: self.caller.is_final(), nothing_heard: false };
         words.interrupt(&self.agent.interruption)
     }
 
@@ -150,7 +157,8 @@ impl Conversation {
 
     /// The message for a machine, in pieces; none when there is nothing to say.
     fn voicemail(&self) -> Vec<String> {
-        self.agent.answering_machine.message.as_deref().map(speech::pieces_of).unwrap_or_default()
+        let message = self.agent.answering_machine.message.as_deref();
+        message.map(|text| speech::pieces_of(text, self.language)).unwrap_or_default()
     }
 
     /// When the message is left at the latest.

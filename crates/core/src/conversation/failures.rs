@@ -9,7 +9,6 @@ use super::dead_air::late;
 use super::effect::{Effect, End};
 use super::input::{Failure, FailureCode};
 use super::mouth::Kind;
-use super::phrases;
 use super::turns::MAX_SPECULATIONS;
 use crate::Timestamp;
 use crate::agent::GreetingMode;
@@ -35,7 +34,7 @@ impl Conversation {
             self.give_up(failure);
         } else if thinking.said {
             self.mouth.close();
-            self.say_one_of(Kind::Apology, phrases::LOST_THREAD);
+            self.say_one_of(Kind::Apology, self.language.phrases.lost_thread);
         } else if thinking.kind == Kind::Greeting && !self.agent.greeting.text.trim().is_empty() {
             let text = self.agent.greeting.text.trim().to_owned();
             self.say(Kind::Greeting, &text);
@@ -71,13 +70,21 @@ impl Conversation {
     }
 
     pub(super) fn voice_failed(&mut self, utterance: u32, failure: Failure) {
-        match (self.mouth.ready_kind(utterance), self.closing.as_mut()) {
-            (None, _) => self.mouth.failed(utterance, failure),
-            (Some(Kind::Filler), Some(closing)) => {
-                closing.uncovered = true;
+        match self.mouth.ready_kind(utterance) {
+            None => self.mouth.failed(utterance, failure),
+            Some(Kind::Filler) => {
                 self.mouth.forget(utterance);
+                self.go_uncovered();
             }
-            (Some(_), _) => self.end_without_voice(late()),
+            Some(_) => self.end_without_voice(late()),
+        }
+    }
+
+    /// There is no phrase that could cover the wait for the voice: a goodbye is waited for in silence, and nothing else.
+    pub(super) fn go_uncovered(&mut self) {
+        match &mut self.closing {
+            Some(closing) => closing.uncovered = true,
+            None => self.end_without_voice(late()),
         }
     }
 
@@ -99,7 +106,7 @@ impl Conversation {
             let text = self.agent.greeting.text.trim().to_owned();
             self.say(Kind::Greeting, &text);
         } else {
-            self.say_one_of(Kind::Apology, phrases::LOST_THREAD);
+            self.say_one_of(Kind::Apology, self.language.phrases.lost_thread);
         }
         true
     }
@@ -150,7 +157,7 @@ impl Conversation {
         } else {
             self.fall_silent();
         }
-        self.say_one_of(Kind::Goodbye, phrases::TECHNICAL);
+        self.say_one_of(Kind::Goodbye, self.language.phrases.technical);
         self.close_with(End::Failed(failure));
     }
 }

@@ -1,6 +1,7 @@
 //! How much of an utterance was heard, in words, given how much of its sound was played.
 
 use super::input::SpokenWord;
+use crate::language::is_unspaced;
 
 /// Samples in a millisecond of telephone sound.
 const SAMPLES_PER_MS: u64 = 8;
@@ -61,7 +62,8 @@ fn by_proportion<'a>(text: &'a str, sound: &Sound, played: u64) -> &'a str {
     }
     let share = characters.saturating_mul(played) / total;
     let end = text.char_indices().nth(usize::try_from(share).unwrap_or(usize::MAX)).map_or(text.len(), |(at, _)| at);
-    if text[end..].is_empty() || text[end..].starts_with(char::is_whitespace) {
+    let ends_word = text[end..].chars().next().is_none_or(|next| next.is_whitespace() || is_unspaced(next));
+    if ends_word || text[..end].ends_with(is_unspaced) {
         return text[..end].trim_end();
     }
     text[..end].rfind(char::is_whitespace).map_or("", |space| text[..space].trim_end())
@@ -114,5 +116,13 @@ mod tests {
     fn an_utterance_that_still_streams_is_not_taken_for_whole() {
         let sound = Sound { made: 800, complete: false, words: Vec::new() };
         assert_eq!(heard("one two three four", &sound, 800), "", "100 ms of about 1.2 s");
+    }
+
+    #[test]
+    fn text_without_spaces_is_cut_between_characters() {
+        let sound = Sound { made: 16_000, complete: true, ..Sound::default() };
+        let text = "かしこまりました。少々お待ちください。";
+        assert_eq!(heard(text, &sound, 8_000), "かしこまりました。");
+        assert_eq!(heard(text, &sound, 10_000), "かしこまりました。少々");
     }
 }

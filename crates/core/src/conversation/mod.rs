@@ -62,10 +62,12 @@ use self::silence::Quiet;
 use self::tools::LateTool;
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
+use crate::language::{Language, WordList};
 
 /// One conversation. `Debug` shows where it stands, not what was said.
 pub struct Conversation {
     agent: AgentConfig,
+    language: &'static Language,
     timings: Timings,
     now: Timestamp,
     effects: Vec<Effect>,
@@ -141,6 +143,7 @@ impl Conversation {
     pub fn with_timings(agent: &AgentConfig, timings: Timings, now: Timestamp) -> Self {
         Self {
             agent: agent.clone(),
+            language: Language::of(&agent.language),
             timings,
             now,
             effects: Vec::new(),
@@ -189,7 +192,9 @@ impl Conversation {
     #[must_use]
     pub fn phrases(agent: &AgentConfig) -> Vec<String> {
         let own = agent.tools.iter().filter_map(|tool| tool.filler.as_deref()).map(|text| text.trim().to_owned());
-        let all = phrases::urgent().map(str::to_owned).chain(own).chain(phrases::others().map(str::to_owned));
+        let language = Language::of(&agent.language);
+        let urgent = phrases::urgent(language).map(str::to_owned);
+        let all = urgent.chain(own).chain(phrases::others(language).map(str::to_owned));
         let mut known = HashSet::new();
         all.filter(|text| !text.is_empty() && known.insert(text.clone())).collect()
     }
@@ -386,10 +391,11 @@ impl Conversation {
         utterance
     }
 
-    /// Says one of the phrases.
-    fn say_one_of(&mut self, kind: Kind, phrases: &'static [&'static str]) {
-        let phrase = phrases::vary(phrases, self.now, &self.last_said);
-        self.say(kind, phrase);
+    /// Says one of the phrases; nothing in a language without a table.
+    fn say_one_of(&mut self, kind: Kind, phrases: WordList) {
+        if let Some(phrase) = phrases::vary(phrases, self.now, &self.last_said) {
+            self.say(kind, phrase);
+        }
     }
 
     /// Writes down acts that are over.

@@ -38,7 +38,7 @@ impl Conversation {
 
     /// What the caller said over the agent.
     pub(super) fn words_over_agent<'a>(&self, text: &'a str) -> Words<'a> {
-        Words { text, settled: self.caller.is_final(), nothing_heard: !self.mouth.was_heard() }
+        Words { language: self.language, text, settled: self.caller.is_final(), nothing_heard: !self.mouth.was_heard() }
     }
 
     pub(super) fn overlap_at(&self) -> Option<Timestamp> {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::Conversation;
 use super::effect::End;
 use super::mouth::Kind;
-use super::phrases;
 use crate::Timestamp;
 
 /// Since when nothing was said.
@@ -69,7 +68,8 @@ impl Conversation {
 
     pub(super) fn reprompt_at(&self) -> Option<Timestamp> {
         let settings = &self.agent.silence;
-        (self.is_calm() && self.quiet.reprompts < settings.max_reprompts)
+        let may = self.quiet.reprompts < settings.max_reprompts && !self.language.phrases.reprompts.is_empty();
+        (self.is_calm() && may)
             .then(|| self.quiet.anybody + Duration::from_secs(settings.reprompt_after_seconds.into()))
     }
 
@@ -77,7 +77,7 @@ impl Conversation {
         let due = self.is_due(self.reprompt_at());
         if due {
             self.quiet.reprompts += 1;
-            self.say_one_of(Kind::Reprompt, phrases::REPROMPTS);
+            self.say_one_of(Kind::Reprompt, self.language.phrases.reprompts);
         }
         due
     }

@@ -1,5 +1,7 @@
 //! Cuts the model's stream into pieces that a voice can speak: the first clause early, then whole sentences.
 
+use crate::language::Language;
+
 /// Characters of the first piece before a comma may end it.
 const FIRST_CLAUSE_MIN: usize = 12;
 /// Characters after which the first piece ends between two words, punctuation or not.
@@ -9,29 +11,31 @@ const SENTENCE_MIN: usize = 20;
 /// Characters after which any piece ends between two words.
 const PIECE_MAX: usize = 200;
 
-const SENTENCE_ENDS: &[char] = &['.', '!', '?', '\u{2026}'];
+const SENTENCE_ENDS: &[char] = &['.', '!', '?', '\u{2026}', '।'];
 const CLAUSE_ENDS: &[char] = &[',', ';', ':', '\u{2014}'];
+/// The same where no space follows.
+const WIDE_SENTENCE_ENDS: &[char] = &['。', '！', '？'];
+const WIDE_CLAUSE_ENDS: &[char] = &['、', '，'];
 /// May stand between the end of a sentence and the space after it.
-const CLOSERS: &[char] = &['"', '\'', ')', ']', '\u{201d}', '\u{2019}', '*', '_', '.', '!', '?'];
-/// Words whose dot does not end a sentence, without that dot.
-const ABBREVIATIONS: &[&str] = &[
-    "dr", "mr", "mrs", "ms", "st", "prof", "vs", "etc", "e.g", "i.e", "a.m", "p.m", "inc", "jr", "sr", "approx",
-    "dept", "ext", "u.s",
-];
-
+const CLOSERS: &[char] =
+    &['"', '\'', ')', ']', '\u{201d}', '\u{2019}', '*', '_', '.', '!', '?', '」', '』', '）', '。', '！', '？'];
 /// A stream being cut. Where it is cut does not depend on how it was chopped into deltas.
-#[derive(Default)]
 pub(super) struct Pieces {
+    language: &'static Language,
     pending: String,
     begun: bool,
 }
 
 impl Pieces {
+    pub(super) fn new(language: &'static Language) -> Self {
+        Self { language, pending: String::new(), begun: false }
+    }
+
     /// Takes more text and gives the pieces that are ready. A sentence is ready when the next one has begun.
     pub(super) fn push(&mut self, delta: &str) -> Vec<String> {
         self.pending.push_str(delta);
         let mut ready = Vec::new();
-        while let Some(end) = cut(&self.pending, !self.begun) {
+        while let Some(end) = cut(&self.pending, !self.begun, self.language) {
             let rest = self.pending.split_off(end);
             let piece = clean(&std::mem::replace(&mut self.pending, rest));
             self.begun |= piece.is_some();
@@ -47,15 +51,15 @@ impl Pieces {
 }
 
 /// Cuts a text that is already whole. Nothing when there is nothing to speak in it.
-pub(super) fn pieces_of(text: &str) -> Vec<String> {
-    let mut pieces = Pieces { begun: true, ..Pieces::default() };
+pub(super) fn pieces_of(text: &str, language: &'static Language) -> Vec<String> {
+    let mut pieces = Pieces { begun: true, ..Pieces::new(language) };
     let mut all = pieces.push(text);
     all.extend(pieces.finish());
     all
 }
 
 /// Where the first piece of `text` ends, in bytes; nothing while more text might change the answer.
-fn cut(text: &str, first: bool) -> Option<usize> {
+fn cut(text: &str, first: bool, language: &Language) -> Option<usize> {
     let forced = if first { FIRST_PIECE_MAX } else { PIECE_MAX };
     let mut last_space = None;
     for (count, (at, c)) in text.char_indices().enumerate() {
@@ -70,13 +74,16 @@ fn cut(text: &str, first: bool) -> Option<usize> {
             return Some(last_space.filter(|at| has_words(&text[..*at])).unwrap_or(at));
         }
         let end = at + c.len_utf8();
-        let sentence = SENTENCE_ENDS.contains(&c) && (first || count + 1 >= SENTENCE_MIN) && !is_abbreviation(text, at);
-        let clause = first && CLAUSE_ENDS.contains(&c) && count + 1 >= FIRST_CLAUSE_MIN;
+        let (wide_sentence, wide_clause) = (WIDE_SENTENCE_ENDS.contains(&c), WIDE_CLAUSE_ENDS.contains(&c));
+        let sentence = (wide_sentence || (SENTENCE_ENDS.contains(&c) && !is_abbreviation(text, at, language)))
+            && (first || count + 1 >= SENTENCE_MIN);
+        let clause = first && (wide_clause || CLAUSE_ENDS.contains(&c)) && count + 1 >= FIRST_CLAUSE_MIN;
         if !(sentence || clause) {
             continue;
         }
         let end = end + text[end..].len() - text[end..].trim_start_matches(CLOSERS).len();
-        if text[end..].starts_with(char::is_whitespace) && has_more(&text[end..]) {
+        let parted = wide_sentence || wide_clause || text[end..].starts_with(char::is_whitespace);
+        if parted && has_more(&text[end..]) {
             return Some(end);
         }
     }
@@ -91,8 +98,8 @@ fn has_words(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
-/// Whether the dot at `at` belongs to an abbreviation, an initial or the number of a list.
-fn is_abbreviation(text: &str, at: usize) -> bool {
+/// Whether the dot at `at` belongs to an abbreviation, an initial, an ordinal or the number of a list.
+fn is_abbreviation(text: &str, at: usize, language: &Language) -> bool {
     if !text[at..].starts_with('.') {
         return false;
     }
@@ -101,7 +108,8 @@ fn is_abbreviation(text: &str, at: usize) -> bool {
     let initial = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
     let number = !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
     let starts_line = before[..before.len() - word.len()].rsplit('\n').next().is_none_or(|line| !has_words(line));
-    initial || (number && starts_line) || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
+    let ordinal = language.ordinal_dot && word.len() <= 2;
+    initial || (number && (starts_line || ordinal)) || language.abbreviations.contains(&word.to_lowercase().as_str())
 }
 
 /// Plain words for a voice: no markdown, no emoji, single spaces. Nothing when no word is left.
@@ -151,7 +159,11 @@ mod tests {
     use super::*;
 
     fn cut_all(text: &str) -> Vec<String> {
-        let mut pieces = Pieces::default();
+        cut_in("en", text)
+    }
+
+    fn cut_in(language: &str, text: &str) -> Vec<String> {
+        let mut pieces = Pieces::new(Language::of(language));
         let mut all = pieces.push(text);
         all.extend(pieces.finish());
         all
@@ -180,6 +192,36 @@ mod tests {
     }
 
     #[test]
+    fn other_languages_end_sentences_in_their_own_ways() {
+        let table: &[(&str, &str, &[&str])] = &[
+            (
+                "de",
+                "Gern. Am 3. Mai um zehn, z. B. mit Dr. Weiß. Passt das?",
+                &["Gern.", "Am 3. Mai um zehn, z. B. mit Dr. Weiß.", "Passt das?"],
+            ),
+            ("en", "Dr. Lee is in. Am 3. Mai bei Nr. 7 ist es.", &["Dr. Lee is in.", "Am 3. Mai bei Nr. 7 ist es."]),
+            (
+                "hi",
+                "जी हाँ। हमारे पास कल शाम सात बजे की मेज़ है। ठीक है?",
+                &["जी हाँ।", "हमारे पास कल शाम सात बजे की मेज़ है।", "ठीक है?"],
+            ),
+            (
+                "ja",
+                "はい。明日の午後七時に二名様でお席をご用意できます。よろしいですか。",
+                &["はい。", "明日の午後七時に二名様でお席をご用意できます。", "よろしいですか。"],
+            ),
+            (
+                "ja",
+                "「かしこまりました。」では少々お待ちください。",
+                &["「かしこまりました。」", "では少々お待ちください。"],
+            ),
+        ];
+        for (language, text, pieces) in table {
+            assert_eq!(&cut_in(language, text), pieces, "{text}");
+        }
+    }
+
+    #[test]
     fn what_only_the_eye_reads_is_not_spoken() {
         let table = [
             ("**Great**, see [our page](https://example.org/a_b) \u{1f600}!", "Great, see our page !"),
@@ -199,7 +241,7 @@ mod tests {
     proptest! {
         #[test]
         fn where_it_is_cut_does_not_depend_on_the_deltas(text in "[A-Za-z0-9 .,!?\n*:$]{0,300}", size in 1_usize..9) {
-            let mut pieces = Pieces::default();
+            let mut pieces = Pieces::new(Language::of("en"));
             let chars: Vec<char> = text.chars().collect();
             let mut streamed: Vec<String> =
                 chars.chunks(size).flat_map(|chunk| pieces.push(&chunk.iter().collect::<String>())).collect();

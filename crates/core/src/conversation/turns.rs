@@ -8,7 +8,6 @@ use super::caller::Said;
 use super::effect::Effect;
 use super::endpointing::{Spoken, is_likely_end, is_yes_no_question, silence_needed};
 use super::mouth::Kind;
-use super::phrases;
 use super::transcript::{Entry, Speaker};
 use crate::Timestamp;
 
@@ -43,7 +42,8 @@ impl Conversation {
     }
 
     fn spoken<'a>(&self, words: &'a str) -> Spoken<'a> {
-        Spoken { text: words, settled: self.caller.is_final(), yes_no: is_yes_no_question(&self.last_said) }
+        let yes_no = is_yes_no_question(&self.last_said, self.language);
+        Spoken { language: self.language, text: words, settled: self.caller.is_final(), yes_no }
     }
 
     pub(super) fn take_turn(&mut self) -> bool {
@@ -84,7 +84,7 @@ impl Conversation {
         if (unclear || !said.answered) && self.machine.is_none() {
             self.unclear += u32::from(said.answered);
             self.owe(said.ended);
-            self.say_one_of(Kind::Unclear, phrases::UNCLEAR);
+            self.say_one_of(Kind::Unclear, self.language.phrases.unclear);
         }
     }
 
@@ -125,7 +125,7 @@ impl Conversation {
         let text = self.caller.words();
         let about_to_finish = self.mouth.remaining().is_some_and(|rest| rest <= self.timings.backchannel_boundary);
         let answers = about_to_finish && !self.is_thinking() && !text.is_empty();
-        let words = Words { text: &text, settled: true, nothing_heard: false };
+        let words = Words { language: self.language, text: &text, settled: true, nothing_heard: false };
         if answers || !words.are_backchannel(&self.agent.interruption) {
             return false;
         }
@@ -141,7 +141,8 @@ impl Conversation {
     pub(super) fn filler_at(&self) -> Option<Timestamp> {
         let listening = self.overlap.is_some() || self.caller.speaking().is_some();
         let engaged = self.closing.is_some() || self.machine.is_some() || self.keys_on_line || self.passing_on;
-        if !self.is_thinking() || !self.mouth.is_silent() || listening || engaged {
+        let wordless = self.language.phrases.fillers.is_empty();
+        if wordless || !self.is_thinking() || !self.mouth.is_silent() || listening || engaged {
             return None;
         }
         let answering = self.answering.as_ref();
@@ -163,9 +164,9 @@ impl Conversation {
             self.say_one_of(
                 Kind::Filler,
                 match (retries, first) {
-                    (true, _) => phrases::RETRYING,
-                    (false, true) => phrases::FILLERS,
-                    (false, false) => phrases::STILL_HERE,
+                    (true, _) => self.language.phrases.retrying,
+                    (false, true) => self.language.phrases.fillers,
+                    (false, false) => self.language.phrases.still_here,
                 },
             );
         }

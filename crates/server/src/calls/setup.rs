@@ -439,10 +439,11 @@ fn with_fallbacks(
     std::iter::once((id, model, voice)).chain(rest)
 }
 
-/// The agent as this call changes it, its texts filled in.
+/// The agent as this call changes it, in its language, its texts filled in.
 fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
     let request = &row.request.0;
     let overrides = &request.overrides;
+    agent.localise();
     if let Some(greeting) = &overrides.greeting {
         agent.greeting.text.clone_from(greeting);
     }

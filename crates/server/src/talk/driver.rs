@@ -118,7 +118,7 @@ impl Driver {
             greeting,
             handset: Handset::new(media, settings.recording.map(Recorder::start)),
             vad: Vad::new(VadSettings::default()),
-            machine: MachineDetector::new(settings.agent.answering_machine.mode),
+            machine: MachineDetector::new(&settings.agent),
             segment: 0,
             began: Instant::now(),
             greeted: false,

@@ -125,7 +125,7 @@ impl Driver {
             choice: Choice::default(),
             handset: Handset::new(media, settings.recording.clone().map(Recorder::start)),
             vad: Vad::new(VadSettings::default()),
-            machine: MachineDetector::new(settings.agent.answering_machine.mode),
+            machine: MachineDetector::new(&settings.agent),
             settings,
             session: None,
             opened_at: None,

@@ -107,12 +107,12 @@ impl Realtime {
     fn cover_goodbye(&mut self) {
         let Some(closing) = &mut self.closing else { return };
         if !std::mem::replace(&mut closing.covered, true) {
-            return self.cover(Kind::Filler, phrases::FILLERS[0]);
+            return self.cover(Kind::Filler, phrases::usual(self.language.phrases.fillers));
         }
         self.fall_silent();
         (self.response, self.asked) = (None, None);
         self.wishes.clear();
-        self.cover(Kind::Goodbye, phrases::GOODBYES[0]);
+        self.cover(Kind::Goodbye, phrases::usual(self.language.phrases.goodbyes));
     }
 
     /// Apologises in the other voice and ends the call. A phrase that covers the wait is heard to its end before.
@@ -134,7 +134,7 @@ impl Realtime {
         (self.response, self.asked) = (None, None);
         self.wishes.clear();
         self.close_with(End::Failed(failure), None);
-        self.cover(Kind::Goodbye, phrases::TECHNICAL[0]);
+        self.cover(Kind::Goodbye, phrases::usual(self.language.phrases.technical));
     }
 
     pub(super) fn machine_detected(&mut self, beep: bool) {

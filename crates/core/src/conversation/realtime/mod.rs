@@ -39,6 +39,7 @@ use super::silence::Quiet;
 use super::timings::Timings;
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
+use crate::language::Language;
 
 /// Added to the instructions when the model is to open the conversation in its own words.
 const GREET: &str = "The caller has just come on the line. Greet them in one or two short sentences.";
@@ -46,6 +47,7 @@ const GREET: &str = "The caller has just come on the line. Greet them in one or 
 /// One conversation. `Debug` shows where it stands, not what was said.
 pub struct Realtime {
     agent: AgentConfig,
+    language: &'static Language,
     timings: Timings,
     now: Timestamp,
     effects: Vec<Effect>,
@@ -138,6 +140,7 @@ impl Realtime {
         });
         Self {
             agent: agent.clone(),
+            language: Language::of(&agent.language),
             timings: Timings::default(),
             now,
             effects: Vec::new(),

@@ -196,6 +196,7 @@ impl Realtime {
         }
     }
 
+    /// Has the other voice speak; it gives a tone in place of an empty text.
     pub(super) fn cover(&mut self, kind: Kind, text: &str) {
         self.progress = self.now;
         let before = self.mouth.remaining();
@@ -216,7 +217,7 @@ impl Realtime {
 
     /// A tone says as much as that somebody is there, and is not written down.
     pub(super) fn cover_failed(&mut self, utterance: u32, samples: u64) {
-        self.voiceless = true;
+        self.voiceless |= self.mouth.find(utterance).is_none_or(|utterance| !utterance.text.is_empty());
         if samples == 0 {
             self.mouth.queue.retain(|other| other.number != utterance);
         } else if let Some(utterance) = self.mouth.find(utterance) {

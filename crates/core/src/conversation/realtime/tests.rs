@@ -132,6 +132,17 @@ fn the_model_forgets_what_was_not_heard_and_words_come_in_the_order_in_which_the
 }
 
 #[test]
+fn waits_are_bridged_in_the_language_of_the_agent_or_by_a_tone() {
+    for (language, filler) in [("de-AT", "Einen Moment, bitte."), ("xx", "")] {
+        let mut script = Script::new(|agent| language.clone_into(&mut agent.language));
+        script.at(0, Input::MediaStarted);
+        script.says(0, "r1", Some(1), "hello", "one two three four", 2_000).heard(2_000, 1).caller(2_500, "c1");
+        script.until(5_000);
+        assert_eq!(script.done(), ["respond 2 Freely".to_owned(), format!("5s cover {filler}")]);
+    }
+}
+
+#[test]
 fn words_that_never_come_hold_up_nothing_for_long() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1").says(3_600, "r2", None, "i2", "Good.", 500).heard(4_000, 2);

@@ -221,10 +221,11 @@ impl Realtime {
         let due = self.is_due(self.cover_at());
         if due && let Some(owed) = &mut self.owed {
             owed.covered(self.now);
+            let words = self.language.phrases;
             let text = match owed.covers {
-                1 => phrases::FILLERS[0],
-                2 => phrases::RETRYING[0],
-                _ => phrases::vary(phrases::STILL_HERE, self.now, ""),
+                1 => phrases::usual(words.fillers),
+                2 => phrases::usual(words.retrying),
+                _ => phrases::vary(words.still_here, self.now, "").unwrap_or_default(),
             };
             self.cover(Kind::Filler, text);
         }

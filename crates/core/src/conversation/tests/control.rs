@@ -1,5 +1,4 @@
 use super::*;
-use crate::conversation::phrases::NOT_PASSED_ON;
 
 fn say(text: &str, interrupt: bool) -> Input {
     Input::Say { text: text.to_owned(), interrupt }
@@ -79,7 +78,7 @@ fn nobody_is_answered_while_the_carrier_is_asked_and_a_refusal_is_told() {
     talk.until(4_000).caller_says("Hello?", 500).until(9_000);
     assert_eq!((talk.spoken().len(), talk.asks().len()), (1, 1), "silence");
     talk.tell(Input::TransferRefused).until(10_000);
-    assert!(NOT_PASSED_ON.contains(&talk.spoken()[1].1), "{:?}", talk.spoken());
+    assert!(NOT_PUT_THROUGH.contains(&talk.spoken()[1].1), "{:?}", talk.spoken());
     talk.until(14_000);
     assert_eq!(talk.last_question().last(), Some(&user("Hello?")), "what was said meanwhile is answered");
 }

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::agent::Greeting;
-use crate::conversation::phrases::{COVERS, GOODBYES, LOST_THREAD, TECHNICAL, TIME_IS_UP};
 
 /// How one utterance is spoken, after how many milliseconds.
 #[derive(Clone, Copy, Debug)]

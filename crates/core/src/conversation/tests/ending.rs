@@ -1,5 +1,4 @@
 use super::*;
-use crate::conversation::phrases::{GOODBYES, TIME_IS_UP};
 
 /// The agent says goodbye from 3 s to 4.5 s and wants to end the call.
 fn goodbye() -> Talk {

@@ -1,5 +1,4 @@
 use super::*;
-use crate::conversation::phrases::{FILLERS, LOST_THREAD, RETRYING, STILL_HERE, TECHNICAL};
 
 fn asked() -> Talk {
     let mut talk = Talk::with(&quiet_agent());

@@ -32,6 +32,7 @@ fn agent(seed: u16) -> AgentConfig {
     agent.dtmf.enabled = !bit(11);
     agent.dtmf.interrupt = bit(12);
     agent.dtmf.finish_on_key = bit(13).then(|| "#".to_owned());
+    agent.language = if bit(15) { "xx" } else { "en-US" }.to_owned();
     agent.dtmf.max_digits = if bit(14) { 2 } else { 32 };
     agent.answering_machine.message = bit(10).then(|| "message0 message1".to_owned());
     agent

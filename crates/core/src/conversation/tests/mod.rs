@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{Conversation, Effect, End, Failure, FailureCode, Input, Message, Role, Speaker, ToolCall};
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
+use crate::language::{ENGLISH, WordList};
 
 mod control;
 mod dead_air;
@@ -17,10 +18,22 @@ mod greeting;
 mod interleaving;
 mod interruption;
 mod keys;
+mod language;
 mod machine;
 mod silence;
 mod tools;
 mod turn_taking;
+
+const REPROMPTS: WordList = ENGLISH.phrases.reprompts;
+const FILLERS: WordList = ENGLISH.phrases.fillers;
+const STILL_HERE: WordList = ENGLISH.phrases.still_here;
+const COVERS: &[&str] = &[FILLERS[0], STILL_HERE[0]];
+const GOODBYES: WordList = ENGLISH.phrases.goodbyes;
+const RETRYING: WordList = ENGLISH.phrases.retrying;
+const LOST_THREAD: WordList = ENGLISH.phrases.lost_thread;
+const TECHNICAL: WordList = ENGLISH.phrases.technical;
+const NOT_PUT_THROUGH: WordList = ENGLISH.phrases.not_put_through;
+const TIME_IS_UP: WordList = ENGLISH.phrases.time_is_up;
 
 const MS_PER_CHARACTER: u64 = 60;
 const SAMPLES_PER_MS: u64 = 8;

@@ -1,5 +1,4 @@
 use super::*;
-use crate::conversation::phrases::REPROMPTS;
 
 #[test]
 fn a_silent_caller_is_asked_twice_and_let_go() {

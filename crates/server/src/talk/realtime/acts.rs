@@ -38,7 +38,7 @@ impl Driver {
                 self.items.insert(item, utterance);
             }
             Effect::Complete { utterance } => drop(self.handset.playback.complete(utterance)),
-            Effect::Cover { utterance, text, patience } => self.cover(utterance, text, patience),
+            Effect::Cover { utterance, text, patience } => return self.cover(utterance, text, patience),
             Effect::ClearPlayback => {
                 self.handset.clear();
                 self.items.clear();
@@ -69,10 +69,14 @@ impl Driver {
         self.last_response = i64::try_from(waited.as_millis()).ok();
     }
 
-    fn cover(&mut self, utterance: u32, text: String, patience: Duration) {
+    fn cover(&mut self, utterance: u32, text: String, patience: Duration) -> Option<Input> {
         self.handset.playback.announce(utterance);
+        if text.is_empty() {
+            return Some(self.sound_the_tone(utterance));
+        }
         let request = self.pipeline.speak(utterance, text, self.covers.0.clone());
         self.covering.insert(utterance, Covering { request, due: Some(Instant::now() + patience) });
+        None
     }
 
     pub(super) fn covered(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {

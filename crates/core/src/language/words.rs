@@ -1,0 +1,106 @@
+//! How text of a language falls into words.
+
+use super::{Language, WordList};
+
+/// Punctuation behind which a word ends even without a space.
+const SEPARATORS: &[char] = &[',', '、', '，', '。', '！', '？', '।'];
+
+impl Language {
+    /// The words of a text in lower case, without punctuation around them. Without spaces to go by, known words stand apart, and so
+    /// do runs of one script.
+    #[must_use]
+    pub fn words(&self, text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for chunk in text.split(|c: char| c.is_whitespace() || SEPARATORS.contains(&c)) {
+            let word = chunk.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('\u{2019}', "'");
+            if word.is_empty() {
+                continue;
+            }
+            if self.spaced { words.push(word) } else { self.split_unspaced(&word, &mut words) }
+        }
+        words
+    }
+
+    fn split_unspaced(&self, chunk: &str, words: &mut Vec<String>) {
+        let mut unknown = String::new();
+        let mut rest = chunk;
+        while let Some(next) = rest.chars().next() {
+            let boundary = unknown.chars().next_back().is_none_or(|last| ends_run(last, next));
+            if boundary && !unknown.is_empty() {
+                words.push(std::mem::take(&mut unknown));
+            }
+            let known =
+                self.known_words().filter(|word| boundary && rest.starts_with(word)).max_by_key(|word| word.len());
+            match known {
+                Some(word) => words.push(word.to_owned()),
+                None => unknown.push(next),
+            }
+            rest = &rest[known.map_or(next.len_utf8(), str::len)..];
+        }
+        words.extend(Some(unknown).filter(|word| !word.is_empty()));
+    }
+
+    fn known_words(&self) -> impl Iterator<Item = &'static str> {
+        let lists = [self.backchannels, self.commands, self.hesitations, self.farewells, self.answers, self.digits];
+        lists.into_iter().flatten().copied()
+    }
+
+    /// How many of the words are left when these phrases are taken out.
+    pub(crate) fn words_outside<'w>(&self, words: &'w [String], phrases: &[Vec<String>]) -> Vec<&'w str> {
+        let mut rest = words;
+        let mut left = Vec::new();
+        while let Some((first, after)) = rest.split_first() {
+            let phrase =
+                phrases.iter().filter(|phrase| !phrase.is_empty() && rest.starts_with(phrase)).map(Vec::len).max();
+            if phrase.is_none() {
+                left.push(first.as_str());
+            }
+            rest = phrase.map_or(after, |length| &rest[length..]);
+        }
+        left
+    }
+
+    /// Whether the last words are one of these phrases.
+    pub(crate) fn ends_in(&self, words: &[String], phrases: WordList) -> bool {
+        let text = words.join(if self.spaced { " " } else { "" });
+        let ends = |before: &str| !self.spaced || before.is_empty() || before.ends_with(' ');
+        phrases.iter().any(|phrase| text.strip_suffix(phrase).is_some_and(ends))
+    }
+
+    /// Whether these are words of a voicemail greeting.
+    #[must_use]
+    pub fn is_voicemail(&self, text: &str) -> bool {
+        let mut plain = text.to_lowercase().replace('\u{2019}', "'");
+        if !self.spaced {
+            plain.retain(|c| !c.is_whitespace());
+        }
+        self.voicemail.iter().any(|phrase| plain.contains(phrase))
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Script {
+    Hiragana,
+    Katakana,
+    Ideographs,
+    Other,
+}
+
+fn script(c: char) -> Script {
+    match c {
+        '\u{3040}'..='\u{309f}' => Script::Hiragana,
+        '\u{30a0}'..='\u{30ff}' | '\u{ff66}'..='\u{ff9f}' => Script::Katakana,
+        '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' => Script::Ideographs,
+        _ => Script::Other,
+    }
+}
+
+/// Whether a run of one script ends between these characters. The mark of a long vowel belongs to whatever is before it.
+fn ends_run(last: char, next: char) -> bool {
+    next != 'ー' && script(last) != script(next)
+}
+
+/// Whether words of this character's script are written without spaces between them.
+pub(crate) fn is_unspaced(c: char) -> bool {
+    script(c) != Script::Other
+}
