@@ -38,9 +38,9 @@ async fn a_call_is_held_by_three_servers_of_ones_own_and_costs_nothing() {
 
     let mut chosen = json!({ "turn_taking": { "speculative": false }, "analysis": { "summary": false } });
     for (name, kind, check, url, key) in [
-        ("thinks", "llm", "language_model", mind.base_url(), model::KEY),
-        ("hears", "stt", "speech_to_text", ears.url(), "sk-key"),
-        ("speaks", "tts", "text_to_speech", mouth_url, voice::KEY),
+        ("local-llm", "llm", "language_model", mind.base_url(), model::KEY),
+        ("local-stt", "stt", "speech_to_text", ears.url(), "sk-key"),
+        ("local-tts", "tts", "text_to_speech", mouth_url, voice::KEY),
     ] {
         let mut connection = documented(name);
         // The doubles listen elsewhere, want keys, and read one rate only.
@@ -65,7 +65,7 @@ async fn a_call_is_held_by_three_servers_of_ones_own_and_costs_nothing() {
         assert!(usage[used].as_u64().is_some_and(|used| used > 0), "{used}: {usage}");
     }
     let asked = &mind.asked()[1];
-    assert_eq!(asked["model"], documented("thinks")["settings"]["model"]);
+    assert_eq!(asked["model"], documented("local-llm")["settings"]["model"]);
     let spoken = mouth.seen(|seen| seen.asked.clone());
     assert!(spoken.iter().all(|asked| asked["model"] == "kokoro" && asked["voice"] == "af_heart"), "{spoken:?}");
     assert_eq!((ears.complaints(), mouth.complaints()), (vec![], vec![]));
