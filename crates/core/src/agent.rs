@@ -1,7 +1,6 @@
-//! What an agent is: how it greets, listens, thinks, speaks, waits and ends.
+//! The configuration of an agent: greeting, providers, turn taking, silence, limits, tools.
 //!
-//! Everything but the name and the instructions has a default, so `{"name": "…", "instructions": "…"}` is a whole agent.
-//! Field names are those of the API.
+//! Everything but the name and the instructions has a default. Field names are those of the API.
 
 use std::collections::BTreeMap;
 
@@ -24,68 +23,68 @@ pub use privacy::Privacy;
 pub use tools::{Destination, HttpMethod, Tool, ToolKind};
 pub use validate::FieldError;
 
-/// The configuration of an agent, one version of it. A call keeps the version it started with.
+/// One version of an agent's configuration. A call keeps the version it was placed with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentConfig {
-    /// What the language model is told about its job; `{{variable}}` is replaced by the call's variables.
+    /// System prompt of the language model; `{{variable}}` is replaced by the call's variables.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 100_000, pattern = r"\S"))]
     pub instructions: String,
-    /// BCP 47 tag of the language spoken.
+    /// BCP 47 tag of the spoken language.
     #[serde(default = "default_language")]
     #[cfg_attr(
         feature = "openapi",
         schema(max_length = 35, pattern = "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$", example = "en-US")
     )]
     pub language: String,
-    /// How the conversation is opened.
+    /// How the conversation starts.
     #[serde(default)]
     pub greeting: Greeting,
-    /// Speech to text; local when absent.
+    /// Speech-to-text; local if absent.
     #[serde(default)]
     pub stt: Option<SttChoice>,
-    /// Language model; the scripted dialogue when absent.
+    /// Language model; the scripted dialogue if absent.
     #[serde(default)]
     pub llm: Option<LlmChoice>,
-    /// Text to speech; local when absent.
+    /// Text-to-speech; local if absent.
     #[serde(default)]
     pub tts: Option<TtsChoice>,
-    /// A speech-to-speech model that hears, thinks and speaks in place of `stt`, `llm` and `tts`. Then `llm` only looks back on the
-    /// call, and `tts` speaks where the model cannot: to bridge a long wait, or when the model is gone.
+    /// A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then does only post-call analysis, and `tts` speaks
+    /// only where the model cannot: to bridge a long wait, or when the model is gone.
     #[serde(default)]
     pub realtime: Option<RealtimeChoice>,
-    /// When the caller has finished a turn.
+    /// When a caller's turn ends.
     #[serde(default)]
     pub turn_taking: TurnTaking,
-    /// What happens when the caller talks over the agent.
+    /// What happens when the caller interrupts.
     #[serde(default)]
     pub interruption: Interruption,
-    /// What happens when the caller says nothing.
+    /// What happens when the caller is silent.
     #[serde(default)]
     pub silence: Silence,
-    /// How long a call may ring and last.
+    /// Maximum ring time and duration of a call.
     #[serde(default)]
     pub limits: Limits,
-    /// What to do about voicemail.
+    /// How to handle answering machines.
     #[serde(default)]
     pub answering_machine: AnsweringMachine,
-    /// What happens to keys that the caller presses.
+    /// How to handle DTMF from the caller.
     #[serde(default)]
     pub dtmf: Dtmf,
-    /// Tools the model may call.
+    /// Tools that the model can call.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 32))]
     pub tools: Vec<Tool>,
-    /// What is written down after the call.
+    /// Post-call analysis.
     #[serde(default)]
     pub analysis: AnalysisSettings,
     /// Whether calls are recorded.
     #[serde(default)]
     pub recording: Recording,
-    /// What is kept of a call's words, and for how long.
+    /// Redaction and retention of a call's words.
     #[serde(default)]
     pub privacy: Privacy,
-    /// Variables that calls may or must give; at most 50, and 16 KiB of JSON.
+    /// Variables that calls can or must set; at most 50, and 16 KiB of JSON.
     #[serde(default)]
     pub variables: BTreeMap<String, Variable>,
 }
@@ -94,17 +93,17 @@ fn default_language() -> String {
     "en-US".to_owned()
 }
 
-/// The opening of the conversation.
+/// The start of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Greeting {
     /// Who speaks first.
     pub mode: GreetingMode,
-    /// What is said in mode `speak`.
+    /// The text for mode `speak`.
     #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub text: String,
-    /// Whether the caller may talk over it.
+    /// Whether the caller can interrupt it.
     pub interruptible: bool,
 }
 
@@ -119,9 +118,9 @@ impl Default for Greeting {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GreetingMode {
-    /// The agent says the greeting's text as soon as there is media.
+    /// The agent says the greeting's text as soon as there is audio.
     Speak,
-    /// The agent waits for the caller; it greets by itself after two seconds of silence.
+    /// The caller speaks first; after two seconds of silence the agent does.
     Wait,
     /// The language model writes the greeting.
     Generate,
@@ -131,17 +130,17 @@ pub enum GreetingMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SttChoice {
-    /// The connection used; `null` is the local recogniser.
+    /// The connection; `null` is local speech-to-text.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
     /// The provider's model name.
     #[serde(default)]
     pub model: Option<String>,
-    /// Words the recogniser should expect.
+    /// Words that speech-to-text should expect.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 200))]
     pub keyterms: Vec<String>,
-    /// Tried in order when this one fails.
+    /// Fallbacks, tried in order.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
@@ -151,7 +150,7 @@ pub struct SttChoice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LlmChoice {
-    /// The connection used; `null` is the scripted dialogue.
+    /// The connection; `null` is the scripted dialogue.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
     /// The provider's model name.
@@ -161,16 +160,16 @@ pub struct LlmChoice {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 2))]
     pub temperature: Option<f32>,
-    /// The longest answer, in tokens.
+    /// Maximum length of a response, in tokens.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100_000))]
     pub max_tokens: Option<u32>,
-    /// Tried in order when this one fails.
+    /// Fallbacks, tried in order.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
-    /// Whether the next model, or the same one where there is no other, is asked as well when the first has not begun to
-    /// answer within the time in which it usually does. Whoever answers first is heard; both are paid for.
+    /// Send a second request, to the next model or the same one, when the first has not started its response in its usual
+    /// time. The first response to start is spoken; both are charged.
     #[serde(default)]
     pub hedge: bool,
 }
@@ -179,7 +178,7 @@ pub struct LlmChoice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TtsChoice {
-    /// The connection used; `null` is the local voice.
+    /// The connection; `null` is local text-to-speech.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
     /// The provider's voice name.
@@ -188,11 +187,11 @@ pub struct TtsChoice {
     /// The provider's model name.
     #[serde(default)]
     pub model: Option<String>,
-    /// Speaking rate, 0.5 to 2; 1 is the voice's own.
+    /// Speaking rate, 0.5 to 2; 1 is the voice's normal rate.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 0.5, maximum = 2))]
     pub speed: Option<f32>,
-    /// Tried in order when this one fails.
+    /// Fallbacks, tried in order.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
@@ -202,7 +201,7 @@ pub struct TtsChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RealtimeChoice {
-    /// The connection used.
+    /// The connection.
     #[cfg_attr(feature = "openapi", schema(value_type = uuid::Uuid))]
     pub connection_id: ConnectionId,
     /// The provider's model name.
@@ -211,39 +210,39 @@ pub struct RealtimeChoice {
     /// The provider's voice name.
     #[serde(default)]
     pub voice: Option<String>,
-    /// Tried in order when the one before cannot be reached, is lost again and again, or understands nothing.
+    /// Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_items = 5))]
     pub fallbacks: Vec<Fallback>,
 }
 
-/// A provider to try when the first one fails.
+/// A provider to try when the previous one fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Fallback {
-    /// The connection used.
+    /// The connection.
     #[cfg_attr(feature = "openapi", schema(value_type = uuid::Uuid))]
     pub connection_id: ConnectionId,
     /// The provider's model name.
     #[serde(default)]
     pub model: Option<String>,
-    /// The provider's voice name, for text to speech.
+    /// The provider's voice name, for text-to-speech.
     #[serde(default)]
     pub voice: Option<String>,
 }
 
-/// When the caller has finished a turn.
+/// When a caller's turn ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TurnTaking {
-    /// Silence after a sentence that sounds finished, in milliseconds, 100 to 5000.
+    /// Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000.
     #[cfg_attr(feature = "openapi", schema(minimum = 100, maximum = 5_000))]
     pub min_silence_ms: u32,
-    /// Silence after which a turn ends whatever was said, in milliseconds, 200 to 10000.
+    /// Silence that ends a turn in any case, in milliseconds, 200 to 10000.
     #[cfg_attr(feature = "openapi", schema(minimum = 200, maximum = 10_000))]
     pub max_silence_ms: u32,
-    /// Whether the model is asked on a likely end of turn already, its answer thrown away if the caller goes on.
+    /// Send the model request when the turn has probably ended, and discard the response if the caller continues.
     pub speculative: bool,
 }
 
@@ -253,20 +252,20 @@ impl Default for TurnTaking {
     }
 }
 
-/// What happens when the caller talks over the agent.
+/// What happens when the caller interrupts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Interruption {
-    /// Whether the caller can interrupt at all.
+    /// Whether the caller can interrupt.
     pub enabled: bool,
-    /// Speech needed to interrupt, in milliseconds, 50 to 5000; shorter noises only pause the agent.
+    /// Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent.
     #[cfg_attr(feature = "openapi", schema(minimum = 50, maximum = 5_000))]
     pub min_speech_ms: u32,
-    /// Recognised words needed to interrupt before `min_speech_ms` has passed; 0 does not look at words.
+    /// Recognised words that interrupt before `min_speech_ms`; 0 ignores words.
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 20))]
     pub min_words: u32,
-    /// Words that never interrupt by themselves.
+    /// Words that do not interrupt on their own.
     #[cfg_attr(feature = "openapi", schema(max_items = 200))]
     pub backchannels: Vec<String>,
 }
@@ -281,18 +280,18 @@ fn owned(words: WordList) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// What happens when the caller says nothing.
+/// What happens when the caller is silent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Silence {
-    /// Silence after which the agent asks again, in seconds, 2 to 600.
+    /// Silence after which the agent reprompts, in seconds, 2 to 600.
     #[cfg_attr(feature = "openapi", schema(minimum = 2, maximum = 600))]
     pub reprompt_after_seconds: u32,
-    /// How often it asks, 0 to 10.
+    /// Maximum number of reprompts, 0 to 10.
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 10))]
     pub max_reprompts: u32,
-    /// Silence of the caller after which the agent hangs up, in seconds, 5 to 3600; `null` never.
+    /// Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never.
     #[cfg_attr(feature = "openapi", schema(minimum = 5, maximum = 3_600))]
     pub hangup_after_seconds: Option<u32>,
 }
@@ -303,15 +302,15 @@ impl Default for Silence {
     }
 }
 
-/// How long a call may ring and last.
+/// Maximum ring time and duration of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Limits {
-    /// The longest conversation, in seconds, 10 to 14400.
+    /// Maximum duration of the conversation, in seconds, 10 to 14400.
     #[cfg_attr(feature = "openapi", schema(minimum = 10, maximum = 14_400))]
     pub max_duration_seconds: u32,
-    /// How long the phone rings before the call counts as not answered, in seconds, 5 to 120.
+    /// Ring timeout, in seconds, 5 to 120.
     #[cfg_attr(feature = "openapi", schema(minimum = 5, maximum = 120))]
     pub ring_timeout_seconds: u32,
 }
@@ -322,53 +321,53 @@ impl Default for Limits {
     }
 }
 
-/// What to do about voicemail.
+/// How to handle answering machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AnsweringMachine {
-    /// Whether machines are looked for.
+    /// Whether to detect machines.
     pub mode: MachineDetection,
-    /// What happens when one answers.
+    /// What to do when a machine answers.
     pub on_machine: OnMachine,
-    /// What is said after the beep when `on_machine` is `leave_message`.
+    /// The message after the beep, for `leave_message`.
     #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub message: Option<String>,
 }
 
-/// Whether answering machines are looked for.
+/// Whether to detect answering machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MachineDetection {
-    /// The agent talks to a machine like to anybody.
+    /// The agent treats a machine like a person.
     #[default]
     Off,
-    /// A machine is recognised by its greeting and beep.
+    /// A machine is detected by its greeting and beep.
     Detect,
 }
 
-/// What happens when a machine answers.
+/// What to do when a machine answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnMachine {
-    /// The agent hangs up; the call is completed with `end_reason` `voicemail`.
+    /// Hang up; the call ends as `completed` with `end_reason` `voicemail`.
     #[default]
     Hangup,
-    /// The agent speaks `message` after the beep, then hangs up.
+    /// Say `message` after the beep, then hang up.
     LeaveMessage,
 }
 
-/// What is written down after the call.
+/// Post-call analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AnalysisSettings {
     /// Whether the language model writes a summary.
     pub summary: bool,
-    /// JSON Schema of `outcome`; without one the provider decides what it found worth keeping, unless no summary is
-    /// wanted either: then the model is not asked to look back at all.
+    /// JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
+    /// is no post-call analysis.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub schema: Option<Value>,
 }
@@ -384,7 +383,7 @@ impl Default for AnalysisSettings {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Recording {
-    /// A stereo WAV is kept: caller left, agent right.
+    /// Keep a stereo WAV: caller left, agent right.
     pub enabled: bool,
 }
 
@@ -393,15 +392,15 @@ pub struct Recording {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Variable {
-    /// Whether a call must give it.
+    /// Whether a call must set it.
     pub required: bool,
-    /// Used when a call does not give it.
+    /// Used if a call does not set it.
     #[cfg_attr(feature = "openapi", schema(max_length = 16_000))]
     pub default: Option<String>,
 }
 
 impl AgentConfig {
-    /// An agent with these instructions and every default.
+    /// Creates an agent with these instructions and every default.
     #[must_use]
     pub fn new(instructions: impl Into<String>) -> Self {
         Self {
@@ -441,7 +440,7 @@ impl AgentConfig {
         }
     }
 
-    /// Every connection this agent names, with the path of the field that names it.
+    /// Returns every connection that this agent names, with the path of its field.
     #[must_use]
     pub fn connections(&self) -> Vec<(String, ConnectionId)> {
         let mut found = Vec::new();
@@ -473,7 +472,7 @@ impl AgentConfig {
     }
 }
 
-/// Replaces every `{{name}}` in `text` by its value; an unknown name becomes nothing.
+/// Replaces every `{{name}}` in `text` by its value; removes unknown names.
 #[must_use]
 pub fn fill_in(text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());

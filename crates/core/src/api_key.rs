@@ -1,10 +1,9 @@
 //! API keys: `vk_<env>_<prefix>_<secret>`.
 //!
 //! The prefix is 12 random characters of `[a-z0-9]`; it is public and finds the key's row. The secret is 32 random
-//! characters of `[0-9A-Za-z]` and six more that are the CRC-32 of everything before them, so that a mistyped or
-//! invented key is refused before the database is asked, and secret scanners can recognise a real one. Only the
-//! SHA-256 of the whole key is stored: with 190 random bits there is nothing to guess, so a slow hash would only
-//! slow us down.
+//! characters of `[0-9A-Za-z]` and six more that are the CRC-32 of everything before them. The checksum rejects mistyped and
+//! invented keys without a query and lets secret scanners recognise real ones. Only the SHA-256 of the whole key is stored:
+//! with 190 random bits there is nothing to guess, so a slow hash would add no security.
 
 use std::fmt;
 
@@ -19,11 +18,11 @@ const CHECKSUM_LENGTH: usize = 6;
 
 /// The digits of base 62, in order of their value.
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// What a prefix is made of: nothing that is lost when a key is read aloud or sorted without regard to case.
+/// The alphabet of a prefix: case-insensitive, so that it survives reading aloud and case-insensitive sorting.
 const BASE36: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 wire_words! {
-    /// What a key is for; people should see at a glance which of their keys are live.
+    /// The environment of a key, visible at a glance.
     Environment {
         /// Development.
         Dev = "dev",
@@ -32,14 +31,14 @@ wire_words! {
     }
 }
 
-/// A new key in full. It is shown to its owner once and never stored.
+/// A new key. It is shown to its owner once and never stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey {
     text: String,
 }
 
 impl ApiKey {
-    /// Makes a key. `random` yields cryptographically random bytes, a little more than one for each character.
+    /// Creates a key. `random` yields cryptographically random bytes, slightly more than one per character.
     #[must_use]
     pub fn generate(environment: Environment, mut random: impl FnMut() -> u8) -> Self {
         let mut text = format!("vk_{environment}_");
@@ -51,19 +50,19 @@ impl ApiKey {
         Self { text }
     }
 
-    /// The whole key, to be shown once.
+    /// Returns the whole key, to be shown once.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.text
     }
 
-    /// The public part, for listings and for finding the key.
+    /// Returns the public part, for listings and look-ups.
     #[must_use]
     pub fn prefix(&self) -> &str {
         prefix_of(&self.text)
     }
 
-    /// What is stored.
+    /// Returns the hash to store.
     #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash::of(&self.text)
@@ -76,14 +75,14 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// A key that came with a request and has the shape and checksum of one. Whether it is real, only the database knows.
+/// A key from a request with a valid shape and checksum. Only the database knows whether it exists.
 #[derive(Clone)]
 pub struct PresentedKey<'a> {
     text: &'a str,
 }
 
 impl<'a> PresentedKey<'a> {
-    /// Checks shape and checksum.
+    /// Parses a key and checks its checksum.
     ///
     /// # Errors
     /// When `text` cannot be a key of this service.
@@ -101,13 +100,13 @@ impl<'a> PresentedKey<'a> {
         if checksum(body) == given { Ok(Self { text }) } else { Err(MalformedKey) }
     }
 
-    /// The public part, by which the key's row is found.
+    /// Returns the public part, which finds the key's row.
     #[must_use]
     pub fn prefix(&self) -> &'a str {
         prefix_of(self.text)
     }
 
-    /// To be compared with the stored hash.
+    /// Returns the hash to compare with the stored one.
     #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash::of(self.text)
@@ -120,9 +119,9 @@ impl fmt::Debug for PresentedKey<'_> {
     }
 }
 
-/// The text has not the form of a key, or its checksum is wrong.
+/// The text does not have the form of a key, or its checksum is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("The API key is malformed. It must be sent whole, as `Authorization: Bearer vk_<env>_<prefix>_<secret>`.")]
+#[error("The API key is malformed. Send it complete, as `Authorization: Bearer vk_<env>_<prefix>_<secret>`.")]
 pub struct MalformedKey;
 
 /// The SHA-256 of a whole key. Compared in constant time.
@@ -134,13 +133,13 @@ impl KeyHash {
         Self(Sha256::digest(key.as_bytes()).into())
     }
 
-    /// A hash read from its row.
+    /// Creates a hash from its row.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes to store.
+    /// Returns the bytes to store.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -169,7 +168,7 @@ fn is_made_of(text: &str, length: usize, alphabet: &[u8]) -> bool {
     text.len() == length && text.bytes().all(|byte| alphabet.contains(&byte))
 }
 
-/// One digit, each equally likely: bytes beyond the largest multiple of the base are drawn again.
+/// Draws one uniform digit: rejects bytes beyond the largest multiple of the base.
 fn random_digit(alphabet: &[u8], random: &mut impl FnMut() -> u8) -> char {
     let base = alphabet.len();
     let fair = 256 - 256 % base;
@@ -181,7 +180,7 @@ fn random_digit(alphabet: &[u8], random: &mut impl FnMut() -> u8) -> char {
     }
 }
 
-/// The CRC-32 (as in zlib) of `text` in six digits of base 62, most significant first.
+/// Returns the CRC-32 (as in zlib) of `text` in six digits of base 62, most significant first.
 fn checksum(text: &str) -> String {
     let mut rest = crc32fast::hash(text.as_bytes()) as usize;
     let mut digits = [b'0'; CHECKSUM_LENGTH];

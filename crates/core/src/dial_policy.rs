@@ -1,18 +1,18 @@
-//! Whom a tenant may call. Numbers that cost their callers money are how stolen keys and talked-over agents are turned into cash
-//! (toll fraud), so they are refused unless an operator allows them.
+//! Which numbers a tenant may call. Toll fraud turns stolen keys and manipulated agents into cash with numbers that cost their
+//! callers money, so those are refused unless an operator allows them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::phone_number::PhoneNumber;
 
-/// Calls to one number in 24 hours, where the operator has set nothing else.
+/// Default limit of calls to one number in 24 hours.
 pub const PER_NUMBER_PER_DAY: u32 = 20;
 
-/// What dialling a number costs its caller, by its numbering plan.
+/// The tariff of a number, by its numbering plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tariff {
-    /// What the caller's carrier charges for the country.
+    /// The carrier's normal price for the country.
     Ordinary,
     /// The called party earns from the call.
     PremiumRate,
@@ -22,21 +22,21 @@ pub enum Tariff {
     Satellite,
 }
 
-/// The beginning of numbers (`+` and digits) or of SIP addresses.
+/// A prefix of numbers (`+` and digits) or of SIP addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefix(String);
 
 impl Prefix {
-    /// As it was written.
+    /// Returns it as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The text is no prefix.
+/// The text is not a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be + and 1 to 15 digits, such as +44, or begin with sip: or sips:")]
+#[error("must be + and 1 to 15 digits, such as +44, or start with sip: or sips:")]
 pub struct ParsePrefixError;
 
 impl FromStr for Prefix {
@@ -50,10 +50,10 @@ impl FromStr for Prefix {
     }
 }
 
-/// Reads a comma-separated list of prefixes.
+/// Parses a comma-separated list of prefixes.
 ///
 /// # Errors
-/// When one of them is none.
+/// When one of them is not a prefix.
 pub fn parse_prefixes(text: &str) -> Result<Vec<Prefix>, ParsePrefixError> {
     text.split(',').map(str::trim).filter(|prefix| !prefix.is_empty()).map(str::parse).collect()
 }
@@ -61,13 +61,13 @@ pub fn parse_prefixes(text: &str) -> Result<Vec<Prefix>, ParsePrefixError> {
 /// The rules for one tenant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DialPolicy {
-    /// Only numbers that begin so; all when empty.
+    /// Allowed prefixes; all if empty.
     pub allow: Vec<Prefix>,
-    /// No numbers that begin so.
+    /// Denied prefixes.
     pub deny: Vec<Prefix>,
     /// Calls and transfers to one number in 24 hours.
     pub per_number_per_day: Option<u32>,
-    /// What the calls of a day (UTC) may cost before no more are placed, in millionths of a dollar.
+    /// Cost of a day's calls (UTC) at which no more are placed, in millionths of a dollar.
     pub cost_per_day_micros: Option<u64>,
 }
 
@@ -82,42 +82,42 @@ impl Default for DialPolicy {
     }
 }
 
-/// What the world's numbering plans say of a number.
+/// A number's entry in the numbering plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberingPlan {
-    /// What the number costs.
+    /// The tariff.
     pub tariff: Tariff,
     /// The length of the number's country calling code, in digits; 0 for an address without a number.
     pub country_code_digits: usize,
 }
 
-/// What a decision rests on beside the policy.
+/// Facts for a decision, besides the policy.
 #[derive(Clone, Copy, Debug)]
 pub struct DialFacts {
-    /// What the numbering plans say.
+    /// The numbering plan entry.
     pub plan: NumberingPlan,
     /// Whether it is one of the tenant's own numbers.
     pub own_number: bool,
-    /// Calls and transfers to it in the last 24 hours; `None` where they are not counted.
+    /// Calls and transfers to it in the last 24 hours; `None` if they are not counted.
     pub dialed_in_a_day: Option<u32>,
-    /// What the calls of this day have cost so far, in millionths of a dollar.
+    /// Cost of the day's calls so far, in millionths of a dollar.
     pub cost_today_micros: u64,
 }
 
-/// Which rule refuses a number. `Display` is the sentence for the client.
+/// The rule that refuses a number. `Display` is the sentence for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DialRefused {
     /// It is one of the tenant's own numbers.
     OwnNumber,
-    /// A denied prefix.
+    /// It has a denied prefix.
     Denied(Prefix),
-    /// Not one of the allowed prefixes.
+    /// It has no allowed prefix.
     NotAllowed,
-    /// What it costs.
+    /// Its tariff is denied.
     Tariff(Tariff),
-    /// It was called often enough.
+    /// It reached the limit of calls in 24 hours.
     PerNumber(u32),
-    /// The calls of this day have cost enough, in millionths of a dollar.
+    /// The day's calls reached the cost cap, in millionths of a dollar.
     Cost(u64),
 }
 
@@ -126,10 +126,10 @@ impl fmt::Display for DialRefused {
         match self {
             Self::OwnNumber => f.write_str("is one of your own numbers; calling it would be a loop"),
             Self::Denied(prefix) => {
-                write!(f, "is refused by this tenant's dial policy: numbers that begin with {} are denied", prefix.0)
+                write!(f, "is refused by this tenant's dial policy: numbers with prefix {} are denied", prefix.0)
             }
             Self::NotAllowed => {
-                f.write_str("is refused by this tenant's dial policy: it begins with none of the allowed prefixes")
+                f.write_str("is refused by this tenant's dial policy: it has none of the allowed prefixes")
             }
             Self::Tariff(tariff) => {
                 let kind = match tariff {
@@ -146,7 +146,7 @@ impl fmt::Display for DialRefused {
             Self::Cost(micros) => {
                 let dollars = micros / 1_000_000;
                 let cents = micros % 1_000_000 / 10_000;
-                write!(f, "is refused by this tenant's dial policy: calls may cost {dollars}.{cents:02} USD a day")
+                write!(f, "is refused by this tenant's dial policy: calls may cost {dollars}.{cents:02} USD per day")
             }
         }
     }
@@ -155,7 +155,7 @@ impl fmt::Display for DialRefused {
 impl DialPolicy {
     /// Decides whether `to` may be called.
     ///
-    /// An allowed prefix that names more than a country (`+1900`, `+881`) also lifts what is denied because of its tariff.
+    /// An allowed prefix longer than a country code (`+1900`, `+881`) also allows denied tariffs.
     ///
     /// # Errors
     /// The first rule that refuses it.
@@ -188,7 +188,7 @@ impl DialPolicy {
     }
 }
 
-/// Whether `to` begins with `prefix`: as it is written, or by the number in the user part of its SIP address.
+/// Whether `to` starts with `prefix`: as written, or by the number in the user part of its SIP address.
 fn names(to: &PhoneNumber, prefix: &Prefix) -> bool {
     to.reveal().starts_with(&prefix.0) || to.e164().is_some_and(|number| number.starts_with(&prefix.0))
 }
@@ -257,7 +257,7 @@ mod tests {
         let spent = |micros| DialFacts { cost_today_micros: micros, ..ORDINARY };
         assert_eq!(judge(&policy, "+12025550100", &spent(2_499_999)), Ok(()));
         let refused = judge(&policy, "+12025550100", &spent(2_500_000)).expect_err("enough");
-        assert_eq!(refused.to_string(), "is refused by this tenant's dial policy: calls may cost 2.50 USD a day");
+        assert_eq!(refused.to_string(), "is refused by this tenant's dial policy: calls may cost 2.50 USD per day");
         let own = DialFacts { own_number: true, ..ORDINARY };
         assert_eq!(judge(&policy, "+12025550100", &own), Err(DialRefused::OwnNumber));
     }

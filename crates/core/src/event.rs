@@ -1,4 +1,4 @@
-//! What is told about a call: the kinds of events, their data, and the body of a webhook delivery.
+//! Call events: their kinds, their data, and the body of a webhook delivery.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -32,47 +32,46 @@ wire_words! {
 }
 
 impl EventKind {
-    /// Whether this is the one event that ends a call's story.
+    /// Whether this is the terminal event of a call.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::CallCompleted | Self::CallFailed)
     }
 }
 
-/// The event name of a delivery that somebody asked for to try an endpoint out. It is no event of a call and cannot be
-/// subscribed to.
+/// The event name of a test delivery. It is not an event of a call and cannot be subscribed to.
 pub const WEBHOOK_TEST: &str = "webhook.test";
 
-/// Everything an event may tell about a call, as it stands in the call's row when the event is recorded.
+/// Facts about a call for its events, from the call's row when the event is recorded.
 #[derive(Clone, Debug)]
 pub struct CallFacts {
     /// The call.
     pub call_id: CallId,
-    /// Its status after the change that the event tells of.
+    /// Its status after the change.
     pub status: Status,
     /// Who placed it.
     pub direction: Direction,
     /// The agent that holds the conversation.
     pub agent_id: AgentId,
-    /// Who calls: mostly a number, but also what carriers say of callers who hide theirs.
+    /// The caller: usually a number, or the carrier's text for hidden numbers.
     pub from: Private<String>,
-    /// Who is called.
+    /// The callee.
     pub to: PhoneNumber,
-    /// What the client attached to the call, a JSON object.
+    /// The client's metadata, a JSON object.
     pub metadata: Private<Value>,
-    /// What was spoken about, in a sentence or a few; for a call without words [`NO_CONVERSATION`] is told.
+    /// The summary, in a few sentences; [`NO_CONVERSATION`] for a call without words.
     pub summary: Option<Private<String>>,
-    /// The result in the form the agent's analysis schema asks for; JSON null if there is none.
+    /// The outcome in the shape of the agent's analysis schema; JSON null if there is none.
     pub outcome: Private<Value>,
-    /// From answer to end.
+    /// Time from answer to end.
     pub duration_seconds: u32,
-    /// The caller's turns that the agent answered.
+    /// Number of caller turns that the agent answered.
     pub turns: u32,
     /// Why a completed call ended.
     pub end_reason: Option<EndReason>,
     /// Why a failed call failed.
     pub error_code: Option<ErrorCode>,
-    /// The details of the failure.
+    /// Error details.
     pub error: Option<Private<String>>,
     /// The carrier's report of the end.
     pub carrier_cause: Option<CarrierCause>,
@@ -80,23 +79,23 @@ pub struct CallFacts {
     pub sip_code: Option<u16>,
     /// The carrier's own code.
     pub carrier_code: Option<String>,
-    /// Who hung up, by the carrier's report.
+    /// Who hung up, as reported by the carrier.
     pub hung_up_by: Option<EndedBy>,
 }
 
-/// The summary of a call in which nothing was said.
+/// The summary of a call without a conversation.
 pub const NO_CONVERSATION: &str = "There was no conversation.";
-/// The summary of a call whose agent wants none.
-pub const NO_SUMMARY: &str = "The agent's settings ask for no summary.";
+/// The summary of a call whose agent has summaries turned off.
+pub const NO_SUMMARY: &str = "Summaries are turned off for this agent.";
 /// The summary of a call whose words were deleted.
 pub const WORDS_DELETED: &str = "The words of this call were deleted at the end of their retention.";
 
-/// The `data` of an event: JSON text that is written once and then embedded byte for byte wherever it is shown.
+/// The `data` of an event: JSON text, serialised once and then embedded byte for byte.
 #[derive(Clone)]
 pub struct EventData(Box<RawValue>);
 
 impl EventData {
-    /// Tells `facts` in the words of event `kind`. `sequence` counts up over the events of one call.
+    /// Builds the data of an event of this kind. `sequence` numbers the events of a call.
     #[must_use]
     pub fn new(kind: EventKind, facts: &CallFacts, sequence: u32) -> Self {
         let data = Data {
@@ -113,35 +112,35 @@ impl EventData {
         Self(serde_json::value::to_raw_value(&data).expect("maps with text keys and plain values are always JSON"))
     }
 
-    /// The data of a [`WEBHOOK_TEST`] delivery.
+    /// Returns the data of a [`WEBHOOK_TEST`] delivery.
     #[must_use]
     pub fn of_test() -> Self {
-        let data = serde_json::json!({ "message": "This is a test delivery; no call is behind it." });
+        let data = serde_json::json!({ "message": "This is a test delivery." });
         Self(serde_json::value::to_raw_value(&data).expect("a literal object is JSON"))
     }
 
-    /// Data of which nothing is known any more.
+    /// Returns empty data, for deleted words.
     #[must_use]
     pub fn empty() -> Self {
         Self(serde_json::value::to_raw_value(&serde_json::json!({})).expect("a literal object is JSON"))
     }
 
-    /// Data read back from its row.
+    /// Parses data from its row.
     ///
     /// # Errors
-    /// When the text is not JSON.
+    /// If the text is not JSON.
     pub fn from_stored(text: String) -> Result<Self, serde_json::Error> {
         RawValue::from_string(text).map(Self)
     }
 
-    /// The JSON text, for the event's row.
+    /// Returns the JSON text for the event's row.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
 }
 
-/// Events hold phone numbers and summaries.
+/// Events contain phone numbers and summaries.
 impl std::fmt::Debug for EventData {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("EventData([private])")
@@ -168,7 +167,7 @@ struct Data<'a> {
     extras: Extras<'a>,
 }
 
-/// What one kind of event tells beyond what all tell.
+/// The additional fields of one kind of event.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Extras<'a> {
@@ -226,23 +225,23 @@ impl<'a> Extras<'a> {
     }
 }
 
-/// The body of a webhook delivery: `id`, `event`, `created`, `data`, in this order. Its bytes are frozen when the
-/// delivery is made, because every attempt signs the same ones.
+/// The body of a webhook delivery: `id`, `event`, `created`, `data`, in this order. Its bytes are frozen when the delivery is
+/// created, because every attempt signs the same ones.
 #[derive(Serialize)]
 pub struct DeliveryBody<'a> {
-    /// The delivery, also in `X-Voice-Delivery`.
+    /// The delivery's id, also in `X-Voice-Delivery`.
     pub id: DeliveryId,
     /// An [`EventKind`] or [`WEBHOOK_TEST`].
     pub event: &'a str,
-    /// When it happened; written as Unix time in seconds.
+    /// When it happened; serialised as Unix seconds.
     #[serde(serialize_with = "unix_seconds")]
     pub created: Timestamp,
-    /// What happened.
+    /// The event's data.
     pub data: &'a EventData,
 }
 
 impl DeliveryBody<'_> {
-    /// The bytes to store, sign and send.
+    /// Returns the bytes to store, sign and send.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a struct of plain values is always JSON")

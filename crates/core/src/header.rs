@@ -1,13 +1,13 @@
-//! Headers of HTTP requests that are not for customers to name.
+//! HTTP headers that customers cannot set.
 
-/// Headers that say where a request goes, where it ends, or what becomes of its connection (RFC 9110 sections 7 and 10, RFC 9112
-/// sections 6 and 9). One that contradicts the request would have its rest read as the next one on the connection.
+/// Headers that route a request, delimit it, or control its connection (RFC 9110 sections 7 and 10, RFC 9112 sections 6 and 9).
+/// One that contradicts the request could smuggle a second request onto the connection.
 const FRAMING: [&str; 9] =
     ["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
-/// The beginning of those that speak to proxies.
+/// Prefix of headers for proxies.
 const PROXY: &str = "proxy-";
 
-/// Whether a header frames or routes a request. Its name may be in upper or lower case.
+/// Whether a header frames or routes a request, in any case.
 #[must_use]
 pub fn is_framing(name: &str) -> bool {
     let name = name.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Identifiers: one type each, so that a call is never taken for a tenant.
+//! Identifiers, one type each, so that a call's id is never used as a tenant's.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ macro_rules! ids {
         pub struct $name(Uuid);
 
         impl $name {
-            /// A UUIDv7 (RFC 9562 section 5.7): the milliseconds of `now`, then `random`. Ids made later sort later,
+            /// Creates a UUIDv7 (RFC 9562 section 5.7): the milliseconds of `now`, then `random`. Later ids sort later,
             /// to the millisecond.
             #[must_use]
             pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
@@ -24,13 +24,13 @@ macro_rules! ids {
                 Self(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
             }
 
-            /// An identifier read from the database or a path.
+            /// Wraps a UUID from the database or a path.
             #[must_use]
             pub const fn from_uuid(id: Uuid) -> Self {
                 Self(id)
             }
 
-            /// The bare UUID, for the database.
+            /// Returns the UUID.
             #[must_use]
             pub const fn uuid(self) -> Uuid {
                 self.0
@@ -73,11 +73,11 @@ ids! {
     CallId,
     /// A webhook endpoint.
     WebhookId,
-    /// One event on its way to one webhook endpoint.
+    /// A delivery of one event to one webhook endpoint.
     DeliveryId,
-    /// Something that happened to a call.
+    /// An event of a call.
     EventId,
-    /// Something that a client asked of a running call.
+    /// A client's command to a live call.
     CommandId,
     /// A running process of the service; a new one after each start.
     NodeId,

@@ -1,25 +1,24 @@
-//! What a customer's JSON Schema may cost.
+//! Limits the cost of customers' JSON Schemas.
 //!
-//! A reference is as large as what it refers to, so a schema of a few hundred bytes can stand for millions of nodes. It is
-//! judged, and compiled, with every reference written out; what cannot be written out within the limits is refused. That
-//! includes every schema that refers to itself.
+//! A reference costs as much as its target, so a schema of a few hundred bytes can expand to millions of nodes. Schemas are
+//! checked and compiled with every reference expanded; a schema that exceeds the limits is rejected, which includes every
+//! recursive one.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-/// The longest schema, in bytes of JSON.
+/// Maximum size of a schema, in bytes of JSON.
 pub const MAX_BYTES: usize = 64 * 1024;
-/// How deep schemas may be nested in each other, references written out.
+/// Maximum nesting depth, references expanded.
 pub const MAX_DEPTH: usize = 32;
-/// The most schemas within a schema, references written out.
+/// Maximum subschemas, references expanded.
 pub const MAX_NODES: usize = 1_000;
-/// The longest schema with references written out, in bytes of JSON.
+/// Maximum size with references expanded, in bytes of JSON.
 const MAX_WRITTEN_OUT: usize = 4 * MAX_BYTES;
-/// How deep schemas with `unevaluatedProperties` or `unevaluatedItems` may stand in each other: each of them has everything in it
-/// looked at twice.
+/// Maximum nesting of schemas with `unevaluatedProperties` or `unevaluatedItems`: each of them evaluates its content twice.
 const MAX_UNEVALUATED: usize = 3;
-/// How much of a reference is quoted, in characters.
+/// Maximum characters of a reference in an error.
 const QUOTED: usize = 100;
 
 /// Keywords whose value is a schema. Before draft 2020-12, `items` can be a list of them.
@@ -41,7 +40,7 @@ const ONE: [&str; 12] = [
 const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
 /// Keywords whose value is an object of schemas; in `dependencies` there can be lists of names among them.
 const MAPS: [&str; 4] = ["dependencies", "dependentSchemas", "patternProperties", "properties"];
-/// Keywords whose value is no schema. All others do not matter to a validator.
+/// Keywords whose value is not a schema. Validators ignore all others.
 const PLAIN: [&str; 23] = [
     "const",
     "contentEncoding",
@@ -67,48 +66,48 @@ const PLAIN: [&str; 23] = [
     "type",
     "uniqueItems",
 ];
-/// Drafts in which what stands beside a reference is ignored.
+/// Drafts that ignore keywords beside a reference.
 const REFERENCE_STANDS_ALONE: [&str; 4] = ["draft-03", "draft-04", "draft-06", "draft-07"];
 
-/// Why a schema is refused, as a sentence part.
+/// Why a schema is rejected, as part of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// It is too long as it stands.
+    /// It is too large.
     #[error("must be at most {MAX_BYTES} bytes of JSON")]
     TooLong,
     /// It is nested too deep.
-    #[error("must not be nested more than {MAX_DEPTH} deep")]
+    #[error("must not be nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// It has too many schemas in it.
+    /// It has too many subschemas.
     #[error("must have at most {MAX_NODES} nodes once its references are expanded")]
     TooManyNodes,
-    /// It is too long when its references are written out.
+    /// It is too large with references expanded.
     #[error("must be at most {MAX_WRITTEN_OUT} bytes of JSON once its references are expanded")]
     TooLongWrittenOut,
     /// It is recursive.
-    #[error("must not refer to itself, as {0:?} does: write out as many levels as are needed")]
+    #[error("must not refer to itself, as {0:?} does: write out the levels you need")]
     Recursive(String),
-    /// A reference leads out of it.
+    /// A reference points outside.
     #[error("may only refer to parts of itself, such as \"#/$defs/address\", not to {0:?}")]
     Elsewhere(String),
-    /// A reference leads to nothing.
-    #[error("has nothing at {0:?}, to which it refers")]
+    /// A reference has no target.
+    #[error("refers to {0:?}, which does not exist")]
     Nowhere(String),
-    /// It uses a keyword whose target depends on who refers to it.
+    /// It uses a keyword whose target depends on the referring schema.
     #[error("must not use {0}; use $ref")]
     Dynamic(&'static str),
-    /// Too many keywords that need the result of others.
+    /// Too many nested keywords that depend on the result of others.
     #[error("must not nest unevaluatedProperties and unevaluatedItems more than {MAX_UNEVALUATED} deep")]
     Unevaluated,
-    /// The validator matches such patterns with a backtracking engine, whose time has no useful bound.
+    /// The validator matches such patterns with a backtracking engine, whose time is unbounded.
     #[error("must not use patternProperties together with unevaluatedProperties; use additionalProperties")]
     UnevaluatedPatterns,
 }
 
-/// The same schema as far as a validator is concerned, with every reference replaced by what it refers to.
+/// Returns an equivalent schema with every reference expanded.
 ///
 /// # Errors
-/// When it is over a limit, or refers to itself or to something else than its own parts.
+/// If it exceeds a limit, is recursive, or refers to anything but its own parts.
 pub fn written_out(schema: &Value) -> Result<Value, Refusal> {
     if schema.to_string().len() > MAX_BYTES {
         return Err(Refusal::TooLong);
@@ -128,9 +127,9 @@ pub fn written_out(schema: &Value) -> Result<Value, Refusal> {
 
 struct Writer<'s> {
     root: &'s Value,
-    /// Whether what stands beside a reference is ignored.
+    /// Whether keywords beside a reference are ignored.
     alone: bool,
-    /// The schemas in which the present one stands, itself included.
+    /// The schemas that contain the current one, including itself.
     within: Vec<&'s Value>,
     /// How many of them have such keywords.
     unevaluated: usize,
@@ -159,7 +158,7 @@ impl<'s> Writer<'s> {
         if self.within.len() > MAX_DEPTH {
             return Err(Refusal::TooDeep);
         }
-        // What is no schema is told by whoever judges their form.
+        // The validation of their form reports values that are not schemas.
         let Value::Object(fields) = schema else { return self.plain(schema) };
         let unevaluated = usize::from(fields.keys().any(|keyword| keyword.starts_with("unevaluated")));
         self.unevaluated += unevaluated;
@@ -175,7 +174,7 @@ impl<'s> Writer<'s> {
         written
     }
 
-    /// What a schema that is nothing but a reference stands for.
+    /// Expands a schema that is only a reference.
     fn followed(&self, schema: &'s Value) -> Result<&'s Value, Refusal> {
         let (mut schema, mut seen) = (schema, Vec::new());
         while let Value::Object(fields) = schema
@@ -194,7 +193,7 @@ impl<'s> Writer<'s> {
         Ok(schema)
     }
 
-    /// What stands at a reference. Nothing in which the reference itself stands may.
+    /// Returns the target of a reference, which must not contain the reference.
     fn target(&self, reference: &str) -> Result<&'s Value, Refusal> {
         let pointer = match reference.strip_prefix('#') {
             Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => decoded(pointer),
@@ -219,7 +218,7 @@ impl<'s> Writer<'s> {
                 written.insert(keyword.clone(), value);
             }
         }
-        // A reference beside other keywords holds as well as they do.
+        // A reference applies together with the keywords beside it.
         if let Some(reference) = reference(fields)? {
             let target = self.target(reference)?;
             let referred = self.schema(target)?;
@@ -231,7 +230,7 @@ impl<'s> Writer<'s> {
         Ok(Value::Object(written))
     }
 
-    /// What a keyword comes to; nothing when a validator does not look at it.
+    /// Expands a keyword; `None` if validators ignore it.
     fn keyword(&mut self, keyword: &str, value: &'s Value) -> Result<Option<Value>, Refusal> {
         let written = match (keyword, value) {
             (keyword, Value::Object(fields)) if MAPS.contains(&keyword) => {
@@ -285,7 +284,7 @@ fn quoted(reference: &str) -> String {
     reference.chars().take(QUOTED).collect()
 }
 
-/// A fragment of a URI without its percent-encoding (RFC 3986 section 2.1). What is no text then refers to nothing.
+/// Decodes the percent-encoding of a URI fragment (RFC 3986 section 2.1); `None` if the result is not UTF-8.
 fn decoded(fragment: &str) -> Cow<'_, str> {
     if !fragment.contains('%') {
         return Cow::Borrowed(fragment);

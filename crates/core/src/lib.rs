@@ -1,8 +1,7 @@
 //! The decisions of Switchhook.
 //!
-//! Everything here is a function of its arguments: `(state, now, input) -> effects`. There is no clock, no dice, no
-//! socket and no SQL; time arrives as [`Timestamp`] and randomness as bytes. The `switchhook` package acts on what
-//! is decided here.
+//! Everything here is a function of its arguments: `(state, now, input) -> effects`. There is no clock, no randomness, no socket
+//! and no SQL; time arrives as [`Timestamp`] and randomness as bytes. The `switchhook` package executes the effects.
 
 pub mod agent;
 pub mod api_key;

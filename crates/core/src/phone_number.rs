@@ -1,4 +1,4 @@
-//! Who is called and who calls: E.164 numbers and SIP addresses.
+//! E.164 numbers and SIP addresses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,19 +7,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A number in E.164 form (`+` and 7 to 15 digits, ITU-T E.164 section 6) or a `sip:`/`sips:` URI.
 ///
-/// `Debug` shows the last two characters only, and there is no `Display`: a log line cannot hold a number by accident.
+/// `Debug` shows only the last two characters, and there is no `Display`, so that no log line contains a number by accident.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct PhoneNumber(String);
 
 impl PhoneNumber {
-    /// The number as it is dialled.
+    /// Returns the number as dialled.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The E.164 number that is dialled: the whole, or the user part of a SIP address where that is one (RFC 3261 section 19.1.6),
+    /// Returns the E.164 number: the whole text, or the user part of a SIP address if that is one (RFC 3261 section 19.1.6),
     /// without parameters and separators.
     #[must_use]
     pub fn e164(&self) -> Option<String> {
@@ -33,7 +33,7 @@ impl PhoneNumber {
         is_e164_digits(&digits).then(|| format!("+{digits}"))
     }
 
-    /// Whether this is a telephone number, not a SIP address.
+    /// Whether this is an E.164 number, not a SIP address.
     #[must_use]
     pub fn is_e164(&self) -> bool {
         self.0.starts_with('+')
@@ -68,7 +68,7 @@ fn is_e164_digits(digits: &str) -> bool {
     (7..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0')
 }
 
-/// `sip:user@host` with an optional port and parameters (RFC 3261 section 19.1.1), without white space or controls.
+/// Checks `sip:user@host` with an optional port and parameters (RFC 3261 section 19.1.1), without whitespace or controls.
 fn is_sip_uri(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("sips:").or_else(|| text.strip_prefix("sip:")) else { return false };
     let host = rest.split_once('@').map_or(rest, |(_user, host)| host);

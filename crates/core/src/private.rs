@@ -1,10 +1,10 @@
-//! Things that must never reach a log: their `Debug` says nothing, and they have no `Display`.
+//! Values that must never reach a log: their `Debug` reveals nothing, and they have no `Display`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Personal or secret text: a spoken word, a credential. Prints as `[private]`; [`Private::reveal`] is how to read it.
+/// Personal or secret text: a spoken word, a credential. Prints as `[private]`; read it with [`Private::reveal`].
 #[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Private<T>(T);
@@ -15,12 +15,12 @@ impl<T> Private<T> {
         Self(value)
     }
 
-    /// The value, for the one place that needs it.
+    /// Returns the value.
     pub const fn reveal(&self) -> &T {
         &self.0
     }
 
-    /// The value itself.
+    /// Unwraps the value.
     pub fn into_inner(self) -> T {
         self.0
     }

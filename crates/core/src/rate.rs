@@ -1,8 +1,8 @@
-//! The arithmetic of the request rate: an exact sliding window.
+//! The arithmetic of the rate limit: an exact sliding window.
 //!
-//! In any 60 seconds a tenant is admitted at most `limit` times, and it is refused only when it was admitted `limit`
-//! times in the last 60 seconds. Both follow from one number: the time of the `limit`-th latest admitted request.
-//! The database supplies it under the tenant's row; refused requests are not recorded.
+//! In any 60 seconds a tenant is admitted at most `limit` times, and it is rejected only if it was admitted `limit` times in the
+//! last 60 seconds. Both follow from the time of the `limit`-th latest admitted request, which the database supplies under the
+//! tenant's row. Rejected requests are not recorded.
 
 use std::time::Duration;
 
@@ -12,31 +12,31 @@ use crate::quota::whole_seconds_until;
 /// The length of the window.
 pub const WINDOW: Duration = Duration::from_secs(60);
 
-/// What the database knows of a tenant's admitted requests.
+/// A tenant's admitted requests, from the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admissions {
-    /// How many there were within [`WINDOW`] before now.
+    /// Number of requests within the last [`WINDOW`].
     pub in_window: u32,
-    /// When the `limit`-th latest was; `None` if there have not been so many.
+    /// Time of the `limit`-th latest; `None` if there are fewer.
     pub limit_th_latest: Option<Timestamp>,
 }
 
-/// What is decided about a request.
+/// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Record it and go on.
+    /// Record it and continue.
     Admitted {
-        /// How many more would be admitted now.
+        /// Remaining requests.
         remaining: u32,
     },
-    /// 429.
+    /// Reject it with 429.
     Refused {
-        /// The `Retry-After` header: whole seconds until the next one is admitted, at least 1.
+        /// The `Retry-After` header: whole seconds until the next admission, at least 1.
         retry_after_seconds: u64,
     },
 }
 
-/// Decides about one request at `now`, under a limit of `limit` requests per [`WINDOW`].
+/// Decides about a request at `now`, under a limit of `limit` requests per [`WINDOW`].
 #[must_use]
 pub fn decide(admissions: Admissions, limit: u32, now: Timestamp) -> Decision {
     if limit == 0 {
@@ -49,7 +49,7 @@ pub fn decide(admissions: Admissions, limit: u32, now: Timestamp) -> Decision {
 }
 
 impl Decision {
-    /// The `RateLimit` header (draft-ietf-httpapi-ratelimit-headers).
+    /// Formats the `RateLimit` header (draft-ietf-httpapi-ratelimit-headers).
     #[must_use]
     pub fn rate_limit_header(self) -> String {
         match self {
@@ -59,7 +59,7 @@ impl Decision {
     }
 }
 
-/// The `RateLimit-Policy` header (draft-ietf-httpapi-ratelimit-headers).
+/// Formats the `RateLimit-Policy` header (draft-ietf-httpapi-ratelimit-headers).
 #[must_use]
 pub fn policy_header(limit: u32) -> String {
     format!("\"requests\";q={limit};w={}", WINDOW.as_secs())

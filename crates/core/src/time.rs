@@ -1,4 +1,4 @@
-//! Points in time, as the database and the API know them.
+//! Points in time for the database and the API.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -10,7 +10,7 @@ use time::{OffsetDateTime, UtcOffset};
 
 /// A point in time: whole microseconds since 1970-01-01T00:00:00Z.
 ///
-/// It is stored as a 64-bit integer on both database engines and printed as RFC 3339 in UTC, ending in `Z`.
+/// Stored as a 64-bit integer on both database engines and printed as RFC 3339 in UTC, ending in `Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -19,46 +19,46 @@ const MIN_MICROS: i64 = -62_167_219_200_000_000;
 const MAX_MICROS: i64 = 253_402_300_799_999_999;
 
 impl Timestamp {
-    /// The instant that many microseconds after the Unix epoch, clamped to the years 0000 to 9999.
+    /// Creates a timestamp from microseconds since the Unix epoch, clamped to the years 0000 to 9999.
     #[must_use]
     pub fn from_micros(micros: i64) -> Self {
         Self(micros.clamp(MIN_MICROS, MAX_MICROS))
     }
 
-    /// The instant that many milliseconds after the Unix epoch.
+    /// Creates a timestamp from milliseconds since the Unix epoch.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
         Self::from_micros(millis.saturating_mul(1_000))
     }
 
-    /// Microseconds since the Unix epoch.
+    /// Returns microseconds since the Unix epoch.
     #[must_use]
     pub fn as_micros(self) -> i64 {
         self.0
     }
 
-    /// Whole milliseconds since the Unix epoch, rounded down.
+    /// Returns milliseconds since the Unix epoch, rounded down.
     #[must_use]
     pub fn as_millis(self) -> i64 {
         self.0.div_euclid(1_000)
     }
 
-    /// Whole seconds since the Unix epoch, rounded down.
+    /// Returns seconds since the Unix epoch, rounded down.
     #[must_use]
     pub fn as_seconds(self) -> i64 {
         self.0.div_euclid(1_000_000)
     }
 
-    /// How long after `earlier` this is; zero when it is not after it.
+    /// Returns the duration since `earlier`; zero if this is not later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         u64::try_from(self.0.saturating_sub(earlier.0)).map_or(Duration::ZERO, Duration::from_micros)
     }
 
-    /// Reads RFC 3339 with any offset; finer than a microsecond is cut off.
+    /// Parses RFC 3339 with any offset; truncates to microseconds.
     ///
     /// # Errors
-    /// A sentence for people when `text` is not RFC 3339.
+    /// If `text` is not RFC 3339.
     pub fn parse(text: &str) -> Result<Self, ParseTimestampError> {
         let at = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| ParseTimestampError)?;
         Ok(Self::from_micros(
@@ -66,7 +66,7 @@ impl Timestamp {
         ))
     }
 
-    /// This instant as a calendar date and time in UTC.
+    /// Returns the calendar date and time in UTC.
     #[must_use]
     pub fn to_utc(self) -> OffsetDateTime {
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000)
@@ -75,7 +75,7 @@ impl Timestamp {
     }
 }
 
-/// The text was not a date and time of RFC 3339.
+/// The text is not an RFC 3339 date and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a date and time in RFC 3339 form, such as 2026-01-31T09:30:00Z")]
 pub struct ParseTimestampError;
@@ -87,7 +87,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// From microseconds, as the database keeps them.
+/// Creates a timestamp from the database's microseconds.
 impl From<i64> for Timestamp {
     fn from(micros: i64) -> Self {
         Self::from_micros(micros)

@@ -1,14 +1,14 @@
-//! Enumerations that stand in the database, in JSON and in URLs under the same fixed words.
+//! Enums with the same fixed values in the database, in JSON and in URLs.
 
-/// The text is none of the words of the enumeration that was asked for.
+/// The text is not a value of the enum.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be one of: {expected}")]
 pub struct UnknownWord {
-    /// The words that would have been understood, comma-separated.
+    /// The valid values, comma-separated.
     pub expected: String,
 }
 
-/// Declares a fieldless enumeration whose variants are written as the given words everywhere outside the program.
+/// Declares a fieldless enum with fixed external values.
 macro_rules! wire_words {
     ($($(#[doc = $doc:literal])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? })*) => {$(
         $(#[doc = $doc])*
@@ -16,10 +16,10 @@ macro_rules! wire_words {
         pub enum $name { $($(#[$variant_doc])* $variant),* }
 
         impl $name {
-            /// Every value, in the order of their declaration.
+            /// Every variant, in order of declaration.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The word that stands for this value outside the program.
+            /// Returns the external value of this variant.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }

@@ -1,4 +1,4 @@
-//! The service put together: everything below is made here, and nothing below knows this file.
+//! Assembles the service. No other module depends on this file.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,42 +30,42 @@ use crate::store::Store;
 use crate::vault::Vault;
 use crate::webhooks::worker::Worker;
 
-/// How often a long preparation of the database is reported.
+/// Interval of progress reports while the database is prepared.
 const REPORT: Duration = Duration::from_secs(2);
-/// How long what is left may take once the calls are over: requests under way, deliveries being sent.
+/// Time limit for requests and deliveries in flight once the calls have ended.
 const LAST_WORK: Duration = Duration::from_secs(20);
 
-/// Connections that may wait to be accepted, as far as the system allows; beyond that a burst of clients is reset.
+/// Listen backlog, as far as the system allows; further connections of a burst are reset.
 const BACKLOG: u32 = 4096;
 
-/// A running service. Dropped without [`Service::stop`] it stops like a process that was killed.
+/// A running service. Dropping it without [`Service::stop`] is like killing the process.
 pub struct Service {
     address: SocketAddr,
     store: Store,
-    /// The same for the work on calls and on deliveries.
+    /// Ends the work on calls and deliveries.
     apart: [Store; 3],
     live: Live,
     speech: Option<Arc<LocalSpeech>>,
     draining: Draining,
-    /// No new calls.
+    /// Stops new calls.
     stop_calls: CancellationToken,
-    /// No more patience with those that live.
+    /// Ends live calls.
     hurry: CancellationToken,
     calls: TaskTracker,
-    /// Everything else.
+    /// Stops everything else.
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl Service {
-    /// Opens the database, takes up its work, and listens.
+    /// Opens the database, starts the workers, and listens.
     ///
     /// # Errors
-    /// When others may look into the data directory, or the database, the key file or the address cannot be had.
+    /// If other users can read the data directory, or the database, the key file or the address is unavailable.
     pub async fn start(config: Arc<Config>, models: Models, clock: Clock) -> anyhow::Result<Self> {
         files::data_directory(&config.data_dir)?;
         let store = Store::open(&config.database_url()).await?;
-        index_calls(&store).await.context("the calls in the database could not be indexed")?;
+        index_calls(&store).await.context("could not index the calls in the database")?;
         let vault = Vault::from_config(&config)?;
         let listener = listen(config.listen)
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
@@ -132,28 +132,28 @@ impl Service {
         Ok(service)
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The database.
+    /// Returns the database.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The calls that are live in this process.
+    /// Returns the live calls of this process.
     #[must_use]
     pub fn live(&self) -> &Live {
         &self.live
     }
 
-    /// Loads both local speech models now, so that the first call does not wait for them; `loaded` is told how many are.
+    /// Preloads both local speech models; `loaded` receives their number.
     ///
     /// # Errors
-    /// When they are not installed or cannot be read.
+    /// If they are not installed or cannot be read.
     pub async fn load_speech(&self, loaded: impl Fn(u64)) -> Result<(), ProviderError> {
         match &self.speech {
             Some(speech) => speech.load_all(loaded).await,
@@ -161,30 +161,30 @@ impl Service {
         }
     }
 
-    /// Cancel it to end the calls for which [`Service::stop`] waits.
+    /// Returns a token; cancel it to end the calls that [`Service::stop`] waits for.
     #[must_use]
     pub fn hurry(&self) -> CancellationToken {
         self.hurry.clone()
     }
 
-    /// Takes up no more calls and lets the live ones end, for at most `patience`; then ends them. The API answers and
-    /// deliveries go out until that is done.
+    /// Starts no more calls and waits up to `patience` for live ones, then ends them. The API responds and
+    /// deliveries go out until then.
     pub async fn stop(self, patience: Duration) {
         self.draining.start();
         self.stop_calls.cancel();
         self.calls.close();
         if tokio::time::timeout(patience, self.calls.wait()).await.is_err() {
-            tracing::warn!(calls = self.live.count(), "ending the calls that are still live");
+            tracing::warn!(calls = self.live.count(), "drain timeout reached: ending live calls");
             self.hurry.cancel();
-            // The deadlines of a call that is being ended are shorter than this.
+            // Longer than the deadlines of a call that is ending.
             if tokio::time::timeout(LAST_WORK, self.calls.wait()).await.is_err() {
-                tracing::error!("some calls did not end; they will be taken up again at the next start");
+                tracing::error!("some calls did not end; the next start recovers them");
             }
         }
         self.stop.cancel();
         self.tasks.close();
         if tokio::time::timeout(LAST_WORK, self.tasks.wait()).await.is_err() {
-            tracing::error!("some work did not stop; it will be taken up again at the next start");
+            tracing::error!("some work did not stop; the next start resumes it");
         }
         for store in self.apart.iter().chain([&self.store]) {
             store.close().await;
@@ -194,12 +194,12 @@ impl Service {
 
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    socket.set_reuseaddr(true)?; // As after a restart, while old connections linger.
+    socket.set_reuseaddr(true)?; // Needed after a restart, while old connections linger.
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// After an update from a version that had no index of calls, with a line from time to time.
+/// Indexes ended calls after an update from a version without the index; logs progress.
 async fn index_calls(store: &Store) -> Result<(), sqlx::Error> {
     let mut reported = Instant::now();
     housekeeping::index_all(store, |done, total| {
@@ -213,5 +213,5 @@ async fn index_calls(store: &Store) -> Result<(), sqlx::Error> {
 
 fn simulator(config: &Config) -> anyhow::Result<Simulator> {
     let Some(path) = &config.simulator_dial_log else { return Ok(Simulator::new()) };
-    Simulator::with_dial_log(path).with_context(|| format!("the dial log {} cannot be opened", path.display()))
+    Simulator::with_dial_log(path).with_context(|| format!("could not open the dial log {}", path.display()))
 }

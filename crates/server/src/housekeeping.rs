@@ -76,11 +76,11 @@ impl Housekeeping {
 
     async fn round(&self, round: u32, last: Timestamp, now: Timestamp) {
         let since = last - OVERLAP;
-        warn("calls could not be indexed", self.index(since).await);
-        warn("old rows could not be deleted", self.prune(now).await);
-        warn("the words of calls could not be deleted", self.erase(round, since, now).await);
-        warn("calls could not be deleted", self.delete_calls(now).await);
-        warn("space could not be given back", self.give_back().await);
+        warn("could not index calls", self.index(since).await);
+        warn("could not delete old rows", self.prune(now).await);
+        warn("could not delete the words of calls", self.erase(round, since, now).await);
+        warn("could not delete calls", self.delete_calls(now).await);
+        warn("could not return free space", self.give_back().await);
     }
 
     /// Makes segments of the search index for tenants with enough calls that ended after `since`.
@@ -225,6 +225,6 @@ async fn pause(started: Instant) {
 
 fn warn(what: &str, result: Result<(), sqlx::Error>) {
     if let Err(error) = result {
-        tracing::warn!(%error, "{what}; trying again");
+        tracing::warn!(%error, "{what}; retrying");
     }
 }

@@ -1,8 +1,8 @@
-//! How a process begins and when it stops.
+//! Start-up and shutdown of the process.
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Chooses the cryptography of TLS connections; before the first one. A second time changes nothing.
+/// Installs the TLS crypto provider, before the first connection. Repeated calls have no effect.
 pub fn install_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
@@ -16,7 +16,7 @@ pub async fn asked_to_stop() {
                 _ = interrupt.recv() => {}
             }
         }
-        // Without handlers the signals end the process by themselves.
+        // Without handlers the signals end the process.
         _ => std::future::pending().await,
     }
 }

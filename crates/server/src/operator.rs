@@ -1,4 +1,4 @@
-//! What an operator does to the database directly, whether or not the service runs: tenants, their keys, and seeding.
+//! Operator commands on the database, whether or not the service runs: tenants, keys, seeding.
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::store::numbers::NumberRow;
 use crate::store::tenants::{OwnLimits, TenantRow};
 use crate::store::{Store, agents, api_keys, connections, dial_policy, numbers, tenants};
 
-/// A tenant as it is printed.
+/// A tenant for output.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tenant {
     /// Its id.
@@ -28,20 +28,20 @@ pub struct Tenant {
     pub active: bool,
     /// Authenticated requests in any 60 seconds.
     pub rate_limit: u32,
-    /// Calls at the same time.
+    /// Concurrent calls.
     pub concurrent_calls: u32,
     /// Calls in a calendar month.
     pub monthly_calls: Option<u32>,
-    /// Whom it may call.
+    /// Its dial policy.
     pub dial_policy: DialPolicyResource,
-    /// Private addresses that its tools and providers may reach beside those of the configuration.
+    /// Private addresses that its tools and providers can reach beside those of the configuration.
     pub outbound_allow: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
 impl Tenant {
-    /// A row with the limits that apply to it.
+    /// Converts a row and the limits that apply to it.
     #[must_use]
     pub fn of(row: &TenantRow, config: &Config) -> Self {
         let limits = row.limits(config);
@@ -59,7 +59,7 @@ impl Tenant {
     }
 }
 
-/// A new key, shown this once. `Debug` would print it, so there is none.
+/// A new key, shown only this once. It has no `Debug`, which would print it.
 #[derive(Clone, Serialize)]
 pub struct NewKey {
     /// Its id.
@@ -70,9 +70,9 @@ pub struct NewKey {
     pub prefix: String,
     /// The whole key.
     pub key: String,
-    /// When it stops working.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
@@ -85,12 +85,12 @@ pub struct NewTenant {
     pub api_key: NewKey,
 }
 
-/// Makes a tenant with a first key.
+/// Creates a tenant with a first key.
 ///
 /// # Errors
-/// When the database fails or the name is empty.
+/// If the database fails or the name is empty.
 pub async fn create_tenant(store: &Store, config: &Config, name: &str, limits: OwnLimits) -> anyhow::Result<NewTenant> {
-    anyhow::ensure!(!name.trim().is_empty(), "a tenant needs a name");
+    anyhow::ensure!(!name.trim().is_empty(), "the tenant's name must not be empty");
     let now = Clock::system().now();
     let mut tx = store.begin().await?;
     let row = tenants::create_for_operator(&mut tx, TenantId::new(now, clock::random()), name, limits, now).await?;
@@ -99,10 +99,10 @@ pub async fn create_tenant(store: &Store, config: &Config, name: &str, limits: O
     Ok(NewTenant { tenant: Tenant::of(&row, config), api_key: new_key(&issued) })
 }
 
-/// Makes another key for a tenant.
+/// Creates another key for a tenant.
 ///
 /// # Errors
-/// When the database fails or there is no such tenant.
+/// If the database fails or the tenant does not exist.
 pub async fn create_key(
     store: &Store,
     config: &Config,
@@ -113,7 +113,7 @@ pub async fn create_key(
     let now = Clock::system().now();
     let expires_at = expires_in_days.map(|days| now + std::time::Duration::from_secs(86_400) * days);
     let mut tx = store.begin().await?;
-    tenants::get(&mut tx, tenant).await?.with_context(|| format!("there is no tenant {tenant}"))?;
+    tenants::get(&mut tx, tenant).await?.with_context(|| format!("tenant {tenant} does not exist"))?;
     let issued = api_keys::issue(&mut tx, tenant, config.env, name, expires_at, now).await?;
     tx.commit().await?;
     Ok(new_key(&issued))
@@ -130,7 +130,7 @@ fn new_key(issued: &api_keys::Issued) -> NewKey {
     }
 }
 
-/// What [`seed`] made.
+/// The result of [`seed`].
 #[derive(Clone, Serialize)]
 pub struct Seeded {
     /// The tenant.
@@ -143,14 +143,14 @@ pub struct Seeded {
     pub number: String,
 }
 
-/// The name of the tenant that [`seed`] makes.
+/// The name of the tenant that [`seed`] creates.
 const SEEDED: &str = "dev";
 /// Its agent.
 const AGENT: &str = "Ava";
 /// The number it calls from.
 const NUMBER: &str = "+12025550199";
 
-/// Whether [`seed`] has made its tenant in this database.
+/// Whether [`seed`] has created its tenant in this database.
 ///
 /// # Errors
 /// When the database fails.
@@ -163,7 +163,7 @@ async fn seeded_tenant(store: &Store) -> Result<Option<TenantRow>, sqlx::Error> 
     Ok(tenants.into_iter().find(|tenant| tenant.name == SEEDED))
 }
 
-/// Makes what a developer needs for a first call, unless it is there: a tenant, connections, an agent, a number, and a key.
+/// Creates what a first call needs, unless it exists: a tenant, connections, an agent, a number and a key.
 ///
 /// # Errors
 /// When the database fails.
@@ -227,7 +227,7 @@ async fn seed_anew(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
     })
 }
 
-/// The agent of the demonstration: it calls people back who asked for a table.
+/// The agent of the demo: it calls back guests who asked for a table.
 #[must_use]
 pub fn table_booker() -> AgentConfig {
     let instructions = "You are Ava from the restaurant Harbor Table, calling somebody back who asked for a table. Find out \

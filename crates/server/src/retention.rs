@@ -123,13 +123,13 @@ async fn remove(files: Vec<PathBuf>) {
         for file in files {
             match std::fs::remove_file(&file) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    tracing::error!(%error, "a recording could not be deleted; trying again within a day");
+                    tracing::error!(%error, "could not delete a recording; retrying within a day");
                 }
                 _ => {}
             }
         }
     });
     if removing.await.is_err() {
-        tracing::error!("recordings could not be deleted; trying again within a day");
+        tracing::error!("could not delete recordings; retrying within a day");
     }
 }

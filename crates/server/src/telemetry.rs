@@ -1,4 +1,4 @@
-//! Logs to stderr: what is logged and how it looks is configured (`log`, `log_format`).
+//! Logs to stderr, configured by `log` and `log_format`.
 
 use std::io::IsTerminal as _;
 
@@ -8,12 +8,12 @@ use crate::config::{Config, LogFormat};
 
 /// Starts logging.
 pub fn start(config: &Config) {
-    let filter = EnvFilter::try_new(&config.log).expect("the filter was read once when the configuration was");
-    // What goes to and fro between a call and its tools is private; what matters of it is told by `talk::tools`.
+    let filter = EnvFilter::try_new(&config.log).expect("the configuration has validated the filter");
+    // Messages between a call and its tools are private; `talk::tools` logs what matters.
     let filter = filter.add_directive("rmcp=off".parse().expect("a directive"));
     let guess = if std::io::stderr().is_terminal() { LogFormat::Text } else { LogFormat::Json };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    // A second start, as in tests, changes nothing.
+    // Repeated calls, as in tests, have no effect.
     let _ = match config.log_format.unwrap_or(guess) {
         LogFormat::Json => builder.json().try_init(),
         LogFormat::Text => builder.try_init(),

@@ -71,10 +71,10 @@ impl Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaultError {
     /// The record is not one of ours.
-    #[error("the stored secret is not in a form that this version knows")]
+    #[error("this version does not support the format of the stored secret")]
     Malformed,
     /// It was sealed with another key.
-    #[error("the stored secret was sealed with another master key; start the service with the key it had before")]
+    #[error("the stored secret was sealed with another master key; start the service with the previous key")]
     OtherKey,
     /// It was changed, or belongs to another row.
     #[error("the stored secret was tampered with, or copied from another row")]
@@ -128,7 +128,7 @@ impl Vault {
                 Ok(()) => seen.complained = false,
                 Err(_) if seen.complained => {}
                 Err(error) => {
-                    tracing::error!(error = format!("{error:#}"), "the master keys cannot be read again");
+                    tracing::error!(error = format!("{error:#}"), "could not reload the master keys");
                     seen.complained = true;
                 }
             }

@@ -1,25 +1,25 @@
-//! What happens to keys that the caller presses.
+//! Handling of DTMF from the caller.
 
 use serde::{Deserialize, Serialize};
 
-/// How keys that the caller presses become a turn of theirs: they are gathered into one input, which ends with the finish
-/// key, after a pause, or when it is long enough.
+/// How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
+/// length.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Dtmf {
-    /// Whether keys are listened to at all.
+    /// Whether keys are processed.
     pub enabled: bool,
-    /// The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`; `null` for none.
+    /// The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none.
     #[cfg_attr(feature = "openapi", schema(pattern = "^[0-9*#A-D]$", example = "#"))]
     pub finish_on_key: Option<String>,
-    /// Silence after a key that ends the input, in milliseconds, 500 to 20000.
+    /// Pause after a key that ends the input, in milliseconds, 500 to 20000.
     #[cfg_attr(feature = "openapi", schema(minimum = 500, maximum = 20_000))]
     pub digit_timeout_ms: u32,
-    /// So many keys are a whole input, 1 to 64.
+    /// Number of keys that ends the input, 1 to 64.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 64))]
     pub max_digits: u32,
-    /// Whether a key stops what the agent is saying, where the caller may interrupt it.
+    /// Whether a key stops the agent's speech, if the caller may interrupt it.
     pub interrupt: bool,
 }
 
@@ -36,14 +36,14 @@ impl Default for Dtmf {
 }
 
 impl Dtmf {
-    /// The key that ends an input.
+    /// Returns the key that ends an input.
     #[must_use]
     pub fn finish_key(&self) -> Option<char> {
         self.finish_on_key.as_ref()?.chars().next()
     }
 }
 
-/// Whether a phone can have this key.
+/// Whether this is a DTMF key.
 #[must_use]
 pub const fn is_key(key: char) -> bool {
     matches!(key, '0'..='9' | '*' | '#' | 'A'..='D')

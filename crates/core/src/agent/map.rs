@@ -1,20 +1,20 @@
-//! How large the maps are that customers attach to agents and calls.
+//! Size limits of the maps that customers attach to agents and calls.
 
 use serde::Serialize;
 
 use super::FieldError;
 
-/// The most keys of a map.
+/// Maximum keys of a map.
 pub const MAX_KEYS: usize = 50;
-/// The most bytes of it, written as JSON without spaces.
+/// Maximum size as JSON without spaces, in bytes.
 pub(super) const MAX_BYTES: usize = 16 * 1024;
 
-/// What is wrong with a map of so many `keys` that is written as `json`.
+/// Validates a map with this many `keys`, serialised as `json`.
 pub fn check_map(path: &str, keys: usize, json: &impl Serialize) -> Option<FieldError> {
     if keys > MAX_KEYS {
-        return Some(FieldError::new(path, format!("may have at most {MAX_KEYS} keys")));
+        return Some(FieldError::new(path, format!("must have at most {MAX_KEYS} keys")));
     }
-    // What cannot be written cannot be kept either.
+    // A map that cannot be serialised cannot be stored either.
     let fits = serde_json::to_vec(json).is_ok_and(|json| json.len() <= MAX_BYTES);
     (!fits).then(|| FieldError::new(path, format!("must be at most {MAX_BYTES} bytes of JSON")))
 }
@@ -32,7 +32,7 @@ mod tests {
             check_map("metadata", map.len(), &map).map(|error| error.message)
         };
         assert_eq!(of(MAX_KEYS, 10), None);
-        assert_eq!(of(MAX_KEYS + 1, 1).as_deref(), Some("may have at most 50 keys"));
+        assert_eq!(of(MAX_KEYS + 1, 1).as_deref(), Some("must have at most 50 keys"));
         let overhead = r#"{"00":""}"#.len();
         assert_eq!(of(1, MAX_BYTES - overhead), None);
         assert_eq!(of(1, MAX_BYTES - overhead + 1).as_deref(), Some("must be at most 16384 bytes of JSON"));

@@ -1,4 +1,4 @@
-//! Whether a JSON Schema is one that a language model can fill in.
+//! Checks whether a language model can fill in a JSON Schema.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::json_schema::{MAX_DEPTH, Refusal, written_out};
 
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
-/// What is wrong with the schema at `path`: only what is a mistake in every draft of JSON Schema is named.
+/// Validates the schema at `path`. Reports only what is an error in every draft of JSON Schema.
 pub(super) fn check(path: &str, schema: &Value) -> Vec<FieldError> {
     if let Err(refusal) = written_out(schema) {
         return vec![FieldError::new(path, refusal.to_string())];
@@ -18,14 +18,14 @@ pub(super) fn check(path: &str, schema: &Value) -> Vec<FieldError> {
 }
 
 fn check_below(path: &str, schema: &Value, depth: usize, errors: &mut Vec<FieldError>) {
-    // Definitions to which nothing refers were not looked at yet.
+    // Unreferenced definitions have not been checked yet.
     if depth > MAX_DEPTH {
         return errors.push(FieldError::new(path, Refusal::TooDeep.to_string()));
     }
     let fields = match schema {
         Value::Object(fields) => fields,
         Value::Bool(_) if depth > 0 => return,
-        _ => return errors.push(FieldError::new(path, "must be a JSON Schema: an object")),
+        _ => return errors.push(FieldError::new(path, "must be a JSON Schema object")),
     };
     let at = |name: &str| format!("{path}.{name}");
     check_type(&at("type"), fields.get("type"), errors);

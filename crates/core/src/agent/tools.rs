@@ -1,4 +1,4 @@
-//! Tools that the model may call.
+//! Tools that the model can call.
 
 use std::collections::BTreeMap;
 
@@ -11,105 +11,105 @@ use crate::header::is_framing;
 use crate::id::ConnectionId;
 use crate::phone_number::PhoneNumber;
 
-/// How long a tool may take when it does not say, in seconds.
+/// Default timeout of a tool, in seconds.
 const USUAL_TIMEOUT: u32 = 8;
 const MAX_HEADERS: usize = 20;
 const MAX_DESTINATIONS: usize = 20;
-/// Tools that are chosen of one MCP server; as many as it may add.
+/// Maximum tools selected from one MCP server.
 const MAX_CHOSEN: usize = 64;
-/// The longest address, in bytes.
+/// Maximum length of a URL, in bytes.
 const MAX_URL: usize = 2_048;
 
-/// A tool the model may call. Which fields a tool has depends on its `type`.
+/// A tool that the model can call. Its `type` decides which fields apply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Tool {
-    /// What it does.
+    /// Its type.
     #[serde(rename = "type")]
     pub kind: ToolKind,
-    /// When the model should use it. Tools of an `mcp` server come with their own.
+    /// Tells the model when to use it. Tools of an `mcp` server have their own descriptions.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub description: Option<String>,
-    /// Of `http`: what the model calls it by; letters, digits, `_` and `-`. Of `mcp`: what is put in front of the names of
-    /// its tools where they are taken; the server's host when absent.
+    /// For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
+    /// defaults to the server's host.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(pattern = "^[A-Za-z_][A-Za-z0-9_-]{0,63}$", example = "free_tables"))]
     pub name: Option<String>,
-    /// Of `http`: JSON Schema of its arguments, an object; none when absent.
+    /// For `http`: JSON Schema of its arguments, an object; no arguments if absent.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub parameters: Option<Value>,
-    /// Of `http` and `mcp`: where it is asked. `{{variable}}` is replaced by the call's variable, percent-encoded.
+    /// For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_length = 2048, example = "https://example.com/tables"))]
     pub url: Option<String>,
-    /// Of `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
+    /// For `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
     #[serde(default)]
     pub method: Option<HttpMethod>,
-    /// Of `http` and `mcp`: a connection to `http`, whose credentials are sent as further headers. Nobody can read those.
+    /// For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
-    /// Of `http` and `mcp`: further headers, in which `{{variable}}` is replaced. Whoever may read the agent may read them:
-    /// secrets belong into a connection.
+    /// For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
+    /// them; keep secrets in a connection.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Of `http` and `mcp`: how long it may take, in seconds, 1 to 10; 8 when absent.
+    /// For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10))]
     pub timeout_seconds: Option<u32>,
-    /// Of `http` and `mcp`: said while it runs, unless the model has said something itself.
+    /// For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(max_length = 1_000, example = "Let me look that up."))]
     pub filler: Option<String>,
-    /// Of `mcp`: the names of the server's tools that are used; all when empty.
+    /// For `mcp`: names of the server's tools to use; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(max_items = 64))]
     pub tools: Vec<String>,
-    /// Of `transfer`: whom the caller may be passed on to.
+    /// For `transfer`: the possible targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(max_items = 20))]
     pub destinations: Vec<Destination>,
 }
 
-/// What a tool does.
+/// The type of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
-    /// Ends the call once the goodbye has been heard. Every agent has it; listing it changes its description.
+    /// Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description.
     EndCall,
-    /// Asks a web service, and tells the model what it answers.
+    /// Calls a web service and gives the response to the model.
     Http,
-    /// Adds the tools of an MCP server, which is asked over streamable HTTP.
+    /// Adds the tools of an MCP server, over streamable HTTP.
     Mcp,
-    /// Passes the caller on, once what the agent says has been heard.
+    /// Transfers the caller once they have heard the agent's words.
     Transfer,
-    /// Presses keys.
+    /// Sends DTMF.
     SendDtmf,
 }
 
-/// How a tool's service is asked.
+/// The HTTP method of a tool's request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HttpMethod {
-    /// The arguments are query parameters.
+    /// Sends the arguments as query parameters.
     Get,
-    /// The arguments are the body, as JSON.
+    /// Sends the arguments as a JSON body.
     #[default]
     Post,
 }
 
-/// Somebody whom a caller can be passed on to.
+/// A transfer target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Destination {
-    /// What the model calls it by.
+    /// The name that the model uses.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200, example = "reception"))]
     pub name: String,
-    /// In E.164 form, or a `sip:` URI.
+    /// A number in E.164 form, or a `sip:` URI.
     #[cfg_attr(
         feature = "openapi",
         schema(
@@ -122,7 +122,7 @@ pub struct Destination {
 }
 
 impl Tool {
-    /// A tool of this kind and nothing else.
+    /// Creates a tool of this type without other fields.
     #[must_use]
     pub fn new(kind: ToolKind) -> Self {
         Self {
@@ -141,7 +141,7 @@ impl Tool {
         }
     }
 
-    /// What the model calls it by; the tools of an `mcp` server have names of their own.
+    /// Returns the name that the model uses; tools of an `mcp` server have their own names.
     #[must_use]
     pub fn name(&self) -> &str {
         match self.kind {
@@ -152,7 +152,7 @@ impl Tool {
         }
     }
 
-    /// How long it may take, in seconds.
+    /// Returns its timeout in seconds.
     #[must_use]
     pub fn timeout_seconds(&self) -> u32 {
         self.timeout_seconds.unwrap_or(USUAL_TIMEOUT)
@@ -169,7 +169,7 @@ impl Tool {
         }
     }
 
-    /// Fields of another type would have no effect, and whoever wrote them thinks they have one.
+    /// Rejects fields that have no effect for this type.
     fn check_belonging(&self, path: &str, check: &mut Check) {
         let http = self.kind == ToolKind::Http;
         let asks = http || self.kind == ToolKind::Mcp;
@@ -184,18 +184,19 @@ impl Tool {
             ("filler", self.filler.is_some(), asks, "http and mcp"),
             ("tools", !self.tools.is_empty(), self.kind == ToolKind::Mcp, "mcp"),
         ] {
-            check.that(&format!("{path}.{field}"), fits || !given, &format!("belongs to tools of type {kinds}"));
+            check.that(&format!("{path}.{field}"), fits || !given, &format!("applies only to tools of type {kinds}"));
         }
         let described = self.kind == ToolKind::Mcp && self.description.is_some();
-        check.that(&format!("{path}.description"), !described, "is what the server says of its tools");
+        check.that(&format!("{path}.description"), !described, "is not allowed: the server describes its tools");
         let fits = self.kind == ToolKind::Transfer || self.destinations.is_empty();
-        check.that(&format!("{path}.destinations"), fits, "belongs to tools of type transfer");
+        check.that(&format!("{path}.destinations"), fits, "applies only to tools of type transfer");
     }
 
     fn check_http(&self, path: &str, check: &mut Check) {
         let at = |field: &str| format!("{path}.{field}");
         let own = ["end_call", "transfer", "send_dtmf"].contains(&self.name());
-        let words = "must be 1 to 64 letters, digits, _ and -, not begin with a digit or -, and not be a type of tool";
+        let words =
+            "must be 1 to 64 letters, digits, _ and -, must not start with a digit or -, and must not be a tool type";
         check.that(&at("name"), is_name(self.name()) && !own, words);
         self.check_service(path, check);
         if let Some(parameters) = &self.parameters {
@@ -206,37 +207,37 @@ impl Tool {
     }
 
     fn check_mcp(&self, path: &str, check: &mut Check) {
-        let words = "must be 1 to 64 letters, digits, _ and -, and not begin with a digit or -";
+        let words = "must be 1 to 64 letters, digits, _ and -, and must not start with a digit or -";
         check.that(&format!("{path}.name"), self.name.as_deref().is_none_or(is_name), words);
         self.check_service(path, check);
         let path = format!("{path}.tools");
-        check.that(&path, self.tools.len() <= MAX_CHOSEN, &format!("may have at most {MAX_CHOSEN} entries"));
+        check.that(&path, self.tools.len() <= MAX_CHOSEN, &format!("must have at most {MAX_CHOSEN} entries"));
         for (i, name) in self.tools.iter().enumerate().take(MAX_CHOSEN) {
             check.word(&format!("{path}.{i}"), Some(name));
-            check.that(&format!("{path}.{i}"), !self.tools[..i].contains(name), "is in the list already");
+            check.that(&format!("{path}.{i}"), !self.tools[..i].contains(name), "is a duplicate");
         }
     }
 
-    /// Where and how a service is asked.
+    /// Validates the request of a tool.
     fn check_service(&self, path: &str, check: &mut Check) {
         let at = |field: &str| format!("{path}.{field}");
         let url = self.url.as_deref().unwrap_or_default();
-        // What its variables are filled in with is judged when it is asked.
+        // The values of its variables are checked when it is called.
         let parses = url::Url::parse(&url.replace("{{", "").replace("}}", ""));
         let fits = url.len() <= MAX_URL && parses.is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
         check.that(&at("url"), fits, "must be an http or https address");
-        // A variable is anybody's who may place a call, and would take the secrets along.
+        // Anyone who can place a call could set the variable and redirect the secrets.
         let host =
             url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '\\', '?', '#']).next().unwrap_or_default());
         let fixed = self.connection_id.is_none() || !host.contains("{{");
-        check.that(&at("url"), fixed, "must have no variable in its host when it comes with a connection_id");
+        check.that(&at("url"), fixed, "must not have a variable in its host if connection_id is set");
         check.optional(&at("timeout_seconds"), self.timeout_seconds, 1..=10);
         let filler = self.filler.as_deref().unwrap_or_default();
         check.that(&at("filler"), filler.chars().count() <= 1_000, "must be at most 1000 characters");
         check.that(
             &at("headers"),
             self.headers.len() <= MAX_HEADERS,
-            &format!("may have at most {MAX_HEADERS} entries"),
+            &format!("must have at most {MAX_HEADERS} entries"),
         );
         for (name, value) in self.headers.iter().take(MAX_HEADERS) {
             let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
@@ -244,7 +245,7 @@ impl Tool {
             let written = value.len() <= 4_096 && value.bytes().all(|byte| (b' '..0x7f).contains(&byte));
             let path = at(&format!("headers.{name}"));
             check.that(&path, named && written, "must be an HTTP header of visible characters");
-            check.that(&path, !is_framing(name), "frames or routes the request, which is not for a tool to say");
+            check.that(&path, !is_framing(name), "frames or routes the request and cannot be set");
         }
     }
 
@@ -259,12 +260,12 @@ impl Tool {
             let words = "must be a phone number in E.164 form, such as +12025550100, or a sip: URI";
             check.that(&format!("{path}.{i}.number"), number.is_ok(), words);
             let again = self.destinations[..i].iter().any(|earlier| earlier.name == destination.name);
-            check.that(&format!("{path}.{i}.name"), !again, "is in the list already");
+            check.that(&format!("{path}.{i}.name"), !again, "is a duplicate");
         }
     }
 }
 
-/// What every provider takes as the name of a tool.
+/// Whether every provider accepts this tool name.
 fn is_name(name: &str) -> bool {
     let first = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     let rest = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';

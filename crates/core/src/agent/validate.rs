@@ -1,4 +1,4 @@
-//! The limits of an agent's fields.
+//! Validates an agent's fields.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -10,33 +10,33 @@ use serde_json::Value;
 use super::map::{MAX_BYTES, check_map};
 use super::{AgentConfig, Fallback, OnMachine, ToolKind, is_key, schema};
 
-/// What is wrong with one field of a request.
+/// An error in one field of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldError {
-    /// Where, for example `limits.max_duration_seconds`; places in a list are counted from 0: `stt.keyterms.0`.
+    /// Its path, for example `limits.max_duration_seconds`; list indexes start at 0: `stt.keyterms.0`.
     pub path: String,
-    /// What is wrong, as a sentence part.
+    /// The problem, as part of a sentence.
     pub message: String,
 }
 
 impl FieldError {
-    /// An error at `path`.
+    /// Creates an error at `path`.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }
 }
 
-/// The longest text a field may hold, in bytes.
+/// Maximum length of a text, in bytes.
 const MAX_TEXT: usize = 100_000;
-/// The longest name of a model or voice, and the longest word or phrase of a list, in characters.
+/// Maximum length of a model or voice name, and of a word or phrase in a list, in characters.
 const MAX_WORD: usize = 200;
-/// The most words of a list.
+/// Maximum words in a list.
 const MAX_WORDS: usize = 200;
 const MAX_FALLBACKS: usize = 5;
 const MAX_TOOLS: usize = 32;
 
 impl AgentConfig {
-    /// Everything that is out of range; empty when the agent can take calls.
+    /// Returns all errors; empty if the agent is valid.
     #[must_use]
     pub fn validate(&self) -> Vec<FieldError> {
         let mut check = Check(Vec::new());
@@ -62,7 +62,7 @@ impl AgentConfig {
         check.0
     }
 
-    /// The JSON Schemas that it holds, and their paths.
+    /// Returns its JSON Schemas with their paths.
     #[must_use]
     pub fn schemas(&self) -> Vec<(String, &Value)> {
         let tools = self.tools.iter().enumerate();
@@ -91,7 +91,7 @@ impl AgentConfig {
         check.that(
             "answering_machine.message",
             self.answering_machine.on_machine != OnMachine::LeaveMessage || !message.trim().is_empty(),
-            "is required when on_machine is leave_message",
+            "is required if on_machine is leave_message",
         );
     }
 
@@ -151,7 +151,7 @@ impl AgentConfig {
     }
 
     fn check_tools(&self, check: &mut Check) {
-        check.that("tools", self.tools.len() <= MAX_TOOLS, &format!("may have at most {MAX_TOOLS} entries"));
+        check.that("tools", self.tools.len() <= MAX_TOOLS, &format!("must have at most {MAX_TOOLS} entries"));
         let mut seen = HashSet::new();
         for (i, tool) in self.tools.iter().enumerate() {
             let path = format!("tools.{i}");
@@ -162,7 +162,7 @@ impl AgentConfig {
                 ToolKind::Mcp => ("url", tool.url.as_deref().unwrap_or_default()),
                 _ => ("type", tool.name()),
             };
-            check.that(&format!("{path}.{field}"), seen.insert(known_by), "is in the list already");
+            check.that(&format!("{path}.{field}"), seen.insert(known_by), "is a duplicate");
         }
     }
 
@@ -182,7 +182,7 @@ impl AgentConfig {
     }
 }
 
-/// BCP 47 in outline: a language of two to eight letters, and parts of up to eight letters and digits.
+/// Checks the outline of BCP 47: a language of two to eight letters, and subtags of up to eight letters and digits.
 fn is_language_tag(tag: &str) -> bool {
     let mut parts = tag.split('-');
     let language = parts.next().unwrap_or_default();
@@ -192,7 +192,7 @@ fn is_language_tag(tag: &str) -> bool {
         && parts.all(|part| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// Whether a text can name it between two pairs of braces.
+/// Whether this is a valid variable name.
 fn is_variable_name(name: &str) -> bool {
     let letters = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     (1..=64).contains(&name.chars().count()) && name.chars().all(letters)
@@ -229,7 +229,7 @@ impl Check {
     }
 
     fn words(&mut self, path: &str, words: &[String]) {
-        self.that(path, words.len() <= MAX_WORDS, &format!("may have at most {MAX_WORDS} entries"));
+        self.that(path, words.len() <= MAX_WORDS, &format!("must have at most {MAX_WORDS} entries"));
         for (i, word) in words.iter().enumerate().take(MAX_WORDS) {
             self.word(&format!("{path}.{i}"), Some(word));
         }
@@ -237,13 +237,13 @@ impl Check {
 
     fn fallbacks(&mut self, of: &str, fallbacks: &[Fallback]) {
         let path = format!("{of}.fallbacks");
-        self.that(&path, fallbacks.len() <= MAX_FALLBACKS, &format!("may have at most {MAX_FALLBACKS} entries"));
+        self.that(&path, fallbacks.len() <= MAX_FALLBACKS, &format!("must have at most {MAX_FALLBACKS} entries"));
         let mut seen = HashSet::new();
         for (i, fallback) in fallbacks.iter().enumerate() {
             self.word(&format!("{path}.{i}.model"), fallback.model.as_deref());
             self.word(&format!("{path}.{i}.voice"), fallback.voice.as_deref());
             let again = !seen.insert((fallback.connection_id, &fallback.model, &fallback.voice));
-            self.that(&format!("{path}.{i}"), !again, "is in the list already");
+            self.that(&format!("{path}.{i}"), !again, "is a duplicate");
         }
     }
 }

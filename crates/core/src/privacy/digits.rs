@@ -1,18 +1,18 @@
-//! Digits that stand together: in figures of several scripts, and in English words as recognisers write them.
+//! Runs of digits: figures of several scripts, and English words as speech-to-text writes them.
 
 use super::{Found, Redact, Redactor};
 
-/// One figure, or the words for one number.
+/// A figure, or the words of a number.
 #[derive(Clone, Debug)]
 struct Atom {
     start: usize,
     end: usize,
     digits: String,
-    /// Means digits only behind other digits: "oh", "hundred".
+    /// Counts only after other digits: "oh", "hundred".
     weak: bool,
 }
 
-/// The first digits of the scripts that have ten in a row.
+/// First digits of scripts with ten consecutive digits.
 const ZEROS: [char; 5] = ['0', '\u{660}', '\u{6f0}', '\u{966}', '\u{ff10}'];
 const UNITS: [&str; 10] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 const TEENS: [&str; 10] =
@@ -21,11 +21,11 @@ const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy
 /// What people say between groups of digits.
 const SPOKEN_GAPS: [&str; 3] = ["dash", "hyphen", "space"];
 
-/// What is to be taken out, in order.
+/// Finds what to redact, in order.
 pub(super) fn find(text: &str, redactor: &Redactor) -> Vec<Found> {
     let runs = runs(text);
     let mut found = Vec::new();
-    // A list, since a long text must not make a deep stack.
+    // A list instead of recursion, because texts can be long.
     let mut open: Vec<&[Atom]> = runs.iter().map(Vec::as_slice).collect();
     while let Some(run) = open.pop() {
         judge(text, run, redactor, &mut open, &mut found);
@@ -34,7 +34,7 @@ pub(super) fn find(text: &str, redactor: &Redactor) -> Vec<Found> {
     found
 }
 
-/// The digits in `text`, put together where nothing but a little space is between them.
+/// Finds runs of digits in `text`, separated only by short gaps.
 fn runs(text: &str) -> Vec<Vec<Atom>> {
     let mut runs: Vec<Vec<Atom>> = Vec::new();
     for atom in atoms(text) {
@@ -54,12 +54,12 @@ fn is_gap(between: &str) -> bool {
     spoken && between.chars().filter(|c| blank(*c)).count() <= 3
 }
 
-/// A longer pause than the one within a number.
+/// A longer gap than within a number.
 fn is_pause(between: &str) -> bool {
     between.contains([',', '.', '\n'])
 }
 
-/// What `run` holds; parts of it that are to be judged by themselves go back to `open`.
+/// Classifies a run; parts to check separately go back to `open`.
 fn judge<'a>(text: &str, run: &'a [Atom], redactor: &Redactor, open: &mut Vec<&'a [Atom]>, found: &mut Vec<Found>) {
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return };
     let digits: String = run.iter().map(|atom| atom.digits.as_str()).collect();
@@ -87,12 +87,12 @@ fn judge<'a>(text: &str, run: &'a [Atom], redactor: &Redactor, open: &mut Vec<&'
     }
 }
 
-/// A plus or a parenthesis belongs to the number that it opens.
+/// Extends a number by its leading plus or parenthesis.
 fn begin(text: &str, start: usize) -> usize {
     text[..start].trim_end_matches(['+', '(']).len()
 }
 
-/// The longest card number among the first ones to begin. It is made of whole groups: figures that are written without a
+/// Finds the longest card number at the earliest start. It consists of whole groups: figures written without a
 /// space belong together.
 fn card_in(run: &[Atom]) -> Option<std::ops::Range<usize>> {
     let divides = |at: usize| at == 0 || at == run.len() || run[at - 1].end < run[at].start;
@@ -112,7 +112,7 @@ fn card_in(run: &[Atom]) -> Option<std::ops::Range<usize>> {
     })
 }
 
-/// ISO/IEC 7812-1, annex B. Zeros alone pass too, and are no card.
+/// Checks ISO/IEC 7812-1, annex B. All zeros would pass too and are not a card.
 fn passes_luhn(digits: &str) -> bool {
     let sum: u32 = digits
         .bytes()
@@ -124,7 +124,7 @@ fn passes_luhn(digits: &str) -> bool {
     sum > 0 && sum.is_multiple_of(10)
 }
 
-/// `2026-11-21`.
+/// Whether this is a date such as `2026-11-21`.
 fn is_date(text: &str) -> bool {
     let parts: Vec<_> = text.split('-').collect();
     let [year, month, day] = parts[..] else { return false };
@@ -134,11 +134,11 @@ fn is_date(text: &str) -> bool {
         && number(day, 2).is_some_and(|day| (1..=31).contains(&day))
 }
 
-/// Every figure and number word.
+/// Finds every figure and number word.
 fn atoms(text: &str) -> Vec<Atom> {
     let mut atoms: Vec<Atom> = Vec::new();
     let mut at = 0;
-    // "double" and "triple" wait for what they repeat.
+    // "double" and "triple" apply to the next number.
     let mut times: Option<(usize, usize)> = None;
     while let Some(c) = text[at..].chars().next() {
         let start = at;
@@ -183,7 +183,7 @@ fn figure(c: char) -> Option<u32> {
     ZEROS.iter().find_map(|zero| (u32::from(c)).checked_sub(u32::from(*zero)).filter(|value| *value < 10))
 }
 
-/// The number that a word means, or how often the next one is meant.
+/// Parses a number word, or a repetition of the next one.
 fn word(word: &str, start: usize, end: usize) -> (Option<Atom>, Option<usize>) {
     let place = |list: &[&str]| list.iter().position(|known| known.eq_ignore_ascii_case(word));
     let atom = |digits: String, weak| (Some(Atom { start, end, digits, weak }), None);

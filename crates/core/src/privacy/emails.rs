@@ -1,8 +1,8 @@
-//! E-mail addresses, as they are written and as they are spelled.
+//! E-mail addresses, written or spelled out.
 
 use super::{Found, Redact};
 
-/// The addresses in `text`, in order.
+/// Finds the addresses in `text`, in order.
 pub(super) fn find(text: &str) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for (at, sign) in signs(text) {
@@ -17,7 +17,7 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     found
 }
 
-/// Every `@`, and every `at` that is a word, with the blanks around it.
+/// Finds every `@`, and every word `at`, with surrounding whitespace.
 fn signs(text: &str) -> Vec<(usize, &str)> {
     let mut signs: Vec<_> = text.match_indices('@').collect();
     for (at, two) in text.as_bytes().windows(4).enumerate() {
@@ -33,7 +33,7 @@ fn is_part(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '.' | '_' | '%' | '+' | '-')
 }
 
-/// Where the name before the sign begins: a word, with others that are joined to it by "dot" and the like.
+/// Finds the start of the name before the sign: a word, joined to others by "dot" and similar.
 fn local_part(before: &str) -> usize {
     let word = |text: &str| text.trim_end_matches(is_part).len();
     let mut start = word(before);
@@ -56,7 +56,7 @@ fn local_part(before: &str) -> usize {
     }
 }
 
-/// How long the domain behind the sign is: labels with dots in between, spoken or written, the last of letters.
+/// Returns the length of the domain after the sign: labels joined by dots, spoken or written, the last one of letters.
 fn domain(behind: &str) -> Option<usize> {
     let label = |text: &str| text.find(|c: char| !(c.is_alphanumeric() || c == '-')).unwrap_or(text.len());
     let mut length = label(behind);

@@ -1,12 +1,12 @@
-//! Keys in a caller's turn: they stand behind a mark, as the turn engine writes them.
+//! DTMF keys in a caller's turn, after a mark written by the turn engine.
 
 use super::{Found, Redact};
 use crate::agent::is_key;
 
-/// Stands before the keys in a caller's turn: `My number is [keys] 1234`.
+/// The mark before the keys in a caller's turn: `My number is [keys] 1234`.
 pub const KEYS_MARK: &str = "[keys]";
 
-/// What was pressed in a turn, one entry for each input.
+/// Returns the inputs of a turn.
 pub fn pressed_in(text: &str) -> Vec<String> {
     places(text).into_iter().flat_map(|place| text[place].split(' ').map(str::to_owned).collect::<Vec<_>>()).collect()
 }
@@ -15,7 +15,7 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     places(text).into_iter().map(|place| (place, Redact::Dtmf)).collect()
 }
 
-/// The inputs behind each mark.
+/// Finds the inputs after each mark.
 fn places(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut places = Vec::new();
     for (at, mark) in text.match_indices(KEYS_MARK) {

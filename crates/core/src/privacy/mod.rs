@@ -1,7 +1,7 @@
-//! Taking private things out of what is written down.
+//! Redaction of stored text.
 //!
-//! [`Redactor`] replaces what it finds by marks such as `[card_number]`, which hold nothing of it. It looks at one text at a
-//! time: a number of which the caller says one half now and the other in their next turn is two numbers to it.
+//! [`Redactor`] replaces private data by marks such as `[card_number]`, which reveal nothing about it. It checks one text at a
+//! time, so it does not recognise a number split over two turns.
 
 mod digits;
 mod emails;
@@ -15,25 +15,25 @@ use serde_json::{Number, Value};
 
 pub use self::keys::{KEYS_MARK, pressed_in};
 
-/// A kind of private thing.
+/// A kind of private data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Redact {
-    /// 13 to 19 digits whose check digit is right (Luhn).
+    /// 13 to 19 digits with a valid check digit (Luhn).
     CardNumbers,
-    /// 7 to 15 digits that stand together and are no date.
+    /// 7 to 15 adjacent digits that are not a date.
     PhoneNumbers,
     /// E-mail addresses, written or spelled with "at" and "dot".
     EmailAddresses,
-    /// 4 digits and more that stand together.
+    /// 4 or more adjacent digits.
     Digits,
     /// Keys that the caller pressed.
     Dtmf,
 }
 
 impl Redact {
-    /// What stands in its place.
+    /// Returns its mark.
     #[must_use]
     pub const fn mark(self) -> &'static str {
         match self {
@@ -46,18 +46,18 @@ impl Redact {
     }
 }
 
-/// A place in a text, in bytes, and what was found there.
+/// A match: its byte range and kind.
 type Found = (std::ops::Range<usize>, Redact);
 
-/// Takes things of some kinds out of texts. Doing it twice changes nothing more.
+/// Redacts private data of some kinds from texts. It is idempotent.
 #[derive(Clone, Default)]
 pub struct Redactor {
     kinds: Vec<Redact>,
-    /// What the caller is known to have pressed.
+    /// Keys that the caller pressed.
     pressed: Vec<String>,
 }
 
-/// It may know what was typed.
+/// Hides the pressed keys.
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Redactor").field("kinds", &self.kinds).finish_non_exhaustive()
@@ -65,13 +65,13 @@ impl std::fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Takes out these kinds; none of them changes nothing.
+    /// Creates a redactor of these kinds.
     #[must_use]
     pub fn new(kinds: &[Redact]) -> Self {
         Self { kinds: kinds.to_vec(), pressed: Vec::new() }
     }
 
-    /// With what the caller pressed, so that it is found too where somebody repeats it.
+    /// Adds the keys that the caller pressed, to redact them where they are repeated.
     #[must_use]
     pub fn knowing(mut self, pressed: impl IntoIterator<Item = String>) -> Self {
         let digits = |keys: String| keys.chars().filter(char::is_ascii_digit).collect::<String>();
@@ -83,14 +83,14 @@ impl Redactor {
         self.kinds.contains(&kind)
     }
 
-    /// `text` with marks in place of what was found.
+    /// Returns `text` with marks in place of private data.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         let mut text = text.to_owned();
         if self.kinds.is_empty() {
             return text;
         }
-        // What is left beside a mark may now stand for itself. Each round takes something out, so there is a last one.
+        // Text beside a mark may now match. Each round removes something, so the loop ends.
         loop {
             let found = self.find(&text);
             if found.is_empty() {
@@ -116,7 +116,7 @@ impl Redactor {
         digits::find(text, self)
     }
 
-    /// The same in every string of `value`, and in its whole numbers, which become strings then. Names of fields stay.
+    /// Redacts every string and whole number of `value`; redacted numbers become strings. Field names stay.
     #[must_use]
     pub fn json(&self, value: Value) -> Value {
         match value {

@@ -1,7 +1,7 @@
-//! Which addresses an outgoing request may connect to when a customer chose the destination.
+//! Which addresses a request to a customer's URL may connect to.
 //!
-//! Only addresses of the public internet: no block of IANA's special-purpose registries ([`registry`]), and of IPv6
-//! only what is given out to networks.
+//! Only public addresses: no block of IANA's special-purpose registries ([`registry`]), and of IPv6
+//! only global unicast.
 
 mod registry;
 
@@ -13,52 +13,52 @@ use ipnet::{IpNet, Ipv6Net};
 use self::registry::SPECIAL;
 use super::url_policy::UrlRefusal;
 
-/// The rules and an operator's exemptions from them, such as `127.0.0.0/8,10.1.2.3/32:8080,http`.
+/// The rules and an operator's exemptions, such as `127.0.0.0/8,10.1.2.3/32:8080,http`.
 ///
-/// An exemption lifts only what it names: its addresses, on its port or on any, and with `http` also plain http to them.
+/// An exemption covers only its addresses, on its port or on any, and with `http` also plain http to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
-    /// Networks that are allowed although they are not public.
+    /// Exempt networks.
     pub allow: Vec<Exemption>,
-    /// Whether these networks may be reached by plain `http`.
+    /// Whether exempt networks may be reached by plain `http`.
     pub allow_http: bool,
 }
 
-/// A network that may be reached although it is not public.
+/// An exempt network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exemption {
     /// Its addresses.
     pub network: IpNet,
-    /// The only port; any port when `None`.
+    /// The only allowed port; any port if `None`.
     pub port: Option<u16>,
 }
 
-/// Where a connection goes.
+/// The destination of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Destination {
     /// The address.
     pub address: IpAddr,
     /// The port.
     pub port: u16,
-    /// Whether what is sent is not encrypted.
+    /// Whether the connection is unencrypted.
     pub plain: bool,
 }
 
 impl AddressPolicy {
-    /// Judges the address of an encrypted connection to a port that anybody may use, at the moment it is made.
+    /// Checks the address of an encrypted connection to an unrestricted port, when it is made.
     ///
-    /// An IPv6 address that carries an IPv4 address leads to that one: both must be acceptable.
+    /// An IPv6 address that embeds an IPv4 address leads to that one: both must be allowed.
     ///
     /// # Errors
-    /// Why nothing may be sent there.
+    /// Why the destination is refused.
     pub fn judge(&self, address: IpAddr) -> Result<(), Refusal> {
         self.judge_on(address, None)
     }
 
-    /// Judges where a connection goes: its address, its port, and whether it may be plain.
+    /// Checks a destination: address, port and encryption.
     ///
     /// # Errors
-    /// Why nothing may be sent there.
+    /// Why the destination is refused.
     pub fn judge_destination(&self, to: Destination) -> Result<(), UrlRefusal> {
         self.judge_on(to.address, Some(to.port))?;
         let exempt = self.exempts(to.address.to_canonical(), Some(to.port));
@@ -72,7 +72,7 @@ impl AddressPolicy {
         match address {
             IpAddr::V4(address) => self.judge_v4(address, port),
             IpAddr::V6(address) => match (address.to_ipv4_mapped(), embedded_v4(address)) {
-                // The same destination in another notation.
+                // The same address in another notation.
                 (Some(mapped), _) => self.judge_v4(mapped, port),
                 (None, Some(embedded)) => self.judge_v4(embedded, port).and(self.judge_v6(address, port)),
                 (None, None) => self.judge_v6(address, port),
@@ -90,7 +90,7 @@ impl AddressPolicy {
             return Ok(());
         }
         not_special(IpAddr::V6(address))?;
-        if GLOBAL_UNICAST.contains(&address) { Ok(()) } else { Err(Refusal { what: "not assigned to anybody" }) }
+        if GLOBAL_UNICAST.contains(&address) { Ok(()) } else { Err(Refusal { what: "unassigned" }) }
     }
 
     fn exempts(&self, address: IpAddr, port: Option<u16>) -> bool {
@@ -103,7 +103,7 @@ impl AddressPolicy {
         self.allow.iter().any(|exemption| exemption.port.is_some())
     }
 
-    /// These exemptions and those of `more`.
+    /// Combines these exemptions with those of `more`.
     #[must_use]
     pub fn with(mut self, more: &Self) -> Self {
         self.allow.extend_from_slice(&more.allow);
@@ -111,18 +111,18 @@ impl AddressPolicy {
         self
     }
 
-    /// Whether `localhost` may be named.
+    /// Whether `localhost` is allowed.
     pub(super) fn allows_loopback(&self) -> bool {
         self.allow.iter().any(|exemption| exemption.network.network().is_loopback())
     }
 
-    /// Whether names of private networks may be used.
+    /// Whether names of private networks are allowed.
     pub(super) fn allows_private_networks(&self) -> bool {
         self.allow.iter().any(|exemption| !exemption.network.network().is_loopback())
     }
 }
 
-/// Below 1024 live other services, which a request should not be aimed at; receivers of one's own may be anywhere.
+/// Ports below 1024 belong to other services; customers' receivers can use any port from 1024.
 pub(super) fn is_open_port(port: u16) -> bool {
     matches!(port, 80 | 443 | 1024..)
 }
@@ -134,7 +134,7 @@ fn not_special(address: IpAddr) -> Result<(), Refusal> {
     }
 }
 
-/// Reads `SWITCHHOOK_WEBHOOK_ALLOW`: networks in CIDR notation or single addresses, each with a port or without, and the word `http`,
+/// Parses `SWITCHHOOK_WEBHOOK_ALLOW`: networks in CIDR notation or single addresses, with or without a port, and the word `http`,
 /// comma-separated. IPv6 with a port is written `[fd00::/8]:8080`.
 impl FromStr for AddressPolicy {
     type Err = ParsePolicyError;
@@ -159,33 +159,33 @@ fn exemption(entry: &str) -> Option<Exemption> {
     }
     let (text, port) = entry.rsplit_once(':')?;
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    // Without brackets, a colon may be a part of an IPv6 address.
+    // Without brackets, a colon can be part of an IPv6 address.
     let network = network(bare.unwrap_or(text)).filter(|network| bare.is_some() || network.addr().is_ipv4())?;
     let port = port.parse().ok().filter(|port| *port != 0)?;
     Some(Exemption { network, port: Some(port) })
 }
 
-/// An entry of the exemptions cannot be read.
+/// An exemption is malformed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{entry}` is neither a network such as 10.0.0.0/8 or 10.0.0.0/8:8080, nor an address, nor the word http")]
+#[error("`{entry}` is not a network such as 10.0.0.0/8 or 10.0.0.0/8:8080, an address, or the word http")]
 pub struct ParsePolicyError {
     entry: String,
 }
 
-/// The address is not public. The sentence names the kind of address and not the address, which may be the answer of
-/// an internal name server.
+/// The address is not public. The sentence names the kind of address but not the address, which an internal name server may
+/// have returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its address is not on the public internet ({what})")]
 pub struct Refusal {
     what: &'static str,
 }
 
-/// The part of IPv6 that is given out to networks (RFC 4291 section 2.4).
+/// IPv6 global unicast (RFC 4291 section 2.4).
 const GLOBAL_UNICAST: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// The IPv4 address that a translator or tunnel would make of an IPv6 address. Mapped addresses are not meant.
+/// Returns the IPv4 address that a translator or tunnel would derive from an IPv6 address; excludes mapped addresses.
 ///
-/// All but those of ISATAP lie in refused blocks; for these it matters that an exemption for such a block does not open
+/// All but ISATAP's lie in refused blocks; for these, an exemption for such a block must not expose
 /// the private IPv4 networks behind it.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let from = |high: u16, low: u16| {

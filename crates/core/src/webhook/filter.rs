@@ -1,19 +1,19 @@
-//! Which events an endpoint wants.
+//! The event filter of an endpoint.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::EventKind;
 
-/// The events an endpoint receives. Empty means every one, those of later versions too.
+/// The events that an endpoint receives. Empty means all, including those of later versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EventFilter(Vec<EventKind>);
 
 impl EventFilter {
-    /// Reads the `events` of a registration. Repeated names count once; the order is kept.
+    /// Parses the `events` of a registration. Removes duplicates and keeps the order.
     ///
     /// # Errors
-    /// The first name that is no event, and its place in the list.
+    /// The first unknown name and its position.
     pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, UnknownEvent> {
         let mut kinds = Vec::with_capacity(names.len().min(EventKind::ALL.len()));
         for (position, name) in names.iter().enumerate() {
@@ -31,18 +31,18 @@ impl EventFilter {
         self.0.is_empty() || self.0.contains(&kind)
     }
 
-    /// The events that were asked for; empty for all.
+    /// Returns the events; empty for all.
     #[must_use]
     pub fn kinds(&self) -> &[EventKind] {
         &self.0
     }
 }
 
-/// A name in `events` is not one of the event types.
+/// A name in `events` is not an event type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be one of: {}", names())]
 pub struct UnknownEvent {
-    /// Where in the list it stands, from 0; the path is `events[position]`.
+    /// Its position in the list, from 0; the path is `events[position]`.
     pub position: usize,
 }
 

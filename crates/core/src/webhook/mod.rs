@@ -1,9 +1,8 @@
 //! Rules of webhook delivery.
 //!
-//! An *endpoint* is a customer's URL with a [`SigningSecret`] and an [`EventFilter`]. Each event that the filter
-//! matches becomes a *delivery* to that endpoint, and a delivery is tried in up to eight *attempts* on a
-//! [`Schedule`]. Where an attempt may connect to is decided by [`judge_url`] when the endpoint is registered, and by
-//! [`AddressPolicy::judge`] for the address of every single connection.
+//! An *endpoint* is a customer's URL with a [`SigningSecret`] and an [`EventFilter`]. Each event that matches the filter becomes
+//! a *delivery* to that endpoint, which gets up to eight *attempts* on a [`Schedule`]. [`judge_url`] checks the URL at
+//! registration, and [`AddressPolicy::judge`] the address of every connection.
 
 mod address;
 mod filter;

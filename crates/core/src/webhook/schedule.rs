@@ -1,4 +1,4 @@
-//! When a delivery is tried again.
+//! The retry schedule of deliveries.
 
 use std::time::Duration;
 
@@ -8,37 +8,36 @@ use time::macros::format_description;
 
 use crate::Timestamp;
 
-/// A delivery is never sent more often than this.
+/// Maximum attempts of a delivery.
 pub const MAX_ATTEMPTS: u32 = 8;
 
-/// The delays between the attempts of a delivery.
+/// The delays between a delivery's attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     delays: [Duration; MAX_ATTEMPTS as usize - 1],
 }
 
 impl Default for Schedule {
-    /// About a day in all.
+    /// About a day in total.
     fn default() -> Self {
         Self { delays: [5, 30, 5 * 60, 30 * 60, 2 * 3600, 6 * 3600, 16 * 3600].map(Duration::from_secs) }
     }
 }
 
 impl Schedule {
-    /// A schedule with these seven delays between eight attempts.
+    /// Creates a schedule of seven delays between eight attempts.
     ///
     /// # Errors
-    /// A sentence for the person who configured another number of delays.
+    /// If there are not seven delays.
     pub fn new(delays: &[Duration]) -> Result<Self, WrongNumberOfDelays> {
         delays.try_into().map(|delays| Self { delays }).map_err(|_| WrongNumberOfDelays { given: delays.len() })
     }
 
-    /// When a delivery is due again after its attempt number `attempts` (from 1) failed at `now`; `None` if that was
-    /// the last.
+    /// Returns when a delivery is due again after attempt number `attempts` (from 1) failed at `now`; `None` if that was the
+    /// last.
     ///
-    /// Each delay is varied by up to a fifth, so that deliveries that failed together do not return together:
-    /// `random` is any number, evenly spread. A receiver's wish ([`retry_after`]) can postpone an attempt, up to the
-    /// largest delay, but not bring it forward.
+    /// Each delay varies by up to a fifth, so that deliveries that failed together are not retried together; `random` is any
+    /// uniform number. The receiver's [`retry_after`] can postpone an attempt, up to the largest delay, but not bring it forward.
     #[must_use]
     pub fn next_attempt(
         &self,
@@ -56,25 +55,25 @@ impl Schedule {
     }
 }
 
-/// The configured delays are not seven.
+/// There are not seven delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there must be {} delays between {MAX_ATTEMPTS} attempts, but {given} are given", MAX_ATTEMPTS - 1)]
+#[error("must be {} delays between {MAX_ATTEMPTS} attempts, not {given}", MAX_ATTEMPTS - 1)]
 pub struct WrongNumberOfDelays {
     given: usize,
 }
 
-/// Whether an answer with this HTTP status accepts a delivery: any 2xx, and nothing else.
+/// Whether this HTTP status accepts a delivery: any 2xx, and nothing else.
 #[must_use]
 pub const fn is_success(status: u16) -> bool {
     matches!(status, 200..=299)
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7; its two obsolete forms are not read).
+/// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7, without its two obsolete forms).
 const HTTP_DATE: &[BorrowedFormatItem<'_>] =
     format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
 
-/// How long a receiver asks us to wait: the `Retry-After` header (RFC 9110 section 10.2.3) of a 429 or 503.
-/// `None` for other answers and for what cannot be read.
+/// Returns the delay of a `Retry-After` header (RFC 9110 section 10.2.3) on a 429 or 503;
+/// `None` for other statuses and malformed headers.
 #[must_use]
 pub fn retry_after(status: u16, header: &str, now: Timestamp) -> Option<Duration> {
     if !matches!(status, 429 | 503) {
@@ -143,7 +142,7 @@ mod tests {
     fn there_are_seven_delays() {
         assert!(Schedule::new(&[Duration::ZERO; 7]).is_ok());
         let refusal = Schedule::new(&[Duration::ZERO; 3]).expect_err("three");
-        assert_eq!(refusal.to_string(), "there must be 7 delays between 8 attempts, but 3 are given");
+        assert_eq!(refusal.to_string(), "must be 7 delays between 8 attempts, not 3");
     }
 
     proptest! {

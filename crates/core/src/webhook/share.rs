@@ -1,10 +1,10 @@
-//! Which endpoints may have how many attempts under way.
+//! Limits the concurrent attempts of endpoints.
 //!
-//! A node makes so many attempts at a time, and an attempt to a receiver that hangs takes until its deadline. So that
-//! receivers that are dead, however many, do not keep those that answer from being served, an endpoint gets the more room
-//! the better it has behaved; and when room becomes scarce, each gets one place before any gets a second.
+//! A node has a limited number of concurrent attempts, and an attempt to a hanging receiver lasts until its deadline. So that
+//! dead receivers do not block healthy ones, an endpoint gets more slots the better it has behaved, and when slots become scarce,
+//! each endpoint gets one before any gets a second.
 
-/// How an endpoint has behaved.
+/// The recent behaviour of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Its last attempt succeeded.
@@ -15,14 +15,14 @@ pub enum Standing {
     Failing,
 }
 
-/// The most attempts that one node has under way.
+/// Maximum concurrent attempts of a node.
 pub const UNDER_WAY: i64 = 2048;
-/// The most attempts under way to one endpoint, over all nodes.
+/// Maximum concurrent attempts to one endpoint, over all nodes.
 pub const PER_ENDPOINT: i64 = 10;
-/// The most to one that fails: it is asked whether it is back, not flooded.
+/// Maximum concurrent attempts to a failing endpoint.
 pub const WHILE_FAILING: i64 = 2;
 
-/// How many attempts an endpoint of this standing may have under way, while the node has `under_way` in all.
+/// Returns the maximum concurrent attempts to an endpoint of this standing while the node has `under_way` in total.
 #[must_use]
 pub fn most(standing: Standing, under_way: i64) -> i64 {
     let (several, several_until, one_until) = match standing {

@@ -1,10 +1,10 @@
-//! Signatures of deliveries, in our own form and in that of Standard Webhooks.
+//! Signatures of deliveries, in our own format and in that of Standard Webhooks.
 //!
-//! Ours: `X-Voice-Signature: t=<unix seconds>,v1=<hex>`, where hex is the HMAC-SHA256 of `<t>.<body>` under the whole
-//! secret string, `whsec_` included. While a secret is being replaced there is one `v1` for each.
+//! Ours: `X-Voice-Signature: t=<unix seconds>,v1=<hex>`, where hex is the HMAC-SHA256 of `<t>.<body>` under the whole secret
+//! string, including `whsec_`. During a secret rotation there is one `v1` per secret.
 //!
-//! Standard Webhooks: `webhook-signature: v1,<base64>`, the HMAC-SHA256 of `<id>.<t>.<body>` under the 32 bytes that
-//! the part after `whsec_` encodes in base64; several are separated by a space.
+//! Standard Webhooks: `webhook-signature: v1,<base64>`, the HMAC-SHA256 of `<id>.<t>.<body>` under the 32 bytes encoded in base64
+//! after `whsec_`; several are separated by a space.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::private::Private;
 
 const SECRET_PREFIX: &str = "whsec_";
 
-/// How old a signature may be when it is verified, unless the receiver says otherwise.
+/// Default maximum age of a signature.
 pub const DEFAULT_TOLERANCE: Duration = Duration::from_secs(300);
 
-/// What an endpoint's deliveries are signed with: `whsec_` and the base64 of 32 random bytes.
+/// The signing secret of an endpoint: `whsec_` and the base64 of 32 random bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningSecret {
     text: Private<String>,
@@ -29,30 +29,30 @@ pub struct SigningSecret {
 }
 
 impl SigningSecret {
-    /// Makes a secret of 32 cryptographically random bytes.
+    /// Creates a secret from 32 cryptographically random bytes.
     #[must_use]
     pub fn generate(random: [u8; 32]) -> Self {
         let text = format!("{SECRET_PREFIX}{}", STANDARD.encode(random));
         Self { text: Private::new(text), decoded: Private::new(random.to_vec()) }
     }
 
-    /// A secret as its owner or the database has it.
+    /// Parses a secret.
     ///
     /// # Errors
-    /// When it has not the form of a secret.
+    /// If it does not have the form of a secret.
     pub fn parse(text: &str) -> Result<Self, MalformedSecret> {
         let encoded = text.strip_prefix(SECRET_PREFIX).ok_or(MalformedSecret)?;
         let decoded = STANDARD.decode(encoded).ok().filter(|bytes| !bytes.is_empty()).ok_or(MalformedSecret)?;
         Ok(Self { text: Private::new(text.to_owned()), decoded: Private::new(decoded) })
     }
 
-    /// The whole string, to be shown when it is made and sealed when it is stored.
+    /// Returns the whole string, to be shown once and sealed for storage.
     #[must_use]
     pub fn reveal(&self) -> &str {
         self.text.reveal()
     }
 
-    /// The value of `X-Voice-Signature` for an attempt made at `at`, signed with each of `secrets`, the newest first.
+    /// Returns `X-Voice-Signature` for an attempt at `at`, signed with each of `secrets`, newest first.
     #[must_use]
     pub fn header(secrets: &[Self], at: Timestamp, body: &[u8]) -> String {
         let seconds = at.as_seconds().to_string();
@@ -64,7 +64,7 @@ impl SigningSecret {
         header
     }
 
-    /// The value of `webhook-signature` for an attempt at `at` of the delivery `id` (the value of `webhook-id`);
+    /// Returns `webhook-signature` for an attempt at `at` of the delivery `id` (the value of `webhook-id`);
     /// `webhook-timestamp` is `at` in whole Unix seconds.
     #[must_use]
     pub fn standard_header(secrets: &[Self], id: &str, at: Timestamp, body: &[u8]) -> String {
@@ -77,7 +77,7 @@ impl SigningSecret {
         secrets.iter().map(signed).collect::<Vec<_>>().join(" ")
     }
 
-    /// The computation of our own form; `seconds` as it stands in the header.
+    /// Computes our own signature; `seconds` as in the header.
     fn own_mac(&self, seconds: &str, body: &[u8]) -> Hmac<Sha256> {
         let mut mac = mac_under(self.text.reveal().as_bytes());
         mac.update(seconds.as_bytes());
@@ -95,7 +95,7 @@ pub struct MalformedSecret;
 /// The reference verifier: checks an `X-Voice-Signature` header over the raw body, as a receiver should.
 ///
 /// # Errors
-/// Why the delivery must be refused.
+/// Why the delivery must be rejected.
 pub fn verify(
     header: &str,
     body: &[u8],
@@ -105,7 +105,7 @@ pub fn verify(
 ) -> Result<(), VerifyError> {
     let (seconds, signatures) = read_header(header)?;
     let genuine = signatures.iter().filter_map(|signature| from_hex(signature)).fold(false, |genuine, signature| {
-        // `verify_slice` compares in constant time; every one is computed, so the time tells nothing.
+        // `verify_slice` compares in constant time; checking every one keeps the total time constant too.
         genuine | secret.own_mac(seconds, body).verify_slice(&signature).is_ok()
     });
     if !genuine {
@@ -118,21 +118,21 @@ pub fn verify(
     Ok(())
 }
 
-/// Why a signature is not accepted.
+/// Why a signature is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
-    /// The header cannot be read.
-    #[error("the signature header has not the form t=<unix seconds>,v1=<hex>")]
+    /// The header is malformed.
+    #[error("the signature header does not have the form t=<unix seconds>,v1=<hex>")]
     Malformed,
-    /// No signature in it belongs to this body and secret.
-    #[error("no signature matches: the secret is another one, or the body was changed after it was signed")]
+    /// No signature matches this body and secret.
+    #[error("no signature matches: the secret differs, or the body was changed after signing")]
     WrongSignature,
-    /// The signature is genuine but too old, or from the future.
-    #[error("the signature is genuine but its time is outside the tolerance: a replay, or one of the clocks is wrong")]
+    /// The signature is genuine but too old or in the future.
+    #[error("the signature is genuine but its time is outside the tolerance: a replay, or a wrong clock")]
     OutsideTolerance,
 }
 
-/// The time and the `v1` signatures. Unknown schemes are skipped, so that a `v2` can be added one day.
+/// Parses the time and the `v1` signatures. Skips unknown schemes, so that a `v2` can be added later.
 fn read_header(header: &str) -> Result<(&str, Vec<&str>), VerifyError> {
     let mut seconds = None;
     let mut signatures = Vec::new();
@@ -163,7 +163,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The bytes of a lower-case hexadecimal SHA-256.
+/// Decodes a lower-case hexadecimal SHA-256.
 fn from_hex(text: &str) -> Option<[u8; 32]> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -1,7 +1,7 @@
-//! Which URLs a customer may have requests sent to.
+//! Which URLs customers can have requests sent to.
 //!
-//! This is the early, kind answer: it sees what is wrong with the URL itself. What its host resolves to is judged by
-//! [`AddressPolicy::judge`] when the URL is registered and again whenever a connection is made.
+//! This early check covers the URL itself. Its resolved addresses are checked by
+//! [`AddressPolicy::judge`] at registration and again for every connection.
 
 use std::net::IpAddr;
 
@@ -11,21 +11,21 @@ use super::address::{AddressPolicy, Destination, Refusal, is_open_port};
 
 const MAX_LENGTH: usize = 2048;
 
-/// Names that belong to the machine itself (RFC 6761 section 6.3).
+/// Names of the machine itself (RFC 6761 section 6.3).
 const LOCAL_NAMES: &[&str] = &["localhost", "localdomain"];
 
-/// Endings of names that only mean something inside a private network: multicast DNS (RFC 6762), `.internal` (ICANN,
-/// 2024), home networks (RFC 8375), Tor (RFC 7686), and what routers and companies use without having been asked.
+/// Suffixes of names in private networks: multicast DNS (RFC 6762), `.internal` (ICANN,
+/// 2024), home networks (RFC 8375), Tor (RFC 7686), and unofficial ones of routers and companies.
 const PRIVATE_SUFFIXES: &[&str] =
     &["local", "internal", "home.arpa", "onion", "intranet", "private", "corp", "home", "lan"];
 
-/// Judges a URL without looking any name up.
+/// Checks a URL without DNS.
 ///
-/// The host is read as a browser reads it (WHATWG URL), so an address in any disguise (`https://2130706433/`,
-/// `https://0x7f.1/`, `https://①②⑦.0.0.1/`) is judged as the address that would be connected to.
+/// Parses the host like a browser (WHATWG URL), so an address in any notation (`https://2130706433/`,
+/// `https://0x7f.1/`, `https://①②⑦.0.0.1/`) is checked as the address it means.
 ///
 /// # Errors
-/// One sentence for the person who gave the URL.
+/// A sentence for the person who entered the URL.
 pub fn judge_url(text: &str, policy: &AddressPolicy) -> Result<Url, UrlRefusal> {
     if text.len() > MAX_LENGTH {
         return Err(UrlRefusal::TooLong);
@@ -54,17 +54,17 @@ fn destination(url: &Url, address: IpAddr, port: u16) -> Destination {
     Destination { address, port, plain: url.scheme() == "http" }
 }
 
-/// Judges an address of the host that a URL which [`judge_url`] accepted names.
+/// Checks an address of the host of a URL that [`judge_url`] accepted.
 ///
 /// # Errors
-/// Why nothing may be sent there.
+/// Why the destination is refused.
 pub fn judge_address(url: &Url, address: IpAddr, policy: &AddressPolicy) -> Result<(), UrlRefusal> {
     let port = url.port_or_known_default().ok_or(UrlRefusal::Port)?;
     policy.judge_destination(destination(url, address, port))
 }
 
-/// Whether [`AddressPolicy::judge`] of the addresses of a URL's host is not enough, and [`judge_address`] must decide: its scheme or its
-/// port is good for exempt addresses only, or an address may be exempt on this port.
+/// Whether [`judge_address`] must check a URL's addresses instead of [`AddressPolicy::judge`]: its scheme or
+/// port is allowed for exempt addresses only, or an address may be exempt on this port.
 #[must_use]
 pub fn depends_on_exemptions(url: &Url, policy: &AddressPolicy) -> bool {
     let named = matches!(url.host(), Some(Host::Domain(_)));
@@ -96,28 +96,28 @@ fn judge_name(name: &str, policy: &AddressPolicy) -> Result<(), UrlRefusal> {
     Ok(())
 }
 
-/// Why a URL is not accepted.
+/// Why a URL is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRefusal {
-    /// It is no absolute URL with a host.
+    /// It is not an absolute URL with a host.
     #[error("must be an absolute URL, such as https://example.com/hooks")]
     Malformed,
     /// It is too long.
-    #[error("must not be longer than {MAX_LENGTH} characters")]
+    #[error("must be at most {MAX_LENGTH} characters")]
     TooLong,
     /// It is not `https`.
-    #[error("must begin with https://")]
+    #[error("must start with https://")]
     Scheme,
     /// It contains a user name or password.
     #[error("must not contain a user name or password; deliveries are authenticated by their signature")]
     Credentials,
     /// Its port belongs to another service.
-    #[error("must use port 443, 80, or one from 1024 up")]
+    #[error("must use port 443, 80, or 1024 and above")]
     Port,
-    /// Its host has no public name.
-    #[error("must have a host with a public name; localhost and names of private networks cannot be reached")]
+    /// Its host does not have a public name.
+    #[error("must have a public host name; localhost and names of private networks are not allowed")]
     PrivateName,
-    /// Its host is an address that is not public.
+    /// Its host is a non-public address.
     #[error("cannot be reached: {0}")]
     Address(#[from] Refusal),
 }

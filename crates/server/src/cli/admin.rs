@@ -23,13 +23,13 @@ pub(super) async fn seed(config: &Config, json: bool) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was seeded, and a line that places a call.
+/// Prints the seeded resources and a command that places a call.
 pub(super) fn tell(seeded: &Seeded, address: &str) {
     output::line(&format!("Tenant   {}  {}", seeded.tenant.id, seeded.tenant.name));
     output::line(&format!("Agent    {}  Ava", seeded.agent_id));
     output::line(&format!("Number   {}", seeded.number));
     output::line(&format!("API key  {}", seeded.api_key.key));
-    output::line("\nThe key is shown only now. Place a call with:\n");
+    output::line("\nThe key is shown only this once. Place a call with:\n");
     output::line(&format!(
         "  curl -s http://{address}/v1/calls -H 'Authorization: Bearer {}' \\\n    -H 'Content-Type: application/json' \
          -d '{{\"agent_id\":\"{}\",\"to\":\"+12025550100\"}}'\n",
@@ -63,7 +63,7 @@ pub(super) async fn migrate(config: &Config, compact: bool, json: bool) -> Resul
         };
         output::json(&json!({ "database": engine, "up_to_date": true }))?;
     } else {
-        output::line("The database's schema is up to date.");
+        output::line("The database schema is up to date.");
     }
     Ok(ExitCode::SUCCESS)
 }

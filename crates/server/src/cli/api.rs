@@ -1,4 +1,4 @@
-//! The public API, as a customer's program uses it.
+//! A client of the public API.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::clock;
 
-/// More than one request ever needs.
+/// Timeout of a request.
 const DEADLINE: Duration = Duration::from_secs(20);
-/// A followed call ends long before.
+/// Timeout of an event stream, longer than any call.
 const FOLLOWED: Duration = Duration::from_secs(24 * 3600);
 
-/// Speaks to one service with one key. Clones share their connections.
+/// An API client with one key. Clones share connections.
 #[derive(Clone)]
 pub(super) struct Api {
     http: reqwest::Client,
@@ -22,27 +22,27 @@ pub(super) struct Api {
     key: String,
 }
 
-/// The service answered, and it was a refusal.
+/// The service rejected a request.
 #[derive(Debug, thiserror::Error)]
 #[error("{words}")]
 pub(super) struct Refused {
-    /// The status of the answer.
+    /// The response status.
     pub(super) status: StatusCode,
-    /// When it is worth another try.
+    /// The `Retry-After` delay.
     pub(super) retry_after: Option<Duration>,
     words: String,
 }
 
 impl Api {
-    /// With an address such as `http://127.0.0.1:8080`.
+    /// Creates a client for a base URL such as `http://127.0.0.1:8080`.
     pub(super) fn new(base: &str, key: &str) -> anyhow::Result<Self> {
         let base = base.trim_end_matches('/');
-        let url: url::Url = base.parse().with_context(|| format!("{base:?} is not an address"))?;
+        let url: url::Url = base.parse().with_context(|| format!("{base:?} is not a URL"))?;
         let here = match url.host() {
             Some(url::Host::Ipv4(address)) => address.is_loopback(),
             Some(url::Host::Ipv6(address)) => address.is_loopback(),
             Some(url::Host::Domain(name)) => name == "localhost",
-            None => bail!("{base:?} names no host"),
+            None => bail!("{base:?} has no host"),
         };
         let builder = reqwest::Client::builder().timeout(DEADLINE);
         let http = if here { builder.no_proxy() } else { builder }.build()?;
@@ -53,11 +53,11 @@ impl Api {
         Ok(self.send(self.request(Method::GET, path)).await?.json().await?)
     }
 
-    /// The `data` of a list.
+    /// Returns the `data` of a list.
     pub(super) async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
         match self.get(path).await?["data"].take() {
             Value::Array(items) => Ok(items),
-            _ => bail!("{path} has no list"),
+            _ => bail!("{path} returned no list"),
         }
     }
 
@@ -69,7 +69,7 @@ impl Api {
         Ok(self.send(self.request(Method::POST, path).json(&body)).await?.json().await?)
     }
 
-    /// As [`Api::create`], asked once more when no answer came: the service does it once.
+    /// Like [`Api::create`], but retries once without a response. The idempotency key prevents a second execution.
     pub(super) async fn create_once(&self, path: &str, body: Value) -> anyhow::Result<Value> {
         let key = uuid::Builder::from_random_bytes(clock::random()).into_uuid().to_string();
         let request = || self.request(Method::POST, path).header("Idempotency-Key", &key).json(&body);
@@ -81,13 +81,13 @@ impl Api {
         Ok(response.json().await?)
     }
 
-    /// The id of what was made.
+    /// Creates a resource and returns its id.
     pub(super) async fn create_id(&self, path: &str, body: Value) -> anyhow::Result<String> {
         let created = self.create(path, body).await?;
-        created["id"].as_str().map(str::to_owned).with_context(|| format!("{path} gave no id"))
+        created["id"].as_str().map(str::to_owned).with_context(|| format!("{path} returned no id"))
     }
 
-    /// A stream of server-sent events, from behind the event number `seen` on.
+    /// Opens a stream of server-sent events after event number `seen`.
     pub(super) async fn follow(&self, path: &str, seen: i64) -> anyhow::Result<Response> {
         let request = self.request(Method::GET, path).header(ACCEPT, "text/event-stream");
         self.send(request.header("Last-Event-ID", seen).timeout(FOLLOWED)).await
@@ -99,7 +99,7 @@ impl Api {
 
     async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
         let silent = || {
-            format!("no service answers at {}: start one with `switchhook serve`, or name another address", self.base)
+            format!("no service responds at {}: start one with `switchhook serve`, or set another address", self.base)
         };
         let response = request.send().await.map_err(reqwest::Error::without_url).with_context(silent)?;
         let status = response.status();
@@ -109,7 +109,7 @@ impl Api {
         let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let refused: Value = response.json().await.unwrap_or_default();
         let reason = refused["detail"].as_str().unwrap_or("no reason was given").trim_end_matches('.');
-        let words = format!("the service refused with {status}: {reason}");
+        let words = format!("the service rejected the request ({status}): {reason}");
         Err(Refused { status, retry_after: seconds.map(Duration::from_secs), words }.into())
     }
 }

@@ -15,33 +15,33 @@ use super::screen::{Screen, text};
 use super::{Failure, output};
 use crate::providers::sse::Events;
 
-/// Where a service on this machine listens.
+/// Default URL of the service.
 const HERE: &str = "http://127.0.0.1:8080";
-/// Between two looks at the transcript: half of the usual rate limit stays for others.
+/// Poll interval of the transcript; uses half of the default rate limit.
 const LOOK: Duration = Duration::from_secs(1);
 /// A live stream sends at least a comment in this time.
 const STREAM_SILENCE: Duration = Duration::from_secs(45);
-/// How long a service that went away is looked for before the call is left to itself.
+/// How long to reconnect to an unavailable service before giving up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whom to call, and who talks.
+/// Arguments of `switchhook call`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Whom to call: a number such as +12025550100, or a sip: URI.
+    /// Number to call, such as +12025550100, or a sip: URI.
     to: String,
-    /// Who talks: the agent's name or id.
+    /// Name or id of the agent.
     #[arg(long)]
     agent: String,
-    /// Which of your numbers calls; needed when several can.
+    /// Your number to call from; required if you have several.
     #[arg(long, value_name = "NUMBER")]
     from: Option<String>,
-    /// A value for {{NAME}} in the agent's texts. May be given several times.
+    /// Value for {{NAME}} in the agent's texts. Repeatable.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
     variables: Vec<(String, String)>,
-    /// The service [default: SWITCHHOOK_URL, else http://127.0.0.1:8080].
+    /// URL of the service [default: SWITCHHOOK_URL, else http://127.0.0.1:8080].
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// The API key; on a shared machine rather give it as SWITCHHOOK_API_KEY.
+    /// API key; on a shared machine, set SWITCHHOOK_API_KEY instead.
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
@@ -54,7 +54,7 @@ fn variable(text: &str) -> Result<(String, String), String> {
 pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, Failure> {
     let from_environment = |name: &str| std::env::var(name).ok().filter(|text| !text.trim().is_empty());
     let url = args.url.clone().or_else(|| from_environment("SWITCHHOOK_URL")).unwrap_or_else(|| HERE.to_owned());
-    let no_key = "an API key is needed: give it with --key or as SWITCHHOOK_API_KEY. `switchhook seed` makes one for \
+    let no_key = "an API key is required: set --key or SWITCHHOOK_API_KEY. `switchhook seed` creates one for \
                   development, `switchhook key create` another one for a tenant.";
     let key = args.key.clone().or_else(|| from_environment("SWITCHHOOK_API_KEY"));
     let key = key.ok_or_else(|| Failure::Usage(no_key.to_owned()))?;
@@ -67,7 +67,8 @@ pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, Failure> {
     let mut follower =
         Follower { api: &api, id: &id, screen: &screen, lines: 0, seen: 0, interrupts, hanging_up: false };
     if let Outcome::Left = follower.follow().await? {
-        let words = format!("left the call {id}, which may go on; `POST /v1/calls/{id}/hangup` ends it");
+        let words =
+            format!("stopped following call {id}, which may still be live; end it with `POST /v1/calls/{id}/hangup`");
         return Ok(output::failed(&words, 1));
     }
     let call = api.get(&format!("/v1/calls/{id}")).await?;
@@ -86,7 +87,7 @@ fn request(args: &Args, agent: &str) -> Value {
     request
 }
 
-/// A number or variable that the service does not take is bad usage.
+/// Reports a number or variable that the service rejects as bad usage.
 fn usage_if_invalid(error: anyhow::Error) -> Failure {
     match error.downcast_ref::<Refused>() {
         Some(refused) if refused.status == StatusCode::UNPROCESSABLE_ENTITY => Failure::Usage(refused.to_string()),
@@ -111,19 +112,18 @@ async fn agent_id(api: &Api, wanted: &str) -> Result<String, Failure> {
         }
     }
     let others = match names.as_slice() {
-        [] => {
-            "There are none yet: make one with `POST /v1/agents`, or with `switchhook seed` for development.".to_owned()
-        }
-        names => format!("There are: {}.", names.join(", ")),
+        [] => "There are none yet: create one with `POST /v1/agents`, or with `switchhook seed` for development."
+            .to_owned(),
+        names => format!("Available: {}.", names.join(", ")),
     };
-    Err(Failure::Usage(format!("there is no agent named {wanted:?}. {others}")))
+    Err(Failure::Usage(format!("no agent is named {wanted:?}. {others}")))
 }
 
-/// How following a call came to its end.
+/// Why following a call ended.
 enum Outcome {
     /// The call has ended.
     Ended,
-    /// The person at the terminal did not want to wait.
+    /// The user stopped waiting.
     Left,
 }
 
@@ -132,11 +132,11 @@ struct Follower<'a> {
     api: &'a Api,
     id: &'a str,
     screen: &'a Screen,
-    /// Lines of the transcript that were shown.
+    /// Transcript lines already shown.
     lines: usize,
-    /// The last event that was shown.
+    /// The last event shown.
     seen: i64,
-    /// Ctrl-C: the first one ends the call, the second one leaves it.
+    /// Ctrl-C: the first one hangs up, the second one stops following.
     interrupts: Signal,
     hanging_up: bool,
 }
@@ -157,9 +157,9 @@ impl Follower<'_> {
                 Err(error) => Some(error),
             };
             if let Some(error) = trouble.filter(|_| Instant::now() > give_up) {
-                return Err(error.context(format!("the call {} could not be followed to its end", self.id)));
+                return Err(error.context(format!("call {} could not be followed to its end", self.id)));
             }
-            // The service was stopped, or has too many questions: it is asked again for what was not shown.
+            // The service stopped or rate-limits: resume after the last event shown.
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
                 _ = self.interrupts.recv() => return Ok(Outcome::Left),
@@ -167,7 +167,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Shows what comes of a stream. Nothing when it broke off.
+    /// Shows the events of a stream. `None` if it broke off.
     async fn watch(&mut self, stream: Response) -> Option<Outcome> {
         let mut pieces = stream.bytes_stream();
         let mut events = Events::default();
@@ -192,25 +192,25 @@ impl Follower<'_> {
                     if std::mem::replace(&mut self.hanging_up, true) {
                         return Some(Outcome::Left);
                     }
-                    output::note("Hanging up; Ctrl-C again leaves the call to itself.");
+                    output::note("Hanging up. Press Ctrl-C again to stop following.");
                     self.hang_up();
                 }
             }
         }
     }
 
-    /// Shows an event; whether it was the last.
+    /// Shows an event. Returns whether it was the last.
     async fn happened(&mut self, event: &Value) -> bool {
         let last = matches!(event["event"].as_str(), Some("call.completed" | "call.failed"));
         if last {
-            self.show_lines().await; // What was said was said before.
+            self.show_lines().await; // Speech precedes the end.
         }
         self.seen = event["sequence"].as_i64().unwrap_or(self.seen);
         self.screen.event(event, &event["data"]);
         last
     }
 
-    /// Shows what was said since the last look. How long to wait for the next one, when the service says so.
+    /// Shows new transcript lines. Returns the service's `Retry-After`, if any.
     async fn show_lines(&mut self) -> Option<Duration> {
         match self.api.list(&format!("/v1/calls/{}/transcript", self.id)).await {
             Ok(said) => {
@@ -222,12 +222,12 @@ impl Follower<'_> {
         }
     }
 
-    /// In a task of its own, so that the next Ctrl-C is heard.
+    /// Hangs up in a separate task, so that the next Ctrl-C is noticed.
     fn hang_up(&self) {
         let (api, path) = (self.api.clone(), format!("/v1/calls/{}/hangup", self.id));
         tokio::spawn(async move {
             if let Err(error) = api.create(&path, json!({})).await {
-                output::note(&format!("The call could not be ended: {error:#}."));
+                output::note(&format!("Could not hang up: {error:#}."));
             }
         });
     }

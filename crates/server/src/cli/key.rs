@@ -1,4 +1,4 @@
-//! `switchhook key …`: recovery when a tenant lost its last key.
+//! `switchhook key …`: recovery when a tenant has lost its last key.
 
 use std::process::ExitCode;
 
@@ -14,30 +14,30 @@ use crate::http::api_keys::ApiKeyResource;
 use crate::operator;
 use crate::store::{Store, api_keys, tenants};
 
-/// What to do with keys.
+/// Subcommands of `switchhook key`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a key.
+    /// Create a key.
     Create {
-        /// Whose key.
+        /// Id of the tenant.
         tenant: TenantId,
-        /// A label for recognising it.
+        /// Label of the key.
         #[arg(long)]
         name: Option<String>,
-        /// After how many days it expires; never when not given.
+        /// Days until it expires; by default it never expires.
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3_650))]
         expires_in_days: Option<u32>,
     },
     /// List a tenant's keys.
     List {
-        /// Whose keys.
+        /// Id of the tenant.
         tenant: TenantId,
     },
     /// Revoke a key at once.
     Revoke {
-        /// Whose key.
+        /// Id of the tenant.
         tenant: TenantId,
-        /// Its id.
+        /// Id of the key.
         id: ApiKeyId,
     },
 }
@@ -56,12 +56,12 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
             if json {
                 output::json(&key)?;
             } else {
-                output::line(&format!("API key, shown only now: {}", key.key));
+                output::line(&format!("API key (shown only this once): {}", key.key));
             }
         }
         Command::List { tenant } => {
             let mut conn = store.read().await?;
-            tenants::get(&mut conn, tenant).await?.with_context(|| format!("there is no tenant {tenant}"))?;
+            tenants::get(&mut conn, tenant).await?.with_context(|| format!("tenant {tenant} does not exist"))?;
             let rows = api_keys::list(&mut conn, tenant, None, i64::from(i32::MAX)).await?;
             let keys: Vec<ApiKeyResource> = rows.into_iter().map(ApiKeyResource::from).collect();
             if json { output::json(&keys)? } else { print(&keys) }

@@ -22,7 +22,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::{Config, ConfigError, Flags};
 
-/// Places and answers phone calls, and lets configured agents hold the conversation.
+/// Places and answers phone calls with AI agents.
 #[derive(Debug, Parser)]
 #[command(name = "switchhook", version, arg_required_else_help = true)]
 pub struct Cli {
@@ -32,16 +32,16 @@ pub struct Cli {
     command: Command,
 }
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Args, Debug)]
 struct Common {
-    /// A TOML file of settings; see config.default.toml.
+    /// TOML file of settings; see config.default.toml.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Database, recordings, key file, speech models [default: ./switchhook-data].
+    /// Directory of the database, recordings, key file and speech models [default: ./switchhook-data].
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// sqlite://path or postgres://… [default: a file in the data directory].
+    /// Database URL, sqlite://path or postgres://… [default: a file in the data directory].
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
     /// Print JSON.
@@ -51,20 +51,20 @@ struct Common {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Hold a spoken phone call on this machine, without any account or configuration.
+    /// Hold a spoken phone call on this machine, without an account or configuration.
     Demo(demo::Args),
     /// Place a call through the API of a running service and follow it live.
     Call(call::Args),
     /// Run the service.
     Serve(serve::Args),
-    /// Run the service for development: on the first start with a tenant, an agent and a number.
+    /// Run the service for development; the first start creates a tenant, an agent and a number.
     Dev(serve::Args),
-    /// Make a tenant, a key, connections, an agent and a number for development.
+    /// Create a tenant, a key, connections, an agent and a number for development.
     Seed,
-    /// Make and manage tenants.
+    /// Create and manage tenants.
     #[command(subcommand)]
     Tenant(tenant::Command),
-    /// Make and revoke API keys, also for a tenant that lost its last one.
+    /// Create and revoke API keys, also for a tenant that has lost its last one.
     #[command(subcommand)]
     Key(key::Command),
     /// List, download and verify the local speech models.
@@ -73,23 +73,23 @@ enum Command {
     /// Verify webhook signatures, or listen for deliveries.
     #[command(subcommand)]
     Webhook(webhook::Command),
-    /// Check the configuration, the database, credentials, models and the public address, and say how to mend what is wrong.
+    /// Check the configuration, database, credentials, models and public address, and print how to fix problems.
     Doctor,
-    /// Bring the database's schema up to date.
+    /// Migrate the database schema.
     Migrate {
-        /// Rebuild an SQLite database of an earlier version so that it gives the space of deleted rows back. Stop the service first; as
-        /// much free disk space as the database has is needed.
+        /// Rebuild an SQLite database of an earlier version so that it returns the space of deleted rows. Stop the service first.
+        /// Needs as much free disk space as the database uses.
         #[arg(long)]
         compact: bool,
     },
-    /// Make a new master key and seal every stored secret anew with it, also while the service runs. Broken off, it goes on when it is
-    /// run again.
+    /// Create a new master key and reseal every stored secret, also while the service runs. If interrupted, run it again to
+    /// continue.
     RotateMasterKey(rotate::Args),
     /// Print the OpenAPI document.
     Openapi,
 }
 
-/// Why a command did not succeed.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Bad usage or configuration: exit code 2.
@@ -113,19 +113,19 @@ where
     }
 }
 
-/// Errors that are not the configuration's.
+/// Errors other than configuration errors.
 pub(crate) trait NotConfig {}
 impl NotConfig for anyhow::Error {}
 impl NotConfig for sqlx::Error {}
 impl NotConfig for std::io::Error {}
 
-/// Reads the command line, does what it says, and tells how that went.
+/// Runs the command line and returns its exit code.
 #[must_use]
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return output::failed(&format!("the runtime could not be started: {error}"), 1),
+        Err(error) => return output::failed(&format!("could not start the runtime: {error}"), 1),
     };
     match runtime.block_on(cli.execute()) {
         Ok(code) => code,

@@ -11,20 +11,20 @@ use super::{Failure, output};
 use crate::config::Config;
 use crate::models::{ModelError, ModelStatus, Models, Progress, Stage};
 
-/// What to do with models.
+/// Subcommands of `switchhook models`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List the models: sizes, licences, hashes.
     List,
-    /// Download what is missing, with the pip client.
+    /// Download missing models with the pip client.
     Pull {
-        /// Which; all when none is named.
+        /// Models to download; all by default.
         ids: Vec<String>,
-        /// Take this wheel instead of downloading one.
+        /// Install from this wheel instead of downloading.
         #[arg(long, value_name = "FILE.whl", conflicts_with = "ids")]
         from: Option<PathBuf>,
     },
-    /// Read every model and compare it with its hashes.
+    /// Verify the hashes of every model.
     Verify,
 }
 
@@ -54,7 +54,7 @@ pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Fetches what is missing, with a progress bar.
+/// Downloads missing models, with a progress bar.
 pub(super) async fn pull_all(models: &Models) -> anyhow::Result<Result<(), ModelError>> {
     let models = models.clone();
     Ok(tokio::task::spawn_blocking(move || models.pull(&[], &Bar::new()).map(drop)).await?)
@@ -90,7 +90,7 @@ fn bytes(count: u64) -> f64 {
     count as f64 / 1e6
 }
 
-/// A progress bar on a terminal, and one line per stage where there is none.
+/// Shows a progress bar on a terminal, otherwise one line per stage.
 struct Bar {
     bar: ProgressBar,
     told: Mutex<Option<(String, Stage)>>,

@@ -1,4 +1,4 @@
-//! The only place that prints.
+//! The only module that prints.
 #![expect(clippy::print_stderr, reason = "printing is what a command line is for")]
 
 use std::io::Write as _;
@@ -6,36 +6,36 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-/// A line for people or for a pipe. A reader that has gone away is no error.
+/// Prints a line to stdout. A closed pipe is not an error.
 pub(crate) fn line(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
-/// A value as JSON.
+/// Prints a value as JSON.
 pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
     line(&serde_json::to_string_pretty(value)?);
     Ok(())
 }
 
-/// A value as JSON on one line, for a program that goes on printing.
+/// Prints a value as JSON on one line.
 pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
     line(&serde_json::to_string(value)?);
     Ok(())
 }
 
-/// Something worth knowing that is not the result.
+/// Prints a note to stderr.
 pub(crate) fn note(text: &str) {
     eprintln!("{text}");
 }
 
-/// One sentence about what went wrong, and the code to exit with.
+/// Prints an error and returns the exit code.
 pub(crate) fn failed(words: &str, code: u8) -> ExitCode {
     eprintln!("switchhook: {words}");
     ExitCode::from(code)
 }
 
-/// Rows under a heading, the columns as wide as they need to be.
+/// Prints rows under a heading, in aligned columns.
 pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());

@@ -11,10 +11,10 @@ use crate::rotation::{self, Rotated};
 use crate::store::Store;
 use crate::vault::Vault;
 
-/// What is asked of `rotate-master-key`.
+/// Arguments of `rotate-master-key`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Delete the old keys from the key file instead, when nothing needs them any more.
+    /// Delete the old keys from the key file, if nothing needs them any more.
     #[arg(long)]
     forget_old: bool,
 }
@@ -42,7 +42,7 @@ pub(super) async fn run(args: &Args, config: &Config, json: bool) -> Result<Exit
     if rotated.unreadable.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let words = "some secrets open with no key that is here; give those connections and webhooks new ones:";
+    let words = "no available key opens some secrets; set new ones for these connections and webhooks:";
     Ok(output::failed(&format!("{words} {}", rotated.unreadable.join(", ")), 1))
 }
 
@@ -54,15 +54,15 @@ fn progress_style() -> ProgressStyle {
 fn tell(rotated: &Rotated, config: &Config) {
     let Rotated { new_key, resealed, old_keys, .. } = rotated;
     let key = if *new_key { "a new master key" } else { "the first master key" };
-    output::line(&format!("{resealed} secrets were sealed anew; all are sealed with {key}."));
+    output::line(&format!("Resealed {resealed} secrets; all are sealed with {key}."));
     match (old_keys, &config.master_key) {
         (false, _) => output::line("There are no old keys."),
         (true, Some(_)) => output::line(
-            "Take the old key out of SWITCHHOOK_MASTER_KEY on every node when `switchhook doctor` names no number whose carrier has \
+            "Remove the old key from SWITCHHOOK_MASTER_KEY on every node when `switchhook doctor` lists no number whose carrier has \
              an old address.",
         ),
         (true, None) => output::line(&format!(
-            "{} keeps the old key for addresses that carriers have. When `switchhook doctor` names no number with an old address, \
+            "{} keeps the old key for addresses that carriers hold. When `switchhook doctor` lists no number with an old address, \
              run `switchhook rotate-master-key --forget-old`.",
             Vault::key_file(&config.data_dir).display()
         )),

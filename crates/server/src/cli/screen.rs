@@ -1,4 +1,4 @@
-//! A call as it happens, on a terminal.
+//! Shows a live call on a terminal.
 
 use std::io::IsTerminal as _;
 
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::output;
 
-/// Where it is shown: nowhere, when a program reads us.
+/// The terminal output; disabled for `--json`.
 pub(super) struct Screen {
     shown: bool,
     colours: bool,
 }
 
 impl Screen {
-    /// Nothing is shown when a program reads JSON.
+    /// Disables output for `--json`.
     pub(super) fn new(json: bool) -> Self {
         let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         Self { shown: !json, colours }
@@ -66,7 +66,7 @@ impl Screen {
     }
 }
 
-/// The text of a value without its quotes, and without what would move the terminal's cursor.
+/// Returns a value's text without quotes and control characters.
 pub(super) fn text(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     text.replace(char::is_control, " ")

@@ -12,10 +12,10 @@ use crate::config::{Config, Role};
 use crate::models::Models;
 use crate::{lifecycle, operator, telemetry};
 
-/// How to serve.
+/// Arguments of `switchhook serve`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Where to listen [default: 127.0.0.1:8080].
+    /// Address to listen on [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<String>,
 }
@@ -31,7 +31,7 @@ pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result
     telemetry::start(&config);
     if let Err(error) = models::pull_all(&Models::new(&config.data_dir)).await? {
         output::note(&format!(
-            "The speech models cannot be had: {error}. Agents with speech of their own can take calls."
+            "Speech models are not available: {error}. Only agents with their own STT and TTS can take calls."
         ));
     }
     let service = start(&config, json).await?;
@@ -43,9 +43,7 @@ pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result
             admin::tell(&seeded, &service.address().to_string());
         }
     } else if !json {
-        output::line(
-            "The tenant, agent and number of the first start are still there; `switchhook seed` makes a new key.",
-        );
+        output::line("Using the tenant, agent and number of the first start; `switchhook seed` creates a new key.");
     }
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)
@@ -55,7 +53,7 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     let models = Models::new(&config.data_dir);
     if config.has_role(Role::Calls) && !models.missing().is_empty() {
         tracing::warn!(
-            "the local speech models are not installed: agents that name no stt and tts of their own cannot take calls; run \
+            "local speech models are not installed: agents that use local STT or TTS cannot take calls; run \
              `switchhook models pull`"
         );
     }
@@ -73,7 +71,7 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
 
 async fn until_stopped(service: Service, config: &Config) {
     lifecycle::asked_to_stop().await;
-    output::note("Stopping: live calls may end; a second signal ends them now.");
+    output::note("Stopping: waiting for live calls to end. Signal again to end them now.");
     let patience = config.drain_timeout;
     let hurry = service.hurry();
     tokio::spawn(async move {

@@ -15,12 +15,12 @@ use crate::operator::{self, Tenant};
 use crate::store::tenants::{self, MonthlyCap, OwnLimits, OwnRules};
 use crate::store::{Store, Tx};
 
-/// What to do with tenants.
+/// Subcommands of `switchhook tenant`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a tenant and its first key.
+    /// Create a tenant and its first key.
     Create {
-        /// What to call it.
+        /// Name of the tenant.
         name: String,
         #[command(flatten)]
         limits: Limits,
@@ -29,14 +29,14 @@ pub(super) enum Command {
     List,
     /// Show one tenant.
     Show {
-        /// Its id.
+        /// Id of the tenant.
         id: TenantId,
     },
     /// Change a tenant's limits or name.
     Set {
-        /// Its id.
+        /// Id of the tenant.
         id: TenantId,
-        /// Its new name.
+        /// New name.
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
@@ -44,25 +44,25 @@ pub(super) enum Command {
         #[command(flatten)]
         rules: Rules,
     },
-    /// Stop a tenant: its keys get 403, its calls end, its deliveries are canceled.
+    /// Deactivate a tenant: its keys get 403, its calls end, its deliveries are canceled.
     Deactivate {
-        /// Its id.
+        /// Id of the tenant.
         id: TenantId,
     },
-    /// Let its keys work again; what was ended stays ended.
+    /// Reactivate a tenant; ended calls and canceled deliveries are not restored.
     Activate {
-        /// Its id.
+        /// Id of the tenant.
         id: TenantId,
     },
 }
 
-/// Limits of a tenant; what is not given stays as it is, or as configured.
+/// Limits of a tenant; limits that are not given keep their value or default.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Authenticated requests in any 60 seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate_limit: Option<u32>,
-    /// Calls queued, dialing or in progress at the same time.
+    /// Concurrent calls: queued, dialing or in progress.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     concurrent_calls: Option<u32>,
     /// Calls in a calendar month (UTC), or none.
@@ -70,23 +70,23 @@ pub(super) struct Limits {
     monthly_calls: Option<MonthlyCap>,
 }
 
-/// Whom a tenant may call, and which private addresses its tools and providers may reach.
+/// Dial policy of a tenant, and private addresses that its tools and providers can reach.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct Rules {
-    /// Only numbers that begin so; none for every country. A prefix longer than a country's code also lifts what is denied by default
-    /// (premium-rate, shared-cost and satellite numbers).
+    /// Allowed number prefixes; `none` allows every country. A prefix longer than a country code also allows premium-rate,
+    /// shared-cost and satellite numbers.
     #[arg(long, value_name = "+1,+44|none", value_parser = prefixes)]
     dial_allow: Option<String>,
-    /// No numbers that begin so.
+    /// Denied number prefixes.
     #[arg(long, value_name = "+1900|none", value_parser = prefixes)]
     dial_deny: Option<String>,
     /// Calls and transfers to one number in 24 hours.
     #[arg(long, value_name = "N|none", value_parser = per_number)]
     per_number_per_day: Option<i64>,
-    /// No more calls once those of a day (UTC) have cost so much, in US dollars.
+    /// Daily cost cap (UTC) in US dollars, after which no calls are placed.
     #[arg(long, value_name = "USD|none", value_parser = dollars)]
     cost_per_day: Option<i64>,
-    /// Private addresses beside those of SWITCHHOOK_OUTBOUND_ALLOW, as CIDR, CIDR:port or http.
+    /// Private addresses to allow beside SWITCHHOOK_OUTBOUND_ALLOW: CIDR, CIDR:port or http.
     #[arg(long, value_name = "10.0.0.0/8:8080|none", value_parser = exemptions)]
     outbound_allow: Option<String>,
 }
@@ -106,7 +106,7 @@ fn per_number(text: &str) -> Result<i64, String> {
     }
 }
 
-/// In millionths.
+/// Parses dollars into millionths.
 fn dollars(text: &str) -> Result<i64, String> {
     if text == "none" {
         return Ok(-1);
@@ -168,7 +168,7 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
         _ => store.begin().await?,
     };
     let id = match command {
-        Command::Create { .. } | Command::List => unreachable!("answered above"),
+        Command::Create { .. } | Command::List => unreachable!("handled above"),
         Command::Show { id } => id,
         Command::Set { id, name, limits, rules } => {
             if let Some(name) = name {
@@ -198,7 +198,7 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
 }
 
 async fn shown(tx: &mut Tx, id: TenantId, config: &Config) -> anyhow::Result<Tenant> {
-    let row = tenants::get(tx, id).await?.with_context(|| format!("there is no tenant {id}"))?;
+    let row = tenants::get(tx, id).await?.with_context(|| format!("tenant {id} does not exist"))?;
     Ok(Tenant::of(&row, config))
 }
 
@@ -208,7 +208,7 @@ async fn create(store: &Store, config: &Config, name: &str, limits: OwnLimits, j
         output::json(&created)?;
     } else {
         print(std::slice::from_ref(&created.tenant));
-        output::line(&format!("\nAPI key, shown only now: {}", created.api_key.key));
+        output::line(&format!("\nAPI key (shown only this once): {}", created.api_key.key));
     }
     Ok(())
 }
@@ -235,6 +235,6 @@ fn print(tenants: &[Tenant]) {
             tenant.monthly_calls.map_or_else(|| "none".to_owned(), |calls| calls.to_string()),
         ]
     };
-    let heading = ["ID", "NAME", "STATE", "REQUESTS/MIN", "CALLS AT ONCE", "CALLS/MONTH"];
+    let heading = ["ID", "NAME", "STATE", "REQUESTS/MIN", "CONCURRENT CALLS", "CALLS/MONTH"];
     output::table(&heading, &tenants.iter().map(row).collect::<Vec<_>>());
 }

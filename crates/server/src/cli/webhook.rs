@@ -16,30 +16,30 @@ use crate::config::parse_duration;
 use crate::lifecycle;
 use crate::webhooks::receiver::{Received, Receiver};
 
-/// What to do with webhooks.
+/// Subcommands of `switchhook webhook`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Receive deliveries on this machine, verify and print them.
+    /// Receive, verify and print deliveries on this machine.
     Listen {
-        /// Where to listen, on the loopback interface; 0 is any free port.
+        /// Loopback port to listen on; 0 is any free port.
         #[arg(long, default_value_t = 9000)]
         port: u16,
-        /// The endpoint's signing secret; without it nothing is verified.
+        /// Signing secret of the endpoint; without it nothing is verified.
         #[arg(long, value_name = "whsec_…", value_parser = secret)]
         secret: Option<SigningSecret>,
-        /// What to answer to deliveries that are accepted, to rehearse failures.
+        /// Status to respond with, to simulate failures.
         #[arg(long, value_name = "STATUS", default_value = "200")]
         answer: StatusCode,
     },
-    /// Verify the signature of a body read from standard input: exit code 0 when it is genuine, 1 when it is not.
+    /// Verify the signature of a body from standard input: exit code 0 if it is genuine, 1 if not.
     Verify {
-        /// The endpoint's signing secret.
+        /// Signing secret of the endpoint.
         #[arg(long, value_name = "whsec_…", value_parser = secret)]
         secret: SigningSecret,
-        /// The value of the X-Voice-Signature header.
+        /// Value of the X-Voice-Signature header.
         #[arg(long, value_name = "t=…,v1=…")]
         signature: String,
-        /// How far the time of the signature may be from now.
+        /// Maximum difference between the signature's time and now.
         #[arg(long, value_name = "DURATION", default_value = "300s", value_parser = parse_duration)]
         tolerance: Duration,
     },
@@ -79,9 +79,9 @@ async fn listen(port: u16, secret: Option<SigningSecret>, answer: StatusCode, js
     if let Some(secret) = secret {
         receiver.set_secret(secret);
     }
-    output::note(&format!("Listening at {}; stop with Ctrl-C.", receiver.url()));
+    output::note(&format!("Listening at {}. Press Ctrl-C to stop.", receiver.url()));
     if !verifies {
-        output::note("Signatures are not verified: give the endpoint's secret with --secret.");
+        output::note("Signatures are not verified: pass the endpoint's secret with --secret.");
     }
     output::note("The service sends to this machine only if it runs with SWITCHHOOK_WEBHOOK_ALLOW=127.0.0.0/8,http");
     let stop = lifecycle::asked_to_stop();
@@ -94,7 +94,7 @@ async fn listen(port: u16, secret: Option<SigningSecret>, answer: StatusCode, js
     }
 }
 
-/// One object a line, so that programs can follow.
+/// Prints one JSON object per line.
 fn print_json(received: &Received) -> anyhow::Result<()> {
     output::line(&serde_json::to_string(received)?);
     Ok(())

@@ -1,14 +1,14 @@
-//! Where a setting comes from.
+//! Sources of settings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::ConfigError;
 
-/// The defaults and their sentences.
+/// The defaults with their documentation.
 pub(super) const DEFAULTS: &str = include_str!("../../config.default.toml");
 
-/// Settings given on the command line.
+/// Settings from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     /// `--listen`.
@@ -19,7 +19,7 @@ pub struct Flags {
     pub data_dir: Option<PathBuf>,
 }
 
-/// Every setting's text, and where it was set last.
+/// Every setting's text and its source.
 pub struct Layers(BTreeMap<String, Setting>);
 
 struct Setting {
@@ -28,10 +28,10 @@ struct Setting {
 }
 
 impl Layers {
-    /// Lays the sources over each other. An environment variable that is empty counts as not set.
+    /// Merges the sources. An empty environment variable counts as not set.
     ///
     /// # Errors
-    /// When the file cannot be read, is not TOML, or has a setting that nobody knows.
+    /// If the file cannot be read, is not TOML, or has an unknown setting.
     pub fn read(
         file: Option<&Path>,
         environment: impl Fn(&str) -> Option<String>,
@@ -45,7 +45,7 @@ impl Layers {
         if let Some(path) = file {
             let named = format!("the configuration file {}", path.display());
             let text = std::fs::read_to_string(path)
-                .map_err(|error| ConfigError(format!("{named} cannot be read: {error}.")))?;
+                .map_err(|error| ConfigError(format!("{named} is not readable: {error}.")))?;
             for (key, text) in table(&text, &named)? {
                 let Some(setting) = layers.0.get_mut(&key) else {
                     return Err(ConfigError(format!("{named} has an unknown setting: {key}.")));
@@ -69,34 +69,34 @@ impl Layers {
         Ok(layers)
     }
 
-    /// Every setting there is.
+    /// Returns the names of all settings.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
     fn setting(&self, key: &str) -> &Setting {
-        self.0.get(key).expect("the embedded file has every setting; a test reads them all")
+        self.0.get(key).expect("the embedded file has every setting, as a test checks")
     }
 
-    /// Where a setting was given last.
+    /// Returns the source of a setting.
     pub(super) fn source(&self, key: &str) -> &str {
         &self.setting(key).source
     }
 
-    /// Where a setting was given, if it was.
+    /// Returns the source of a setting that is set.
     pub(super) fn source_if_set(&self, key: &str) -> Option<String> {
         let setting = self.setting(key);
         (!setting.text.trim().is_empty()).then(|| setting.source.clone())
     }
 
-    /// A setting that must not be empty.
+    /// Returns a setting that must not be empty.
     pub(super) fn required(&self, key: &str) -> Result<&str, ConfigError> {
         let setting = self.setting(key);
         let text = setting.text.trim();
         if text.is_empty() { Err(ConfigError(format!("{} must not be empty.", setting.source))) } else { Ok(text) }
     }
 
-    /// A setting that may be empty.
+    /// Returns a setting that can be empty.
     pub(super) fn checked<T>(
         &self,
         key: &str,
@@ -139,7 +139,7 @@ fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
     if (least..=most).contains(&number) { Ok(number) } else { Err(wrong()) }
 }
 
-/// A flat TOML table, every value as text.
+/// Parses a flat TOML table, every value as text.
 fn table(toml: &str, named: &str) -> Result<Vec<(String, String)>, ConfigError> {
     let table: toml::Table = toml
         .parse()
@@ -147,7 +147,7 @@ fn table(toml: &str, named: &str) -> Result<Vec<(String, String)>, ConfigError> 
     let text = |key: &str, value: toml::Value| match value {
         toml::Value::String(text) => Ok(text),
         toml::Value::Integer(number) => Ok(number.to_string()),
-        _ => Err(ConfigError(format!("{key} in {named} must be a text or a whole number."))),
+        _ => Err(ConfigError(format!("{key} in {named} must be a string or a whole number."))),
     };
     table.into_iter().map(|(key, value)| Ok((key.clone(), text(&key, value)?))).collect()
 }

@@ -1,4 +1,4 @@
-//! Every setting: the embedded file holds the defaults, then a file, the environment and the command line.
+//! All settings: embedded defaults, overridden by a file, the environment and the command line.
 
 mod layers;
 mod values;
@@ -16,15 +16,15 @@ use crate::listener::{Bounds, Timeouts};
 pub use self::layers::{Flags, Layers};
 pub use self::values::parse_duration;
 
-/// What is wrong with the configuration, in one sentence that names the setting and where it was set.
+/// A configuration error: a sentence that names the setting and its source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(pub(crate) String);
 
-/// What a node does.
+/// A role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Answers the API.
+    /// Serves the API.
     Api,
     /// Dials and holds calls.
     Calls,
@@ -32,26 +32,26 @@ pub enum Role {
     Webhooks,
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Settings of the contract that this version reads but does not act on.
+/// Settings of the contract without effect in this version.
 const RESERVED: [&str; 4] = ["oidc_issuer", "oidc_client_id", "oidc_client_secret", "sip_listen"];
 
-/// The configuration. `config.default.toml` has a sentence for every field.
+/// The configuration. `config.default.toml` documents every field.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "config.default.toml describes the settings")]
 pub struct Config {
     pub listen: SocketAddr,
     pub max_connections: u32,
     pub max_connections_per_address: u32,
-    /// Not a setting: tests shorten them.
+    /// Not a setting; tests shorten it.
     pub connection_timeouts: Timeouts,
     pub public_url: Option<String>,
     pub database_url: Option<Private<String>>,
@@ -76,24 +76,24 @@ pub struct Config {
     pub simulator_dial_log: Option<PathBuf>,
     pub log: String,
     pub log_format: Option<LogFormat>,
-    /// Where settings were given that this version does not act on, to be told to the operator.
+    /// Sources of settings without effect in this version, to report to the operator.
     pub without_effect: Vec<String>,
 }
 
 impl Config {
-    /// Reads the configuration from the embedded file, `file`, the process's environment and `flags`.
+    /// Loads the configuration from the embedded file, `file`, the environment and `flags`.
     ///
     /// # Errors
-    /// One sentence that names the setting and where it was set.
+    /// A sentence that names the setting and its source.
     pub fn load(file: Option<&Path>, flags: &Flags) -> Result<Self, ConfigError> {
         let environment = |name: &str| std::env::var(name).ok();
         Self::from_layers(&Layers::read(file, environment, flags)?)
     }
 
-    /// The defaults, with every file in `data_dir` and a free port of the loopback interface.
+    /// Returns the defaults, with every file in `data_dir` and a free loopback port.
     ///
     /// # Panics
-    /// When the embedded defaults are not valid, which a test rules out.
+    /// If the embedded defaults are invalid, which a test rules out.
     #[must_use]
     pub fn for_tests(data_dir: impl Into<PathBuf>) -> Self {
         let layers = Layers::read(None, |_| None, &Flags::default()).expect("the embedded file is valid");
@@ -134,7 +134,7 @@ impl Config {
         };
         if config.env == Environment::Prod && config.master_key.is_none() {
             return Err(ConfigError(format!(
-                "SWITCHHOOK_MASTER_KEY is required when {} is prod: give base64 of 32 random bytes, for example from \
+                "SWITCHHOOK_MASTER_KEY is required if {} is prod: set base64 of 32 random bytes, for example from \
                  `openssl rand -base64 32`, the same on every node.",
                 layers.source("env")
             )));
@@ -142,7 +142,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Where the database is.
+    /// Returns the database URL.
     #[must_use]
     pub fn database_url(&self) -> String {
         match &self.database_url {
@@ -151,13 +151,13 @@ impl Config {
         }
     }
 
-    /// What carriers are told: the configured address, or else where the service `listens`.
+    /// Returns the address for carriers: the configured one, else where the service `listens`.
     #[must_use]
     pub fn reached_at(&self, listens: SocketAddr) -> String {
         self.public_url.clone().unwrap_or_else(|| format!("http://{listens}"))
     }
 
-    /// What clients may take of the listener.
+    /// Returns the limits of the listener.
     #[must_use]
     pub fn listener_bounds(&self) -> Bounds {
         Bounds {
@@ -167,7 +167,7 @@ impl Config {
         }
     }
 
-    /// Whether this node does that.
+    /// Whether this node has the role.
     #[must_use]
     pub fn has_role(&self, role: Role) -> bool {
         self.roles.contains(&role)

@@ -1,4 +1,4 @@
-//! Reading the text of one setting. Errors are the rest of a sentence that begins with the setting's name.
+//! Parses settings. Errors complete a sentence that starts with the setting's name.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tracing_subscriber::EnvFilter;
 
 use super::{LogFormat, Role};
 
-/// A whole number with `ms`, `s`, `m` or `h`.
+/// Parses a whole number with `ms`, `s`, `m` or `h`.
 ///
 /// # Errors
-/// What a duration looks like.
+/// The expected form of a duration.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("must be a whole number with ms, s, m or h, such as 500ms or 5s, not {text:?}");
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -31,7 +31,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 
 pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text)?;
-    if duration.is_zero() { Err("must be longer than nothing".to_owned()) } else { Ok(duration) }
+    if duration.is_zero() { Err("must be longer than zero".to_owned()) } else { Ok(duration) }
 }
 
 pub(super) fn schedule(text: &str) -> Result<Schedule, String> {
@@ -59,7 +59,7 @@ pub(super) fn database_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// One key, or several separated by commas.
+/// Parses one key, or several separated by commas.
 pub(super) fn master_key(text: &str) -> Result<String, String> {
     let is_key = |key: &str| STANDARD.decode(key.trim()).is_ok_and(|bytes| bytes.len() == 32);
     if text.split(',').all(is_key) { Ok(text.to_owned()) } else { Err("must be base64 of 32 bytes".to_owned()) }
@@ -67,7 +67,7 @@ pub(super) fn master_key(text: &str) -> Result<String, String> {
 
 pub(super) fn readable_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    if path.is_file() { Ok(path) } else { Err(format!("names a file that is not there: {text}")) }
+    if path.is_file() { Ok(path) } else { Err(format!("names a file that does not exist: {text}")) }
 }
 
 pub(super) fn roles(text: &str) -> Result<Vec<Role>, String> {

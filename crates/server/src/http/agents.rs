@@ -1,4 +1,4 @@
-//! `/v1/agents`: who talks, and how.
+//! `/v1/agents`: how agents hold conversations.
 
 use axum::Json;
 use axum::extract::State;
@@ -28,7 +28,7 @@ use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, connections, is_duplicate, is_foreign_key, tenants};
 use crate::talk::tools::secrets;
 
-/// Where `null` is a value of its own, not the default.
+/// Fields where `null` is a value and does not restore the default.
 const NULLABLE: &[&str] = &["silence.hangup_after_seconds", "dtmf.finish_on_key"];
 
 /// The routes below `/v1`.
@@ -36,12 +36,12 @@ pub fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete))
 }
 
-/// An agent to make. Everything but its name and instructions has a default.
+/// An agent to create. Only `name` and `instructions` are required.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"name": "Reception", "instructions": "You answer the phone of a dentist."}))]
-#[expect(dead_code, reason = "describes the body; read() reads it in two parts")]
+#[expect(dead_code, reason = "describes the body; read() parses it in two parts")]
 struct CreateAgent {
-    /// Unique in the tenant.
+    /// Unique per tenant.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -53,12 +53,12 @@ struct CreateAgent {
     config: AgentConfig,
 }
 
-/// Changes to an agent, merged into it: objects are merged field by field, `null` goes back to the default.
+/// Changes to merge into the agent, object by object. `null` restores a default.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"greeting": {"text": "Good morning!"}, "limits": {"max_duration_seconds": 600}}))]
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateAgent {
-    /// Any of the fields of an agent.
+    /// Any fields of an agent.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     fields: Map<String, Value>,
@@ -69,15 +69,15 @@ struct UpdateAgent {
 pub struct AgentResource {
     /// Its id.
     id: Uuid,
-    /// Unique in the tenant.
+    /// Unique per tenant.
     #[schema(example = "Reception")]
     name: String,
-    /// What it is like.
+    /// Its configuration.
     #[serde(flatten)]
     config: AgentConfig,
-    /// Goes up with each change; a call keeps the version it started with.
+    /// Increases with each change; a call keeps the version it was placed with.
     version: i64,
-    /// When it was made.
+    /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it was last changed.
@@ -98,12 +98,12 @@ impl From<AgentRow> for AgentResource {
     }
 }
 
-/// Makes an agent.
+/// Creates an agent.
 #[utoipa::path(
     post, path = "/agents", operation_id = "create_agent", tag = "Agents", request_body = CreateAgent,
     responses(
         (status = 201, description = "The agent", body = WithWarnings<AgentResource>,
-            headers(("Location" = String, description = "Where it is"))),
+            headers(("Location" = String, description = "URL of the agent"))),
         Conflict,
         InvalidRequest,
         CommonErrors,
@@ -128,7 +128,7 @@ async fn create(
         updated_at: now.as_micros(),
     };
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // A connection cannot go away between check and use.
+    tenants::lock(&mut tx, tenant.id).await?; // Keeps its connections from being deleted between check and use.
     check_connections(&mut tx, tenant, &row.config).await?;
     warnings.extend(not_taken(&state, &mut tx, tenant, &row.config).await?);
     agents::insert(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
@@ -136,7 +136,7 @@ async fn create(
     Ok(created(&format!("/v1/agents/{id}"), AgentResource::from(row), warnings))
 }
 
-/// A name and a configuration. Read in two parts, because one struct flattened into another loses the paths of errors
+/// A name and a configuration. Parsed in two parts, because a flattened struct loses the paths of errors
 /// and warnings.
 fn read(json: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
     #[derive(Deserialize)]
@@ -151,7 +151,7 @@ fn read(json: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
     if errors.is_empty() { Ok(Body { value: (name, config), warnings }) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
-/// Whether the agent's schemas can be used.
+/// Validates the agent's schemas.
 async fn check_schemas(config: &AgentConfig) -> Result<(), ApiError> {
     let (paths, schemas): (Vec<_>, Vec<_>) = config.schemas().into_iter().map(|(path, s)| (path, s.clone())).unzip();
     let unusable = |(at, words): (usize, String)| ApiError::invalid_field(&paths[at], words);
@@ -169,7 +169,7 @@ fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
-/// Every connection that the agent names is the tenant's and fits. One of another tenant does not exist.
+/// Checks that every named connection belongs to the tenant and has the right kind.
 async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig) -> Result<(), ApiError> {
     let mut errors = Vec::new();
     for (path, id) in config.connections() {
@@ -181,13 +181,14 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
             _ => Kind::Tts,
         };
         match connections::get(conn, tenant.id, id).await? {
-            None => errors.push(FieldError::new(path, "there is no such connection")),
+            None => errors.push(FieldError::new(path, "no such connection")),
             Some(row) if !Provider::named(&row.provider).is_some_and(|provider| provider.offers(needed)) => {
-                let message = format!("is a connection to {}, which is not {}", row.provider, needed.words());
+                let message = format!("names a connection to {}, which is not {}", row.provider, needed.words());
                 errors.push(FieldError::new(path, message));
             }
             Some(row) if !catalogue::kinds(&row.provider, &row.settings).contains(&needed) => {
-                let message = format!("is a connection whose settings.kinds say that it is not {}", needed.words());
+                let message =
+                    format!("names a connection that is not {} according to its settings.kinds", needed.words());
                 errors.push(FieldError::new(path, message));
             }
             Some(row) => errors.extend(astray(&path, &row, config)),
@@ -196,7 +197,7 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
-/// Warnings of what the agent's providers cannot take. Where these cannot be made an agent can be saved all the same.
+/// Returns warnings about settings that the agent's providers do not support; none if the providers cannot be built.
 async fn not_taken(
     state: &HttpState,
     conn: &mut Conn,
@@ -207,8 +208,7 @@ async fn not_taken(
     Ok(setup.not_taken(conn, tenant.id, config).await?)
 }
 
-/// A tool with an address to which the secrets of its connection may not go. What its variables are filled in with is judged in
-/// each call.
+/// Rejects a tool whose URL its connection's secrets may not be sent to. Variables are checked per call.
 fn astray(path: &str, connection: &ConnectionRow, config: &AgentConfig) -> Option<FieldError> {
     let tool = path.strip_prefix("tools.")?.strip_suffix(".connection_id")?;
     let url = config.tools.get(tool.parse::<usize>().ok()?)?.url.as_deref()?;
@@ -218,7 +218,7 @@ fn astray(path: &str, connection: &ConnectionRow, config: &AgentConfig) -> Optio
 
 fn taken(error: sqlx::Error, name: &str) -> ApiError {
     if is_duplicate(&error) {
-        return ApiError::conflict("name_taken", format!("There already is an agent named \"{name}\"."));
+        return ApiError::conflict("name_taken", format!("An agent named \"{name}\" already exists."));
     }
     error.into()
 }
@@ -243,7 +243,7 @@ async fn list(
     Ok(Json(List::of(page, AgentResource::from)))
 }
 
-/// Shows an agent, every default written out.
+/// Returns an agent, with all defaults.
 #[utoipa::path(
     get, path = "/agents/{id}", operation_id = "show_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses(
@@ -266,12 +266,12 @@ fn missing() -> ApiError {
     ApiError::not_found("agent")
 }
 
-/// Changes an agent, which makes a new version of it. Calls that have begun go on with theirs.
+/// Updates an agent and creates a new version. Existing calls keep their version.
 #[utoipa::path(
     patch, path = "/agents/{id}", operation_id = "update_agent", tag = "Agents", request_body = UpdateAgent,
     params(("id" = Uuid, Path, description = "The agent")),
     responses(
-        (status = 200, description = "The agent as it is now", body = WithWarnings<AgentResource>),
+        (status = 200, description = "The updated agent", body = WithWarnings<AgentResource>),
         NotFound,
         Conflict,
         InvalidRequest,
@@ -286,15 +286,15 @@ async fn update(
 ) -> Result<Json<WithWarnings<AgentResource>>, ApiError> {
     let known = agents::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
     let patch = body.bytes().await?;
-    // Schemas take their time, in which nobody is to wait for the tenant.
+    // Compiling schemas is slow, so it happens before the tenant is locked.
     let checked = patched(&known, &patch)?.value.1;
     check_schemas(&checked).await?;
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
+    tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
     let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
     let Body { value: (name, config), mut warnings } = patched(&row, &patch)?;
     if config.schemas() != checked.schemas() {
-        check_schemas(&config).await?; // Somebody has changed them in the meantime.
+        check_schemas(&config).await?; // Another request has changed them meanwhile.
     }
     warnings.extend(not_taken(&state, &mut tx, tenant, &config).await?);
     if name != row.name || config != row.config.0 {
@@ -318,11 +318,11 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, 
     read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
 }
 
-/// Deletes an agent that answers no number. Calls that have begun go on with their version of it.
+/// Deletes an agent that answers no number. Existing calls keep their version.
 #[utoipa::path(
     delete, path = "/agents/{id}", operation_id = "delete_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses(
-        (status = 204, description = "It is deleted"),
+        (status = 204, description = "Deleted"),
         NotFound,
         Conflict,
         CommonErrors,
@@ -340,7 +340,7 @@ async fn delete(
         Err(error) if is_foreign_key(&error) => {
             drop(tx);
             let numbers = agents::numbers(&mut state.store.read().await?, tenant.id, id).await?.join(", ");
-            let detail = format!("The agent still answers the numbers {numbers}. Change those first.");
+            let detail = format!("The agent still answers the numbers {numbers}. Change them first.");
             return Err(ApiError::conflict("agent_in_use", detail));
         }
         Err(error) => return Err(error.into()),

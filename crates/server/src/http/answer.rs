@@ -1,4 +1,4 @@
-//! What handlers give: a created resource, a page of a list.
+//! Responses of handlers: a created resource, a page of a list.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -9,18 +9,18 @@ use uuid::Uuid;
 
 use crate::store::page::Page;
 
-/// A resource, with the warnings of the request that made or changed it.
+/// A resource with the warnings of the request that created or changed it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WithWarnings<T> {
-    /// The resource itself; its fields stand at the top.
+    /// The resource; its fields are at the top level.
     #[serde(flatten)]
     pub resource: T,
-    /// What was odd about the request, one sentence each; absent when nothing was.
+    /// Warnings about the request, one sentence each; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// 201 with `Location`.
+/// Returns 201 with `Location`.
 pub fn created<T: Serialize>(location: &str, resource: T, warnings: Vec<String>) -> Response {
     let mut response = (StatusCode::CREATED, Json(WithWarnings { resource, warnings })).into_response();
     if let Ok(value) = HeaderValue::from_str(location) {
@@ -34,19 +34,19 @@ pub fn created<T: Serialize>(location: &str, resource: T, warnings: Vec<String>)
 pub struct List<T> {
     /// The rows.
     pub data: Vec<T>,
-    /// Whether there are more.
+    /// Whether more rows follow.
     pub has_more: bool,
-    /// `cursor` of the next page.
+    /// `cursor` for the next page.
     pub next_cursor: Option<Uuid>,
 }
 
 impl<T> List<T> {
-    /// A page as it was read, each row as it is to be shown.
+    /// Converts a page, row by row.
     pub fn of<R>(page: Page<R>, show: impl Fn(R) -> T) -> Self {
         Self { data: page.rows.into_iter().map(show).collect(), has_more: page.next.is_some(), next_cursor: page.next }
     }
 
-    /// A page from up to `limit + 1` rows: the one too many says that there are more.
+    /// Builds a page from up to `limit + 1` rows; an extra row means that more follow.
     pub fn from_rows(mut rows: Vec<T>, limit: i64, id: impl Fn(&T) -> Uuid) -> Self {
         let limit = usize::try_from(limit).unwrap_or(0);
         let has_more = rows.len() > limit;

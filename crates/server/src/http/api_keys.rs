@@ -1,4 +1,4 @@
-//! `/v1/api-keys`: make, list and revoke keys.
+//! `/v1/api-keys`: create, list and revoke keys.
 
 use std::time::Duration;
 
@@ -31,13 +31,13 @@ pub fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, revoke))
 }
 
-/// A key to make.
+/// A key to create.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateApiKey {
-    /// A label for recognising it.
+    /// A label to recognise it by.
     #[schema(max_length = 200, example = "CRM")]
     name: Option<String>,
-    /// After how many days it expires; never when absent.
+    /// Days until it expires; it never expires if absent.
     #[schema(minimum = 1, maximum = 3650, example = 90)]
     expires_in_days: Option<i64>,
 }
@@ -60,15 +60,15 @@ impl CreateApiKey {
     }
 }
 
-/// A key just made.
+/// A new key.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NewApiKey {
-    /// Names it in the path that revokes it.
+    /// Its id, for example to revoke it.
     pub id: Uuid,
     /// Its public part.
     #[schema(pattern = "^[0-9a-z]{12}$", example = "k3v9x0a1b2c3")]
     pub prefix: String,
-    /// The whole key. It is shown this once.
+    /// The whole key. It is shown only this once.
     #[schema(
         pattern = "^vk_(dev|prod)_[0-9a-z]{12}_[0-9A-Za-z]{38}$",
         example = "vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000example"
@@ -76,10 +76,10 @@ pub struct NewApiKey {
     pub key: String,
     /// Its label.
     pub name: Option<String>,
-    /// When it expires; `null` is never.
+    /// When it expires; `null` means never.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
-    /// When it was made.
+    /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
 }
@@ -97,26 +97,26 @@ impl From<Issued> for NewApiKey {
     }
 }
 
-/// A key, without what opens anything.
+/// A key without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyResource {
-    /// Names it in the path that revokes it.
+    /// Its id, for example to revoke it.
     pub id: Uuid,
     /// Its public part.
     #[schema(pattern = "^[0-9a-z]{12}$", example = "k3v9x0a1b2c3")]
     pub prefix: String,
     /// Its label.
     pub name: Option<String>,
-    /// When it was made.
+    /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// When it expires; `null` is never.
+    /// When it expires; `null` means never.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
-    /// When it was last used; uses on other nodes show after a few seconds.
+    /// When it was last used; uses on other nodes appear after a few seconds.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked; `null` while it was not.
+    /// When it was revoked; `null` if it is not.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub revoked_at: Option<Timestamp>,
 }
@@ -136,14 +136,14 @@ impl From<ApiKeyRow> for ApiKeyResource {
     }
 }
 
-/// Makes a key of the same tenant.
+/// Creates a key for the same tenant.
 ///
-/// The whole key stands in this answer and nowhere else.
+/// Only this response contains the whole key.
 #[utoipa::path(
     post, path = "/api-keys", operation_id = "create_api_key", tag = "API keys", request_body = CreateApiKey,
     responses(
-        (status = 201, description = "The key, shown this once", body = WithWarnings<NewApiKey>,
-            headers(("Location" = String, description = "Where the key is listed"))),
+        (status = 201, description = "The key, shown only this once", body = WithWarnings<NewApiKey>,
+            headers(("Location" = String, description = "URL of the key"))),
         InvalidRequest,
         CommonErrors,
     )
@@ -162,7 +162,7 @@ async fn create(
     Ok(created(&format!("/v1/api-keys/{}", issued.row.id), NewApiKey::from(issued), warnings))
 }
 
-/// Lists the tenant's keys, newest first, revoked and expired ones too.
+/// Lists the tenant's keys, newest first, including revoked and expired ones.
 #[utoipa::path(
     get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(Page),
     responses(
@@ -184,7 +184,7 @@ async fn list(
     Ok(Json(List::from_rows(keys, page.limit, |key| key.id)))
 }
 
-/// Shows a key, without what opens anything.
+/// Returns a key without its secret.
 #[utoipa::path(
     get, path = "/api-keys/{id}", operation_id = "show_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses(
@@ -204,7 +204,7 @@ async fn show(
     Ok(Json(row.into()))
 }
 
-/// Revokes a key; the next request with it gets 401. Revoking it again changes nothing.
+/// Revokes a key: the next request with it gets 401. Revoking it again has no effect.
 #[utoipa::path(
     delete, path = "/api-keys/{id}", operation_id = "revoke_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses(

@@ -1,7 +1,7 @@
-//! From a request to its tenant: `Authorization: Bearer <API key>`.
+//! Authenticates requests: finds the tenant of `Authorization: Bearer <API key>`.
 //!
-//! The key is looked up on every request and nothing about it is remembered, so that revoking it is immediate on every
-//! node. What is not shaped like a key is refused without asking the database.
+//! Every request looks the key up and caches nothing, so revoking a key is immediate on every node. A token without the
+//! shape of a key is rejected without a query.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -23,12 +23,12 @@ use super::HttpState;
 use super::error::ApiError;
 use crate::store::{Store, api_keys};
 
-/// The tenant whose key came with the request; handlers below `/v1` take it as an argument.
+/// The authenticated tenant; handlers below `/v1` take it as an argument.
 #[derive(Clone, Copy, Debug)]
 pub struct Tenant {
     /// Its id.
     pub id: TenantId,
-    /// What it may use.
+    /// Its limits.
     pub limits: Limits,
     /// The key.
     pub key: ApiKeyId,
@@ -42,7 +42,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Tenant {
     }
 }
 
-/// Middleware: lets through only requests with a key, and hands their [`Tenant`] on.
+/// Middleware: rejects requests without a valid key and adds the [`Tenant`] to the others.
 pub async fn require(State(state): State<HttpState>, mut request: Request, next: Next) -> Result<Response, ApiError> {
     let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip());
     let tenant = authenticate(&state, request.headers(), from).await?;
@@ -50,9 +50,9 @@ pub async fn require(State(state): State<HttpState>, mut request: Request, next:
     Ok(next.run(request).await)
 }
 
-/// The answer to a deactivated tenant.
+/// The error for a deactivated tenant.
 pub(super) fn deactivated() -> ApiError {
-    let detail = "This tenant has been deactivated. Ask the operator of the service to activate it.";
+    let detail = "This tenant is deactivated. Ask the operator of the service to activate it.";
     ApiError::new(StatusCode::FORBIDDEN, "tenant_deactivated", detail)
 }
 
@@ -62,7 +62,7 @@ async fn authenticate(state: &HttpState, headers: &HeaderMap, from: Option<IpAdd
     let attempt = state.throttle.admit(from, presented.hash()).await;
     let mut conn = state.store.read().await?;
     let found = api_keys::find_for_authentication(&mut conn, presented.prefix()).await?;
-    drop(conn); // A connection is not held while the request is being handled.
+    drop(conn); // Returns the connection before the request is handled.
     let now = state.clock.now();
     let credential = found.filter(|found| found.accepts(presented.hash(), now)).ok_or_else(ApiError::unauthorized)?;
     attempt.right();
@@ -88,7 +88,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim_start_matches(' '))
 }
 
-/// When keys were last used, kept in memory until a background task writes it down: a request need not wait for that.
+/// When keys were last used. A background task writes it to the database, so requests do not wait.
 #[derive(Clone, Debug, Default)]
 pub struct LastUsed(Arc<Mutex<HashMap<Uuid, Timestamp>>>);
 
@@ -99,10 +99,10 @@ impl LastUsed {
         *latest = (*latest).max(at);
     }
 
-    /// Writes down what has gathered.
+    /// Writes the collected times.
     ///
     /// # Errors
-    /// When the database fails; then it is kept for the next time.
+    /// When the database fails; the times are kept for the next attempt.
     pub async fn flush(&self, store: &Store) -> Result<(), sqlx::Error> {
         let mut used: Vec<_> = {
             let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +111,7 @@ impl LastUsed {
         if used.is_empty() {
             return Ok(());
         }
-        used.sort_unstable(); // Every node in the same order, so that none waits for another in a circle.
+        used.sort_unstable(); // The same order on every node, to avoid deadlocks.
         let written = write(store, &used).await;
         if written.is_err() {
             used.into_iter().for_each(|(key, at)| self.note(key, at));

@@ -1,4 +1,4 @@
-//! One shape for every error (R10 of the contract): `detail` is always one plain sentence.
+//! One shape for every error (R10 of the contract); `detail` is always one plain sentence.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use switchhook_core::agent::FieldError;
 use utoipa::{IntoResponses, ToSchema};
 
-/// An error answer. Middleware adds the request's id to its body and headers.
+/// An error response. Middleware adds the request's id to its body and headers.
 #[derive(Clone, Debug)]
 pub struct ApiError {
     status: StatusCode,
@@ -19,36 +19,36 @@ pub struct ApiError {
     allow: Option<&'static str>,
 }
 
-/// The body of an error answer.
+/// The body of an error response.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ErrorBody {
-    /// A link to what this kind of error means.
+    /// A URI that identifies the kind of error.
     #[serde(rename = "type")]
     #[schema(format = "uri")]
     pub kind: String,
-    /// The status in words.
+    /// The status text.
     pub title: String,
     /// The HTTP status.
     #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
-    /// What is wrong, in one sentence.
+    /// The problem in one sentence.
     pub detail: String,
-    /// A stable word for programs.
+    /// A stable code for programs.
     #[schema(pattern = "^[a-z_]+$")]
     pub code: String,
-    /// The id of this request, as in `X-Request-Id`; it is in the service's logs too.
+    /// The id of this request, as in `X-Request-Id` and the service's logs.
     #[schema(format = Uuid)]
     pub request_id: Option<String>,
-    /// Which fields are wrong, for status 422.
+    /// The invalid fields, for status 422.
     pub errors: Vec<ErrorField>,
 }
 
-/// One wrong field.
+/// An invalid field.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ErrorField {
-    /// Where in the body, for example `limits.max_duration_seconds`.
+    /// Its path in the body, for example `limits.max_duration_seconds`.
     pub path: String,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
 }
 
@@ -75,7 +75,7 @@ pub enum CommonErrors {
 /// The errors of endpoints with an id in their path, for the OpenAPI document.
 #[derive(IntoResponses)]
 pub enum NotFound {
-    /// There is no such thing in this tenant.
+    /// The resource does not exist in this tenant.
     #[response(status = 404)]
     NotFound(ErrorBody),
 }
@@ -83,13 +83,13 @@ pub enum NotFound {
 /// The errors of endpoints that take a body or parameters, for the OpenAPI document.
 #[derive(IntoResponses)]
 pub enum InvalidRequest {
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     #[response(status = 408)]
     Slow(ErrorBody),
     /// The body is larger than 1 MiB.
     #[response(status = 413)]
     TooLarge(ErrorBody),
-    /// The request is invalid; `errors` names the fields.
+    /// The request is invalid; `errors` lists the fields.
     #[response(status = 422)]
     Invalid(ErrorBody),
 }
@@ -97,29 +97,29 @@ pub enum InvalidRequest {
 /// The errors of endpoints whose resource must be unique or unused, for the OpenAPI document.
 #[derive(IntoResponses)]
 pub enum Conflict {
-    /// It exists already, or something still uses it.
+    /// It already exists or is still in use.
     #[response(status = 409)]
     Conflict(ErrorBody),
 }
 
 impl ApiError {
-    /// An error with a status, a stable word and a sentence.
+    /// Creates an error with a status, a stable code and a sentence.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self { status, code, detail: detail.into(), errors: Vec::new(), retry_after_seconds: None, allow: None }
     }
 
-    /// 401: no usable key. The same for every reason, so that nothing can be learnt from it.
+    /// 401: no valid key. The same for every reason, so that it reveals nothing.
     #[must_use]
     pub fn unauthorized() -> Self {
-        let detail = "A valid API key is required: send it as \"Authorization: Bearer <key>\".";
+        let detail = "A valid API key is required. Send it as \"Authorization: Bearer <key>\".";
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
     }
 
-    /// 404: there is no such thing in this tenant.
+    /// 404: the resource does not exist in this tenant.
     #[must_use]
     pub fn not_found(what: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", format!("There is no such {what}."))
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("No such {what}."))
     }
 
     /// 409.
@@ -128,13 +128,13 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, code, detail)
     }
 
-    /// 422 without a field to blame.
+    /// 422 without a field.
     #[must_use]
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", detail)
     }
 
-    /// 422 with the fields to blame; the first one is the sentence.
+    /// 422 with invalid fields; the first one becomes `detail`.
     #[must_use]
     pub fn invalid_fields(errors: Vec<FieldError>) -> Self {
         let detail = match errors.first() {
@@ -150,17 +150,17 @@ impl ApiError {
         Self::invalid_fields(vec![FieldError::new(path, message)])
     }
 
-    /// 429 with the seconds to wait, at least one.
+    /// 429 with the seconds to wait; at least one.
     #[must_use]
     pub fn too_many(code: &'static str, detail: impl Into<String>, retry_after_seconds: u64) -> Self {
         let retry_after_seconds = Some(retry_after_seconds.max(1));
         Self { retry_after_seconds, ..Self::new(StatusCode::TOO_MANY_REQUESTS, code, detail) }
     }
 
-    /// 500. What happened is for the log, not for the caller.
+    /// 500. The reason goes to the log, not to the client.
     #[must_use]
     pub fn internal() -> Self {
-        let detail = "The service failed to handle this request. Its log has the reason under this request id.";
+        let detail = "An internal error occurred. The service's log has the reason under this request id.";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail)
     }
 
@@ -178,7 +178,7 @@ impl ApiError {
         self
     }
 
-    /// The answer's body, for this request.
+    /// Returns the response body for this request.
     #[must_use]
     pub fn body(&self, request_id: Option<String>) -> ErrorBody {
         ErrorBody {
@@ -197,12 +197,12 @@ impl ApiError {
     }
 }
 
-/// A database that is away or busy is a 503, anything else unexpected of it a 500; the reason goes to the log.
+/// An unavailable or busy database is a 503, any other database error a 500; the reason goes to the log.
 impl From<&sqlx::Error> for ApiError {
     fn from(error: &sqlx::Error) -> Self {
-        tracing::error!(%error, "the database failed a request");
+        tracing::error!(%error, "database error while handling a request");
         if crate::store::is_unavailable(error) {
-            let detail = "The database is not available at the moment. Try again.";
+            let detail = "The database is unavailable. Try again.";
             return Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail).retry_after(1);
         }
         Self::internal()
@@ -215,7 +215,7 @@ impl From<sqlx::Error> for ApiError {
     }
 }
 
-/// The error of a batch, which all in it share.
+/// The error of a batch, shared by all its requests.
 impl From<Arc<sqlx::Error>> for ApiError {
     fn from(error: Arc<sqlx::Error>) -> Self {
         Self::from(&*error)
@@ -224,7 +224,7 @@ impl From<Arc<sqlx::Error>> for ApiError {
 
 impl From<anyhow::Error> for ApiError {
     fn from(error: anyhow::Error) -> Self {
-        tracing::error!(error = format!("{error:#}"), "a request failed");
+        tracing::error!(error = format!("{error:#}"), "request failed");
         Self::internal()
     }
 }

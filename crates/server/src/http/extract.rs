@@ -1,4 +1,4 @@
-//! What handlers take: a path id, a JSON body, a page of a list. Whatever is wrong with them is a 404 or 422 of our own shape.
+//! Extractors: a path id, a JSON body, a page of a list. Errors are 404 or 422 in the API's error shape.
 
 use std::str::FromStr;
 
@@ -19,12 +19,12 @@ use super::BODY_LIMIT;
 use super::error::ApiError;
 use crate::listener::TooSlow;
 
-/// A JSON body. Fields that nobody knows are named in `warnings`; a missing body is `{}`.
+/// A JSON body. `warnings` names unknown fields; a missing body is `{}`.
 #[derive(Debug)]
 pub struct Body<T> {
-    /// What was sent.
+    /// The parsed value.
     pub value: T,
-    /// One sentence per unknown field.
+    /// A sentence for each unknown field.
     pub warnings: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
-/// The bytes of a JSON body, for those who need them as they were sent; a missing body is `{}`.
+/// The raw bytes of a JSON body; a missing body is `{}`.
 #[derive(Debug)]
 pub struct JsonBytes(pub Bytes);
 
@@ -48,8 +48,8 @@ impl<S: Send + Sync> FromRequest<S> for JsonBytes {
     }
 }
 
-/// A JSON body that nobody has read yet. A handler with an id in its path looks for what it names first, so that what does
-/// not exist is a 404 whatever the body (R11 of the contract).
+/// An unread JSON body. A handler with an id in its path looks the resource up first, so that a missing one is a 404 whatever
+/// the body (R11 of the contract).
 #[derive(Debug)]
 pub struct UnreadBody(Request);
 
@@ -62,10 +62,10 @@ impl<S: Send + Sync> FromRequest<S> for UnreadBody {
 }
 
 impl UnreadBody {
-    /// Reads it as a `T`.
+    /// Parses it as a `T`.
     ///
     /// # Errors
-    /// 408 when it does not come in time, 413 when it is too large, 422 when it is not a `T`.
+    /// 408 if it does not arrive in time, 413 if it is too large, 422 if it is not a `T`.
     pub async fn read<T: DeserializeOwned>(self) -> Result<Body<T>, ApiError> {
         parse(&self.bytes().await?)
     }
@@ -73,20 +73,20 @@ impl UnreadBody {
     /// Reads it; a missing body is `{}`.
     ///
     /// # Errors
-    /// 408 when it does not come in time, 413 when it is too large, 422 when it is not said to be JSON, or not text.
+    /// 408 if it does not arrive in time, 413 if it is too large, 422 if it is not declared as JSON, or not UTF-8.
     pub async fn bytes(self) -> Result<Bytes, ApiError> {
         let Self(request) = self;
         let is_json = said_to_be_json(request.headers());
         let too_large =
             || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The body is larger than 1 MiB.");
-        // What is announced as too large need not be waited for.
+        // Reject by `Content-Length` before reading.
         if request.body().size_hint().lower() > BODY_LIMIT as u64 {
             return Err(too_large());
         }
         let bytes = Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => too_large(),
             _ if TooSlow::caused(&rejection) => {
-                let detail = "The body did not come in time. Send the request again.";
+                let detail = "The body did not arrive in time. Send the request again.";
                 ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail)
             }
             _ => ApiError::invalid("The body could not be read."),
@@ -97,7 +97,7 @@ impl UnreadBody {
         if !is_json {
             return Err(ApiError::invalid("The body must be JSON, sent with one \"Content-Type: application/json\"."));
         }
-        // A field that nobody reads would be skipped byte by byte, whatever the bytes are.
+        // The parser would skip invalid UTF-8 in unknown fields.
         if std::str::from_utf8(&bytes).is_err() {
             return Err(ApiError::invalid("The body must be UTF-8."));
         }
@@ -116,28 +116,28 @@ fn is_json(content_type: &str) -> bool {
     kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
 }
 
-/// Reads `T` from the text of a JSON object, blaming the field that is wrong and naming those that are unknown.
+/// Parses `T` from a JSON object; names the invalid field and lists unknown ones.
 ///
 /// # Errors
-/// 422 with the path of the first wrong field.
+/// 422 with the path of the first invalid field.
 pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<Body<T>, ApiError> {
     parse_part(json, &[])
 }
 
-/// As [`parse`], for a `T` that is only a part: the fields named `elsewhere` are read by others.
+/// Like [`parse`], for a `T` that covers part of the object; the fields `elsewhere` are parsed separately.
 ///
 /// # Errors
-/// As [`parse`].
+/// Like [`parse`].
 pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
     must_be_object(json)?;
     read_part(json, elsewhere).or_else(|refused| {
-        // To JSON 2.0 is a whole number, to serde it is not.
+        // JSON treats 2.0 as a whole number; serde does not.
         let whole = without_empty_fractions(json).ok_or(refused)?;
         read_part(&whole, elsewhere)
     })
 }
 
-/// The same JSON with `2` for `2.0`; nothing when there is no such number.
+/// Replaces `2.0` by `2`; `None` if there is no such number.
 fn without_empty_fractions(json: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(json.len());
     let (mut rest, mut in_string) = (json, false);
@@ -180,14 +180,14 @@ fn read_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Bod
     Ok(Body { value, warnings })
 }
 
-/// What is really wrong when the parser calls good JSON bad: so it does with a number where one of several words belongs.
+/// Finds the real error when the parser rejects valid JSON, as it does for a number in place of an enum value.
 fn mistaken<T: DeserializeOwned>(json: &[u8], error: &serde_json::Error) -> Option<(String, serde_json::Error)> {
     let value: Value = (error.is_syntax() || error.is_eof()).then(|| serde_json::from_slice(json).ok())??;
     let error = serde_path_to_error::deserialize::<_, T>(value).err()?;
     Some((dotted(error.path()), error.into_inner()))
 }
 
-/// Serde would read a struct from an array too, and neither database keeps U+0000 in text.
+/// Serde also parses structs from arrays, and neither database stores U+0000 in text.
 fn must_be_object(json: &[u8]) -> Result<(), ApiError> {
     if json.trim_ascii_start().first() != Some(&b'{') {
         return Err(match serde_json::from_slice::<IgnoredAny>(json) {
@@ -201,15 +201,15 @@ fn must_be_object(json: &[u8]) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Whether a string of the JSON text holds U+0000, which must be written `\u0000` there.
+/// Whether a JSON string contains U+0000, always written as `\u0000`.
 fn has_nul(json: &[u8]) -> bool {
     let escaped = json.windows(6).enumerate().filter(|(_, window)| window == b"\\u0000");
     let backslashes = |end: usize| json[..end].iter().rev().take_while(|byte| **byte == b'\\').count();
     escaped.into_iter().any(|(start, _)| backslashes(start) % 2 == 0)
 }
 
-/// The paths at which the JSON text has an array where `shape` has an object: serde would read a struct from it, and may
-/// call what is in it bad JSON. The one entry of a list in `shape` stands for all, and so does a field `*`.
+/// Finds the paths where the JSON has an array and `shape` an object: serde would parse a struct from it, or report its
+/// content as bad JSON. A list's one entry in `shape`, and a field `*`, stand for all.
 pub fn arrays_for_objects(json: &[u8], shape: &Value) -> Vec<FieldError> {
     fn compare(path: &str, sent: &Value, shape: &Value, errors: &mut Vec<FieldError>) {
         match (sent, shape) {
@@ -236,12 +236,12 @@ pub fn arrays_for_objects(json: &[u8], shape: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The path of `name` in what is at `path`.
+/// Appends `name` to `path`.
 fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// The same, of a field that nobody knows.
+/// The same for an unknown field.
 fn ignored(path: &serde_ignored::Path<'_>) -> String {
     use serde_ignored::Path as P;
     match path {
@@ -252,7 +252,7 @@ fn ignored(path: &serde_ignored::Path<'_>) -> String {
     }
 }
 
-/// `stt.fallbacks.1.model`; `.` for the whole.
+/// Formats a path such as `stt.fallbacks.1.model`; `.` is the root.
 fn dotted(path: &serde_path_to_error::Path) -> String {
     let part = |segment: &Segment| match segment {
         Segment::Seq { index } => index.to_string(),
@@ -266,7 +266,7 @@ fn dotted(path: &serde_path_to_error::Path) -> String {
 
 const MAX_NAME: usize = 200;
 
-/// What is wrong with a name that people give to something.
+/// Validates the name of a resource.
 #[must_use]
 pub fn check_name(path: &str, name: &str) -> Option<FieldError> {
     let message = match name {
@@ -295,7 +295,7 @@ fn blame(path: &str, error: &serde_json::Error) -> ApiError {
     }
 }
 
-/// What is wrong, without the names that the program has for its types.
+/// Rewrites a parser error without Rust's type names.
 pub fn in_our_words(message: &str) -> String {
     let Some((_, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
     let choice =
@@ -305,7 +305,7 @@ pub fn in_our_words(message: &str) -> String {
         "a boolean" => "must be true or false".to_owned(),
         "a sequence" => "must be a list".to_owned(),
         "f32" | "f64" => "must be a number".to_owned(),
-        "u8" | "u16" | "u32" | "u64" | "usize" => "must be a whole number that is not negative".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "must be a non-negative whole number".to_owned(),
         "i8" | "i16" | "i32" | "i64" => "must be a whole number".to_owned(),
         "a map" => "must be an object".to_owned(),
         "string or map" => "must be a string".to_owned(),
@@ -315,7 +315,7 @@ pub fn in_our_words(message: &str) -> String {
     }
 }
 
-/// Reads an id from the path; anything that is not a UUID cannot exist, so it is a 404.
+/// An id from the path. Anything but a UUID is a 404.
 #[derive(Debug)]
 pub struct PathId<T>(pub T);
 
@@ -329,7 +329,7 @@ impl<S: Send + Sync, T: FromStr + Send> FromRequestParts<S> for PathId<T> {
     }
 }
 
-/// Reads the two ids of a path, the outer one first; anything that is not a UUID cannot exist, so it is a 404.
+/// Two ids from the path, the outer one first. Anything but a UUID is a 404.
 #[derive(Debug)]
 pub struct PathIds<A, B>(pub A, pub B);
 
@@ -344,7 +344,7 @@ impl<S: Send + Sync, A: FromStr + Send, B: FromStr + Send> FromRequestParts<S> f
     }
 }
 
-/// Query parameters of type `T`; what does not fit is a 422.
+/// Query parameters of type `T`; invalid ones are a 422.
 #[derive(Debug)]
 pub struct Params<T>(pub T);
 
@@ -366,7 +366,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// The bytes that a percent-encoded text stands for.
+/// Decodes percent-encoded text.
 fn percent_decoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -386,15 +386,15 @@ fn percent_decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Which page of a list. Newest first; the cursor is the id of the last row seen.
+/// Selects a page of a list, newest first. The cursor is the id of the last row seen.
 #[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Page {
-    /// How many, 1 to 100.
+    /// Page size, 1 to 100.
     #[serde(default = "default_limit")]
     #[param(minimum = 1, maximum = 100, default = 20)]
     pub limit: i64,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     pub cursor: Option<Uuid>,
 }
 
@@ -403,10 +403,10 @@ fn default_limit() -> i64 {
 }
 
 impl Page {
-    /// This page when its limit is allowed.
+    /// Validates the limit.
     ///
     /// # Errors
-    /// 422 when it is not.
+    /// 422 if it is out of range.
     pub fn checked(self) -> Result<Self, ApiError> {
         if (1..=100).contains(&self.limit) {
             Ok(self)
@@ -439,7 +439,7 @@ mod tests {
 
         let error = parse::<Sample>(br#"{"inner":{"count":"one"}}"#).expect_err("count is a string").body(None);
         assert_eq!((error.status, error.errors[0].path.as_str()), (422, "inner.count"));
-        assert_eq!(error.errors[0].message, "must be a whole number that is not negative");
+        assert_eq!(error.errors[0].message, "must be a non-negative whole number");
         let error = parse::<Sample>(br#"{"inner":{}}"#).expect_err("count is missing").body(None);
         assert_eq!(error.detail, "inner.count: is required.");
         for bad in [&b"{} x"[..], b"", b"[]", b"[{\"count\":1}]", b"nonsense", br#"{"inner":{"count":1},"x":"\u0000"}"#]

@@ -1,4 +1,4 @@
-//! Answers to what no handler answers: unknown paths, wrong methods, panics, and what takes too long.
+//! Responses to unknown paths, wrong methods, panics and timeouts.
 
 use std::any::Any;
 use std::time::Duration;
@@ -12,26 +12,22 @@ use axum::response::{IntoResponse as _, Response};
 use super::error::ApiError;
 
 pub(super) async fn not_found() -> ApiError {
-    ApiError::new(
-        StatusCode::NOT_FOUND,
-        "not_found",
-        "There is nothing at this address. GET /docs shows what there is.",
-    )
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", "No such path. See GET /docs.")
 }
 
 /// The router adds `Allow`.
 pub(super) async fn method_not_allowed() -> ApiError {
-    let detail = "This address does not take this method; the Allow header names those it takes.";
+    let detail = "This path does not support this method. The Allow header lists those it does.";
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
 }
 
 pub(super) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
-    tracing::error!("a request panicked; the reason is on standard error");
+    tracing::error!("request panicked; the reason is on standard error");
     ApiError::internal().into_response()
 }
 
-/// Middleware: what takes too long until its answer begins is given up. A transaction that was not committed by then never
-/// happened. What follows, such as a stream of events, may take for ever.
+/// Middleware: cancels a request whose response does not start in time. An uncommitted transaction is rolled back. The body of
+/// a response, such as an event stream, has no time limit.
 pub(super) async fn limit_time(
     State(limit): State<Duration>,
     request: Request,
@@ -43,7 +39,7 @@ pub(super) async fn limit_time(
     })
 }
 
-/// Middleware: answers may hold secrets and are about now, so nobody in between keeps them.
+/// Middleware: forbids caching, because responses can contain secrets and change at any time.
 pub(super) async fn do_not_store(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -14,32 +14,32 @@ use super::error::ApiError;
 use crate::clock;
 use crate::store::Store;
 
-/// How long the database may take to answer.
+/// Timeout for the database.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// This process, so that whoever comes over another address can tell whether they reached the same one.
+/// Identifies this process, so that `doctor` can tell whether another address reaches it.
 static INSTANCE: LazyLock<Uuid> = LazyLock::new(|| Uuid::from_bytes(clock::random()));
 
-/// The process runs.
+/// Reports that the process runs.
 pub async fn alive() -> Json<Value> {
     Json(json!({"status": "ok", "instance": *INSTANCE}))
 }
 
-/// Requests will be served: the database answers, and the service is not stopping.
+/// Reports whether requests can be served: the database responds and the service is not stopping.
 ///
 /// # Errors
 /// 503 with the reason.
 pub async fn ready(State(state): State<HttpState>) -> Result<Json<Value>, ApiError> {
     if state.draining.started() {
-        return Err(not_ready("draining", "The service is stopping and takes no new work."));
+        return Err(not_ready("draining", "The service is stopping."));
     }
     match tokio::time::timeout(PATIENCE, ping(&state.store)).await {
         Ok(Ok(())) => Ok(Json(json!({"status": "ready"}))),
         Ok(Err(error)) => {
-            tracing::warn!(%error, "not ready: the database fails");
+            tracing::warn!(%error, "not ready: database error");
             Err(not_ready("database_unavailable", "The database cannot be reached."))
         }
-        Err(_) => Err(not_ready("database_unavailable", "The database does not answer.")),
+        Err(_) => Err(not_ready("database_unavailable", "The database does not respond.")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `PATCH`: JSON Merge Patch (RFC 7396) of a resource, which is then read and checked as if it had been sent whole.
+//! `PATCH`: JSON Merge Patch (RFC 7396). The merged resource is validated like a new one.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use switchhook_core::Timestamp;
 use super::error::ApiError;
 use super::extract;
 
-/// Reads a patch, which must be an object.
+/// Parses a patch.
 ///
 /// # Errors
-/// 422 when it is not.
+/// 422 if it is not an object.
 pub fn read(json: &[u8]) -> Result<Map<String, Value>, ApiError> {
     match extract::parse::<Value>(json)?.value {
         Value::Object(patch) => Ok(patch),
@@ -19,8 +19,8 @@ pub fn read(json: &[u8]) -> Result<Map<String, Value>, ApiError> {
     }
 }
 
-/// Changes `target` as `patch` says: what it gives replaces, `null` removes, objects are merged. At the paths in
-/// `nullable`, such as `silence.hangup_after_seconds`, `null` is itself a value.
+/// Applies `patch` to `target`: values replace, `null` removes, objects are merged. At the paths in `nullable`, such as
+/// `silence.hangup_after_seconds`, `null` is itself a value.
 pub fn merge(target: &mut Map<String, Value>, patch: Map<String, Value>, nullable: &[&str]) {
     merge_below("", target, patch, nullable);
 }
@@ -35,15 +35,15 @@ fn merge_below(above: &str, target: &mut Map<String, Value>, patch: Map<String, 
                 if !slot.is_object() {
                     *slot = Value::Object(Map::new());
                 }
-                merge_below(&path, slot.as_object_mut().expect("made an object just now"), inner, nullable);
+                merge_below(&path, slot.as_object_mut().expect("set to an object above"), inner, nullable);
             }
             value => drop(target.insert(name, value)),
         }
     }
 }
 
-/// The `updated_at` of a changed row: now, but later than before even when the clock is not, so that whoever keeps
-/// something made of the row sees that it changed.
+/// Returns `updated_at` for a changed row: now, but always later than before, even if the clock is not, so that caches of the
+/// row notice the change.
 #[must_use]
 pub fn newer(before: i64, now: Timestamp) -> i64 {
     now.max(Timestamp::from_micros(before) + Duration::from_micros(1)).as_micros()

@@ -1,4 +1,4 @@
-//! How requests are measured, and `GET /metrics`.
+//! Request metrics and `GET /metrics`.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -11,12 +11,12 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::HttpState;
 
-/// Seconds from a request's arrival to the start of its answer, by method, route and status.
+/// Seconds from a request's arrival to the start of its response, by method, route and status.
 const DURATION: &str = "switchhook_http_request_duration_seconds";
-/// From a key lookup to a slow provider, in seconds.
+/// Buckets in seconds, from a key lookup to a slow provider.
 const BUCKETS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
-/// The process's one recorder of metrics, installed by whoever asks first.
+/// Returns the process's metrics recorder and installs it on first use.
 pub(super) fn recorder() -> PrometheusHandle {
     static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
     RECORDER
@@ -27,16 +27,20 @@ pub(super) fn recorder() -> PrometheusHandle {
                 .build_recorder();
             let handle = recorder.handle();
             if metrics::set_global_recorder(recorder).is_err() {
-                tracing::warn!("another recorder of metrics is installed: /metrics stays empty");
+                tracing::warn!("another metrics recorder is installed: /metrics stays empty");
             }
             crate::queues::describe();
-            metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long requests take to be answered");
+            metrics::describe_histogram!(
+                DURATION,
+                metrics::Unit::Seconds,
+                "Time from a request's arrival to the start of its response"
+            );
             handle
         })
         .clone()
 }
 
-/// Middleware: measures each request under the pattern of its route, never under a path that somebody made up.
+/// Middleware: measures each request under its route pattern, never under a client-supplied path.
 pub(super) async fn measure(request: Request, next: Next) -> Response {
     let start = Instant::now();
     let method = method_label(request.method());
@@ -48,13 +52,13 @@ pub(super) async fn measure(request: Request, next: Next) -> Response {
     response
 }
 
-/// A made-up method must not make a new time series.
+/// Unknown methods share one label, so that clients cannot create time series.
 fn method_label(method: &axum::http::Method) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "POST", "PATCH", "DELETE", "PUT", "HEAD", "OPTIONS"];
     KNOWN.into_iter().find(|known| method.as_str() == *known).unwrap_or("other")
 }
 
-/// What has been measured, in the text format of Prometheus.
+/// Returns all metrics in Prometheus text format.
 pub(super) async fn show(State(state): State<HttpState>) -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render())
 }

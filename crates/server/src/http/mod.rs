@@ -1,7 +1,7 @@
-//! The HTTP API. `ls http/` is the API: one file per endpoint or small resource.
+//! The HTTP API: one file per endpoint or small resource.
 //!
-//! A request passes, from the outside in: its id, the catching of panics, its measurement, the time limit; and below `/v1`
-//! the key, the rate limit and the route. So an error is found in this order: 401, 403, 429, 404 or 405, 413 or 422.
+//! Layers, from the outside in: request id, panic handler, metrics, timeout; below `/v1` also authentication, rate limit and
+//! routing. Errors are therefore checked in this order: 401, 403, 429, 404 or 405, 413 or 422.
 
 pub mod agents;
 pub mod answer;
@@ -41,14 +41,14 @@ use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 
-/// The largest body accepted, in bytes.
+/// Maximum body size, in bytes.
 const BODY_LIMIT: usize = 1 << 20;
-/// How long a request may take until its answer begins.
+/// Time limit until the response starts.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// How often what has gathered in memory is written down.
+/// How often data collected in memory is written to the database.
 const HOUSEKEEPING: Duration = Duration::from_secs(2);
 
-/// Everything the service answers over HTTP.
+/// Builds the router of all HTTP endpoints.
 pub fn router(state: HttpState) -> Router {
     let limited = from_fn_with_state(state.clone(), rate_limit::enforce);
     let authenticated = from_fn_with_state(state.clone(), auth::require);
@@ -72,7 +72,7 @@ pub fn router(state: HttpState) -> Router {
     around(routes, &state, TIME_LIMIT).with_state(state)
 }
 
-/// What every request passes.
+/// Adds the layers of every request.
 fn around(routes: Router<HttpState>, state: &HttpState, time_limit: Duration) -> Router<HttpState> {
     routes
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
@@ -82,7 +82,7 @@ fn around(routes: Router<HttpState>, state: &HttpState, time_limit: Duration) ->
         .layer(from_fn_with_state(state.clock.clone(), request_id::assign))
 }
 
-/// The resources, below `/v1`.
+/// The resources below `/v1`.
 fn v1() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new()
         .merge(api_keys::routes())
@@ -94,7 +94,7 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(webhooks::routes())
 }
 
-/// Background work of the HTTP side, until `stop`: when keys were last used, tidy metrics, and carriers that nobody uses.
+/// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers.
 pub async fn keep_house(state: HttpState, stop: CancellationToken) {
     let mut rounds = tokio::time::interval(HOUSEKEEPING);
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -108,7 +108,7 @@ pub async fn keep_house(state: HttpState, stop: CancellationToken) {
             setup.forget_unused_carriers();
         }
         if let Err(error) = state.last_used.flush(&state.store).await {
-            tracing::warn!(%error, "the last use of keys could not be written; trying again");
+            tracing::warn!(%error, "could not write key usage; retrying");
         }
         if stopped {
             return;

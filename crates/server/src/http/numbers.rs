@@ -1,4 +1,4 @@
-//! `/v1/numbers`: phone numbers, each at one carrier connection.
+//! `/v1/numbers`: phone numbers, each on one carrier connection.
 
 use axum::Json;
 use axum::extract::State;
@@ -32,7 +32,7 @@ pub fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete))
 }
 
-/// A number to make.
+/// A number to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(example = json!({
     "number": "+12025550199",
@@ -41,10 +41,10 @@ pub fn routes() -> OpenApiRouter<HttpState> {
     "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
 }))]
 pub struct CreateNumber {
-    /// E.164; unique in its connection.
+    /// E.164; unique per connection.
     #[schema(value_type = String, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: PhoneNumber,
-    /// What people call it.
+    /// Display name.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -52,24 +52,24 @@ pub struct CreateNumber {
         example = "Reception"
     )]
     label: Option<String>,
-    /// The carrier connection that it belongs to.
+    /// Its carrier connection.
     connection_id: Uuid,
-    /// The agent that answers it; calls to it are refused when `null`.
+    /// The agent that answers it; `null` rejects inbound calls.
     inbound_agent_id: Option<Uuid>,
-    /// Whether the carrier is told to send the number's calls here. Where that fails, the answer warns of it.
+    /// Configure the carrier to send the number's calls here. If that fails, the response has a warning.
     #[serde(default)]
     #[schema(default = false)]
     configure_carrier: bool,
 }
 
-/// Changes to a number, merged into it; `null` clears.
+/// Changes to merge into the number; `null` clears.
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateNumber {
-    /// E.164; unique in its connection.
+    /// E.164; unique per connection.
     #[schema(value_type = String, required = false, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: Option<String>,
-    /// What people call it.
+    /// Display name.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -77,12 +77,12 @@ struct UpdateNumber {
         example = "Reception"
     )]
     label: Option<String>,
-    /// The carrier connection that it belongs to.
+    /// Its carrier connection.
     #[schema(value_type = Uuid, required = false)]
     connection_id: Option<Uuid>,
-    /// The agent that answers it.
+    /// The agent that answers it; `null` rejects inbound calls.
     inbound_agent_id: Option<Uuid>,
-    /// Whether the carrier is told to send the number's calls here. Where that fails, the answer warns of it.
+    /// Configure the carrier to send the number's calls here. If that fails, the response has a warning.
     #[schema(required = false, default = false)]
     configure_carrier: bool,
 }
@@ -95,17 +95,17 @@ pub struct NumberResource {
     /// E.164.
     #[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
     number: String,
-    /// What people call it.
+    /// Display name.
     label: Option<String>,
-    /// The carrier connection that it belongs to.
+    /// Its carrier connection.
     connection_id: Uuid,
-    /// The agent that answers it.
+    /// The agent that answers it; `null` rejects inbound calls.
     inbound_agent_id: Option<Uuid>,
-    /// Where the carrier is to send the number's calls; `null` where nothing needs to be set. Whoever knows it can announce
-    /// calls only with the carrier's signature.
+    /// URL to which the carrier sends the number's calls; `null` if nothing needs to be configured. Requests to it also need
+    /// the carrier's signature.
     #[schema(format = "uri")]
     inbound_url: Option<String>,
-    /// When it was made.
+    /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it was last changed.
@@ -134,7 +134,7 @@ impl NumberResource {
     post, path = "/numbers", operation_id = "create_number", tag = "Numbers", request_body = CreateNumber,
     responses(
         (status = 201, description = "The number", body = WithWarnings<NumberResource>,
-            headers(("Location" = String, description = "Where it is"))),
+            headers(("Location" = String, description = "URL of the number"))),
         Conflict,
         InvalidRequest,
         CommonErrors,
@@ -148,7 +148,7 @@ async fn create(
     let now = state.clock.now();
     let id = NumberId::new(now, clock::random());
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // What it refers to cannot go away between check and use.
+    tenants::lock(&mut tx, tenant.id).await?; // Keeps its connection and agent from being deleted between check and use.
     let provider = check(&mut tx, tenant, &request).await?;
     let row = NumberRow {
         provider,
@@ -168,44 +168,40 @@ async fn create(
     Ok(created(&format!("/v1/numbers/{id}"), NumberResource::new(row, &state.addresses), warnings))
 }
 
-/// Where the calls of the connection's numbers are to be sent.
+/// Returns the inbound URL of the connection's numbers.
 fn inbound(row: &NumberRow, addresses: &Addresses) -> ConnectionAddress {
     addresses.for_connection(&row.provider, ConnectionId::from_uuid(row.connection_id))
 }
 
-/// Has the carrier send the number's calls here; a warning when that did not work.
+/// Configures the carrier to send the number's calls here; returns a warning on failure.
 async fn tell_carrier(state: &HttpState, row: &NumberRow) -> Option<String> {
     let error = match try_to_tell(state, row).await {
         Ok(()) => return None,
         Err(error) => error,
     };
-    let by_hand =
-        "Set the number's address for incoming calls to inbound_url at the carrier, or send configure_carrier again.";
-    Some(format!(
-        "The carrier could not be told where to send the number's calls: {}. {by_hand}",
-        error.trim_end_matches('.')
-    ))
+    let by_hand = "Set the number's webhook to inbound_url at the carrier, or send configure_carrier again.";
+    Some(format!("The carrier could not be configured for the number: {}. {by_hand}", error.trim_end_matches('.')))
 }
 
 async fn try_to_tell(state: &HttpState, row: &NumberRow) -> Result<(), String> {
     let words = |error: &dyn std::fmt::Display| {
-        tracing::warn!(%error, "a carrier could not be told where to send a number's calls");
+        tracing::warn!(%error, "could not configure a number at its carrier");
         error.to_string()
     };
     let number = row.number.parse::<PhoneNumber>().map_err(|error| words(&error))?;
     let tenant = TenantId::from_uuid(row.tenant_id);
     let id = ConnectionId::from_uuid(row.connection_id);
-    let mut conn = state.store.read().await.map_err(|_| "the database does not answer".to_owned())?;
+    let mut conn = state.store.read().await.map_err(|_| "the database does not respond".to_owned())?;
     let connection =
-        connections::get(&mut conn, tenant, id).await.map_err(|_| "the database does not answer".to_owned())?;
+        connections::get(&mut conn, tenant, id).await.map_err(|_| "the database does not respond".to_owned())?;
     drop(conn);
-    let connection = connection.ok_or("its connection is gone")?;
+    let connection = connection.ok_or("its connection has been deleted")?;
     let setup = state.setup().map_err(|error| words(&error))?;
     let carrier = setup.carrier_of(&connection).map_err(|error| words(&error))?;
     carrier.set_inbound(&number, &inbound(row, &state.addresses)).await.map_err(|error| words(&error))
 }
 
-/// What a number refers to is the tenant's and fits; the provider of its connection. What is another tenant's does not exist.
+/// Checks that the number's connection and agent belong to the tenant and fit; returns the connection's provider.
 async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Result<String, ApiError> {
     let mut errors = Vec::new();
     if !request.number.is_e164() {
@@ -214,9 +210,9 @@ async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Resul
     errors.extend(request.label.as_ref().and_then(|label| check_name("label", label)));
     let mut provider = String::new();
     match connections::get(conn, tenant.id, ConnectionId::from_uuid(request.connection_id)).await? {
-        None => errors.push(FieldError::new("connection_id", "there is no such connection")),
+        None => errors.push(FieldError::new("connection_id", "no such connection")),
         Some(row) if !Provider::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier)) => {
-            let message = format!("is a connection to {}, which is not {}", row.provider, Kind::Carrier.words());
+            let message = format!("names a connection to {}, which is not {}", row.provider, Kind::Carrier.words());
             errors.push(FieldError::new("connection_id", message));
         }
         Some(row) => provider = row.provider,
@@ -224,7 +220,7 @@ async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Resul
     if let Some(agent) = request.inbound_agent_id
         && agents::get(conn, tenant.id, AgentId::from_uuid(agent)).await?.is_none()
     {
-        errors.push(FieldError::new("inbound_agent_id", "there is no such agent"));
+        errors.push(FieldError::new("inbound_agent_id", "no such agent"));
     }
     if errors.is_empty() { Ok(provider) } else { Err(ApiError::invalid_fields(errors)) }
 }
@@ -257,7 +253,7 @@ async fn list(
     Ok(Json(List::from_rows(rows, page.limit, |number| number.id)))
 }
 
-/// Shows a number.
+/// Returns a number.
 #[utoipa::path(
     get, path = "/numbers/{id}", operation_id = "show_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
@@ -280,12 +276,12 @@ fn missing() -> ApiError {
     ApiError::not_found("number")
 }
 
-/// Changes a number.
+/// Updates a number.
 #[utoipa::path(
     patch, path = "/numbers/{id}", operation_id = "update_number", tag = "Numbers", request_body = UpdateNumber,
     params(("id" = Uuid, Path, description = "The number's id")),
     responses(
-        (status = 200, description = "The number as it is now", body = WithWarnings<NumberResource>),
+        (status = 200, description = "The updated number", body = WithWarnings<NumberResource>),
         NotFound,
         Conflict,
         InvalidRequest,
@@ -301,7 +297,7 @@ async fn update(
     numbers::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
     let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
+    tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
     let mut row = numbers::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
     let Body { value: request, warnings } = patched(&row, &patch)?;
     row.provider = check(&mut tx, tenant, &request).await?;
@@ -330,11 +326,11 @@ fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError
     extract::parse(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
 }
 
-/// Deletes a number. Calls over it that have begun go on.
+/// Deletes a number. Existing calls continue.
 #[utoipa::path(
     delete, path = "/numbers/{id}", operation_id = "delete_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
-        (status = 204, description = "It is deleted"),
+        (status = 204, description = "Deleted"),
         NotFound,
         CommonErrors,
     )

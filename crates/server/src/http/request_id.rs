@@ -1,4 +1,4 @@
-//! Every request has an id: in the answer, in error bodies and in every log line that it causes.
+//! Request ids: in the response, in error bodies and in every log line of the request.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue};
@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 
 use crate::clock::{self, Clock};
 
-/// The header that carries it.
+/// The header with the id.
 pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 tokio::task_local! {
@@ -22,7 +22,7 @@ pub fn current() -> Option<String> {
     CURRENT.try_with(ToString::to_string).ok()
 }
 
-/// The path as logs may hold it: what carriers are told has tokens in it.
+/// Returns the path for logs, without the tokens in carrier URLs.
 fn shown(path: &str) -> String {
     match path.strip_prefix("/carrier/") {
         Some(rest) => format!("/carrier/{}/…", rest.split('/').next().unwrap_or_default()),
@@ -30,7 +30,7 @@ fn shown(path: &str) -> String {
     }
 }
 
-/// Middleware: makes the id and hands it on. It is always our own: one sent by a client would be theirs to forge.
+/// Middleware: creates the id. It ignores ids sent by clients, which could be forged.
 pub async fn assign(State(clock): State<Clock>, request: Request, next: Next) -> Response {
     let id = RequestId::new(clock.now(), clock::random());
     let span = tracing::info_span!("request", id = %id, method = %request.method(), path = shown(request.uri().path()));

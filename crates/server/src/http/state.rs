@@ -1,4 +1,4 @@
-//! What handlers work with.
+//! Shared state of handlers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,7 @@ use crate::providers::registry::Registry;
 use crate::store::{Store, rate};
 use crate::vault::Vault;
 
-/// Everything that a handler may need. Clones share it.
+/// State for handlers. Clones share it.
 #[derive(Clone, FromRef)]
 pub struct HttpState {
     /// The database.
@@ -41,62 +41,62 @@ pub struct HttpState {
     pub config: Arc<Config>,
     /// Seals and opens credentials.
     pub vault: Vault,
-    /// Wakes those who have work.
+    /// Wakes workers.
     pub hints: Hints,
-    /// Takes in calls, when this node has the role.
+    /// Accepts inbound calls, if this node has the role.
     #[from_ref(skip)]
     pub calls: Option<Arc<Context>>,
-    /// When keys were last used, until that is written down.
+    /// When keys were last used, until it is written.
     pub last_used: LastUsed,
-    /// Slows down those who try keys.
+    /// Slows down clients that guess keys.
     pub throttle: Throttle,
-    /// How often carriers may call.
+    /// Rate limits of carriers.
     pub(super) carrier_rate: CarrierRate,
-    /// Who follows calls live.
+    /// Open event streams.
     pub(super) followers: Followers,
     /// Whether the service is stopping.
     pub draining: Draining,
-    /// Decides about the request rate.
+    /// Decides request rate admissions.
     #[from_ref(skip)]
     pub(super) admissions: Batcher<rate::Admit>,
     /// Places calls.
     #[from_ref(skip)]
     pub(super) placer: Placer,
-    /// Tries connections.
+    /// Limits connection tests.
     #[from_ref(skip)]
     pub(super) trials: Arc<Trials>,
     pub(super) metrics: PrometheusHandle,
-    /// Where carriers reach this service.
+    /// Addresses that carriers use.
     pub addresses: Addresses,
-    /// What single tenants may reach.
+    /// Outbound exemptions of tenants.
     #[from_ref(skip)]
     pub exemptions: Exemptions,
-    /// On a node without calls: carriers and providers, made when they are first needed.
+    /// On a node without the role `calls`: carriers and providers, built on first use.
     #[from_ref(skip)]
     spare: Arc<Mutex<Option<Arc<Setup>>>>,
 }
 
 impl HttpState {
-    /// The same, with calls taken in.
+    /// The same, accepting inbound calls.
     #[must_use]
     pub fn with_calls(self, calls: Context) -> Self {
         Self { calls: Some(Arc::new(calls)), ..self }
     }
 
-    /// Where requests to carriers and providers of a tenant may go.
+    /// Returns the outbound policy for a tenant's carriers and providers.
     pub(super) fn addresses_of(&self, tenant: TenantId) -> AddressPolicy {
         self.config.outbound_allow.clone().with(&self.exemptions.of(tenant))
     }
 
-    /// Carriers and providers by connection.
+    /// Returns the carriers and providers by connection.
     ///
     /// # Errors
-    /// When they cannot be made.
+    /// When they cannot be built.
     pub fn setup(&self) -> anyhow::Result<Arc<Setup>> {
         if let Some(calls) = &self.calls {
             return Ok(calls.setup.clone());
         }
-        // It is whole at every step.
+        // The state is consistent at every step.
         let mut kept = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(setup) = &*kept {
             return Ok(setup.clone());
@@ -108,20 +108,20 @@ impl HttpState {
         Ok(kept.insert(Arc::new(setup)).clone())
     }
 
-    /// Forgets what was made of a connection that has changed or is gone.
+    /// Drops the cached carrier or provider of a changed or deleted connection.
     pub(super) fn forget_connection(&self, id: ConnectionId) {
         if let Some(setup) = self.made_setup() {
             setup.forget_connection(id);
         }
     }
 
-    /// What [`HttpState::setup`] gives, when it has been made.
+    /// What [`HttpState::setup`] returns, if already built.
     pub(super) fn made_setup(&self) -> Option<Arc<Setup>> {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.calls.as_ref().map(|calls| calls.setup.clone()).or_else(spare)
     }
 
-    /// With nothing used yet, and not draining.
+    /// Creates the initial state: no keys used, not draining.
     #[must_use]
     pub fn new(
         store: Store,
@@ -154,12 +154,12 @@ impl HttpState {
     }
 }
 
-/// Whether the service is stopping: `/readyz` then says so, and load balancers go elsewhere. Clones share one flag.
+/// Whether the service is stopping; `/readyz` then returns 503. Clones share one flag.
 #[derive(Clone, Debug, Default)]
 pub struct Draining(Arc<AtomicBool>);
 
 impl Draining {
-    /// From now on the service is not ready.
+    /// Marks the service as not ready.
     pub fn start(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

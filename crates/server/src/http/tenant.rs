@@ -1,4 +1,4 @@
-//! `GET /v1/tenant`: what the key's tenant may use, and what it uses.
+//! `GET /v1/tenant`: the tenant's limits and their use.
 
 use axum::Json;
 use axum::extract::State;
@@ -30,55 +30,55 @@ pub struct TenantResource {
     /// Its name.
     #[schema(example = "Acme")]
     name: String,
-    /// Calls queued, dialing or in progress, inbound ones too.
+    /// Calls queued, dialing or in progress, including inbound calls.
     concurrent_calls: ConcurrentCalls,
     /// Calls placed in this calendar month (UTC).
     monthly_calls: MonthlyCalls,
-    /// Requests.
+    /// Requests per window.
     rate_limit: RateLimit,
-    /// Whom it may call.
+    /// Which numbers it can call.
     dial_policy: DialPolicyResource,
-    /// When it was made.
+    /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
-/// Calls at the same time.
+/// Concurrent calls.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ConcurrentCalls {
-    /// The most.
+    /// The limit.
     limit: u32,
-    /// How many there are.
+    /// The current number.
     in_use: u32,
 }
 
-/// Calls of a month.
+/// Calls per month.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MonthlyCalls {
-    /// The most; no cap when `null`.
+    /// The cap; `null` is no cap.
     limit: Option<u32>,
-    /// How many there were.
+    /// Calls so far.
     used: u32,
-    /// When the next month begins.
+    /// When the next month starts.
     #[schema(value_type = String, format = DateTime)]
     resets_at: Timestamp,
 }
 
-/// Whom a tenant may call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless `allow` names them,
-/// and so are the tenant's own numbers.
+/// Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
+/// `allow` names them. The tenant's own numbers are always refused.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = DialPolicy)]
 pub struct DialPolicyResource {
-    /// Only numbers that begin with one of these; every country when empty.
+    /// Allowed prefixes; empty allows every country.
     #[schema(example = json!(["+1", "+44"]))]
     allow: Vec<String>,
-    /// No numbers that begin with one of these.
+    /// Denied prefixes.
     #[schema(example = json!(["+1900"]))]
     deny: Vec<String>,
-    /// Calls and transfers to one number in 24 hours; no limit when `null`.
+    /// Calls and transfers to one number in 24 hours; `null` is no limit.
     #[schema(minimum = 0, example = 20)]
     per_number_per_day: Option<u32>,
-    /// What the calls of a day (UTC) may cost before no more are placed; no cap when `null`.
+    /// Cost of a day's calls (UTC) at which no further calls are placed; `null` is no cap.
     #[schema(minimum = 0, example = 50.0)]
     cost_per_day_usd: Option<f64>,
 }
@@ -98,13 +98,13 @@ impl From<DialPolicy> for DialPolicyResource {
 /// Requests in a sliding window.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RateLimit {
-    /// The most in any window. The `RateLimit` header of every answer says how many are left.
+    /// Requests allowed in any window. The `RateLimit` header of every response has the remaining number.
     limit: u32,
     /// The length of the window.
     window_seconds: u64,
 }
 
-/// Shows the tenant of the key: its limits and how much of them is used.
+/// Returns the key's tenant with its limits and their use.
 #[utoipa::path(
     get, path = "/tenant", operation_id = "show_tenant", tag = "Tenant",
     responses(

@@ -1,8 +1,8 @@
-//! Slows down addresses that try keys: whoever sends many wrong ones is answered 401 all the same, only later.
+//! Slows down addresses that guess keys: many wrong keys get slower 401 responses.
 //!
-//! An address may look up [`BURST`] unknown keys at once and one more every [`PACE`]; beyond that its look-ups wait their turn,
-//! at most [`LONGEST`]. A key that was right keeps its place, and from then on is not slowed at all: a customer behind the same
-//! address as an attacker waits once at most. Nothing here decides whether a key is right; the database is asked each time.
+//! An address may look up [`BURST`] unknown keys at once and one more every [`PACE`]; further look-ups wait, at most [`LONGEST`].
+//! A valid key is remembered and never slowed again, so a customer who shares an address with an attacker waits once at most.
+//! Nothing here decides whether a key is valid; the database is queried each time.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -14,34 +14,34 @@ use tokio::time::Instant;
 
 use crate::listener::network;
 
-/// How many unknown keys an address may try at once.
+/// Unknown keys that an address may try at once.
 const BURST: u32 = 50;
-/// How long it takes until it may try one more.
+/// Time until it may try one more.
 const PACE: Duration = Duration::from_millis(100);
-/// The longest that a look-up waits.
+/// Maximum wait of a look-up.
 const LONGEST: Duration = Duration::from_secs(5);
-/// How many addresses are told apart; all others are counted as one.
+/// Addresses tracked separately; all others share one account.
 const MOST_ADDRESSES: usize = 10_000;
-/// How many keys are remembered as right.
+/// Valid keys to remember.
 const MOST_KEYS: usize = 10_000;
 
-/// Who tries keys. Clones share what they know.
+/// Tracks key look-ups per address. Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct Throttle(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// When each address will have paid for what it tried: later than now by one [`PACE`] for each key.
+    /// When each address has paid for its attempts: one [`PACE`] per key, starting from now.
     paid_at: HashMap<Option<IpAddr>, Instant>,
-    /// Keys that were right. Only by their hash, and only to slow them down no more.
+    /// Hashes of valid keys, which are not slowed down.
     right: HashSet<[u8; 32]>,
 }
 
-/// A look-up that was let through; say [`Attempt::right`] when its key was.
+/// An admitted look-up; call [`Attempt::right`] if its key is valid.
 #[derive(Debug)]
 pub struct Attempt {
     throttle: Throttle,
-    /// Whose account it was put on; nothing when it was on nobody's.
+    /// The account it was charged to, if any.
     account: Option<Option<IpAddr>>,
     key: [u8; 32],
 }
@@ -66,7 +66,7 @@ impl Throttle {
         let paid_at = known.paid_at.entry(account).or_insert(now);
         *paid_at = (*paid_at).max(now) + PACE;
         let wait = paid_at.saturating_duration_since(now + PACE * BURST).min(LONGEST);
-        // What will not be waited for is not owed either, so that nobody is in debt for ever.
+        // Only time that is really waited for is charged, which bounds the debt.
         *paid_at = (*paid_at).min(now + PACE * BURST + LONGEST);
         (Attempt { throttle: self.clone(), account: Some(account), key }, wait)
     }
@@ -77,7 +77,7 @@ impl Throttle {
 }
 
 impl Known {
-    /// The account of an address: its own while there is room.
+    /// Returns the account of an address: its own while there is room.
     fn account(&mut self, from: Option<IpAddr>, now: Instant) -> Option<IpAddr> {
         if self.paid_at.len() >= MOST_ADDRESSES && !self.paid_at.contains_key(&from) {
             self.paid_at.retain(|_, paid_at| *paid_at > now);
@@ -90,7 +90,7 @@ impl Known {
 }
 
 impl Attempt {
-    /// The key was right: what it cost is given back.
+    /// Refunds a valid key.
     pub fn right(self) {
         let mut known = self.throttle.known();
         let Some(account) = self.account else { return };

@@ -15,7 +15,7 @@ use super::connection::{Alarm, Exchange};
 
 /// A request's body did not come in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the request's body did not come in time")]
+#[error("the request body did not arrive in time")]
 pub struct TooSlow;
 
 impl TooSlow {

@@ -98,7 +98,7 @@ pub async fn serve(listener: TcpListener, router: axum::Router, bounds: Bounds, 
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "could not accept a connection");
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -110,7 +110,7 @@ pub async fn serve(listener: TcpListener, router: axum::Router, bounds: Bounds, 
 
 async fn serve_connection(stream: TcpStream, place: Place, handler: Handler, stop: CancellationToken) {
     if let Err(error) = notice_the_dead(&stream) {
-        tracing::debug!(%error, "a connection cannot be watched by the system");
+        tracing::debug!(%error, "could not enable TCP keepalive for a connection");
     }
     let io = TokioIo::new(Guarded::new(stream, handler.timeouts, handler.exchange.clone(), place));
     let mut http = http1::Builder::new();
@@ -124,7 +124,7 @@ async fn serve_connection(stream: TcpStream, place: Place, handler: Handler, sto
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection was closed");
+        tracing::debug!(%error, "connection closed");
     }
 }
 

@@ -9,7 +9,7 @@ use super::convert::ConvertError;
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// No such model.
-    #[error("there is no model {id}; `switchhook models list` shows which there are")]
+    #[error("unknown model {id}; run `switchhook models list` for the available ones")]
     Unknown {
         /// What was asked for.
         id: String,
@@ -47,7 +47,7 @@ pub enum ModelError {
         seconds: u64,
     },
     /// A file given by hand is none of ours.
-    #[error("{path} is not a package that this version uses (SHA-256 {sha256}); give one of: {wanted}")]
+    #[error("this version does not use the package {path} (SHA-256 {sha256}); use one of: {wanted}")]
     WrongWheel {
         /// What was given.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum ModelError {
         wanted: String,
     },
     /// A file from a wheel is not what it should be.
-    #[error("{member} in {wheel} is not the file we know; fetch the package again")]
+    #[error("{member} in {wheel} has an unexpected hash; download the package again")]
     WrongMember {
         /// The wheel.
         wheel: &'static str,
@@ -65,7 +65,7 @@ pub enum ModelError {
         member: &'static str,
     },
     /// A wheel cannot be unpacked.
-    #[error("{wheel} cannot be unpacked ({words}); fetch it again")]
+    #[error("could not unpack {wheel} ({words}); download it again")]
     Archive {
         /// The wheel.
         wheel: &'static str,
@@ -73,7 +73,7 @@ pub enum ModelError {
         words: String,
     },
     /// A model file cannot be converted.
-    #[error("{member} cannot be converted: {source}")]
+    #[error("could not convert {member}: {source}")]
     Convert {
         /// The file.
         member: &'static str,

@@ -41,7 +41,7 @@ impl Clients {
     /// # Errors
     /// When none can be made.
     pub fn new(settings: &ClientSettings, tune: Tune) -> anyhow::Result<Self> {
-        let usual = tune(settings).build().context("a client for outgoing requests cannot be made")?;
+        let usual = tune(settings).build().context("could not create a client for outgoing requests")?;
         Ok(Self { settings: Arc::new(settings.clone()), tune, usual, others: Arc::default() })
     }
 

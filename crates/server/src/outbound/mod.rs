@@ -171,13 +171,13 @@ pub enum SendError {
     #[error("the host name could not be resolved")]
     Unknown,
     /// The deadline passed.
-    #[error("no answer within {} s", .0.as_secs_f32())]
+    #[error("no response within {} s", .0.as_secs_f32())]
     Timeout(Duration),
     /// No connection came about.
-    #[error("no connection could be made: {0}")]
+    #[error("connection failed: {0}")]
     Connect(String),
     /// The connection broke, or the answer was no HTTP.
-    #[error("no answer could be read: {0}")]
+    #[error("could not read the response: {0}")]
     Broken(String),
 }
 
@@ -267,7 +267,7 @@ fn retry_after(response: &Response) -> Option<String> {
 fn leave_out_framing(headers: &mut HeaderMap) {
     let framing: Vec<HeaderName> = headers.keys().filter(|name| is_framing(name.as_str())).cloned().collect();
     for name in framing {
-        tracing::warn!(header = %name, "a header frames or routes a request and is left out of it");
+        tracing::warn!(header = %name, "left out a header that frames or routes requests");
         headers.remove(name);
     }
 }

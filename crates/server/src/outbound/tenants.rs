@@ -69,7 +69,7 @@ impl Exemptions {
                 () = stop.cancelled() => return,
             }
             if let Err(error) = self.load(&store).await {
-                tracing::warn!(%error, "the exemptions of tenants could not be read; trying again");
+                tracing::warn!(%error, "could not load the outbound exemptions of tenants; retrying");
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::config::Config;
 pub(super) fn settings(config: &Config) -> anyhow::Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone());
-    let builder = builder.with_safe_default_protocol_versions().context("the versions of TLS")?;
+    let builder = builder.with_safe_default_protocol_versions().context("TLS versions")?;
     let extra = extra(config)?;
     let has_extra = !extra.is_empty();
     let builder = match Verifier::new_with_extra_roots(extra, provider) {
@@ -27,7 +27,7 @@ pub(super) fn settings(config: &Config) -> anyhow::Result<ClientConfig> {
         Err(error) if has_extra => return Err(error).with_context(|| unusable(config)),
         Err(error) => {
             // A container may have none; plain HTTP still works.
-            tracing::warn!(error = innermost(&error), "the system's certificate authorities are not used");
+            tracing::warn!(error = innermost(&error), "could not load the system's certificate authorities");
             builder.with_root_certificates(rustls::RootCertStore::empty())
         }
     };

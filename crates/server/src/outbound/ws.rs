@@ -46,13 +46,13 @@ pub struct WebSockets {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OpenError {
     /// The server answered, with something else than a websocket.
-    #[error("it answered with status {}", .0.answer.status)]
+    #[error("it responded with status {}", .0.answer.status)]
     Refused(Box<Refused>),
     /// Nothing was answered.
     #[error(transparent)]
     NoAnswer(#[from] SendError),
     /// The server agreed to a websocket but not in the way of RFC 6455.
-    #[error("it does not speak the websocket protocol: {0}")]
+    #[error("it does not support WebSockets: {0}")]
     NotWebSocket(&'static str),
 }
 

@@ -116,7 +116,7 @@ impl Store {
     /// When the address is not understood, the database cannot be reached, or its schema is newer than this program.
     pub async fn open(url: &str) -> anyhow::Result<Self> {
         let store = Self::connect(url).await?;
-        store.migrate().await.context("the database's schema could not be brought up to date")?;
+        store.migrate().await.context("could not migrate the database schema")?;
         Ok(store)
     }
 
@@ -137,7 +137,7 @@ impl Store {
                 .after_connect(|connection, _| Box::pin(async move { connection.execute(DEAD_HANDS).await.map(drop) }))
                 .connect_with(options)
                 .await
-                .context("PostgreSQL could not be reached")?;
+                .context("could not connect to PostgreSQL")?;
             Ok(Self(Backend::Postgres(pool)))
         } else {
             anyhow::bail!("the database URL must start with sqlite:// or postgres://")

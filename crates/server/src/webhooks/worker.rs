@@ -1,6 +1,6 @@
-//! The worker: claims due deliveries, sends each, and records what came of it.
+//! The delivery worker: claims due deliveries, sends them, and records the outcome.
 //!
-//! Rows are the truth. A hint, the end of an attempt or the clock makes the worker look at them again.
+//! The database is authoritative. A wakeup, the end of an attempt or a timer makes the worker query it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,20 +27,20 @@ use crate::store::webhooks::WebhookRow;
 use crate::store::{self, Store};
 use crate::vault::Vault;
 
-/// The longest time between two looks at the queue; other nodes put deliveries into it too.
+/// Maximum time between two queries of the queue, which other nodes fill too.
 const LOOK: Duration = Duration::from_millis(500);
-/// How often attempts of dead nodes are looked for.
+/// Poll interval for attempts of dead nodes.
 const RECOVERY: Duration = Duration::from_secs(5);
-/// A lease outlives the deadline of its attempt by this, which leaves time to record the outcome.
+/// Time between an attempt's deadline and the end of its lease, to record the outcome.
 const MARGIN: Duration = Duration::from_secs(10);
-/// Pauses between tries to record an outcome while the database fails; then the lease runs out.
+/// Pauses between retries to record an outcome; then the lease expires.
 const RECORD_AGAIN: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(3)];
 /// Attempts by result: `succeeded`, `failed`.
 const ATTEMPTS: &str = "switchhook_webhook_attempts_total";
-/// Seconds an attempt takes.
+/// Duration of an attempt in seconds.
 const DURATION: &str = "switchhook_webhook_attempt_duration_seconds";
 
-/// How long due deliveries are still begun once the service is stopping.
+/// How long due deliveries are still started while the service stops.
 const LAST_EVENTS: Duration = Duration::from_secs(5);
 
 /// Sends webhook deliveries.
@@ -56,24 +56,24 @@ struct Parts {
     outcomes: Batcher<Record>,
 }
 
-/// Where to send, and what to sign with.
+/// The URL and the signing secrets.
 struct Target {
     tenant: TenantId,
     url: String,
-    /// `None` when the secrets cannot be opened.
+    /// `None` if the secrets cannot be decrypted.
     secrets: Option<Vec<SigningSecret>>,
 }
 
 impl Worker {
-    /// A worker that has not begun.
+    /// Creates a worker.
     ///
     /// # Errors
-    /// When the client for outgoing requests cannot be made, for example because of an unusable `extra_ca`.
+    /// If the HTTP client cannot be built, for example because of an unusable `extra_ca`.
     pub fn new(store: Store, clock: Clock, config: Arc<Config>, vault: Vault, hints: Hints) -> anyhow::Result<Self> {
         let (settings, deadline) = (ClientSettings::new(&config, &config.webhook_allow)?, config.webhook_timeout);
         let clients = PerTenant::new(Exemptions::default(), move |_| settings.client(deadline))?;
-        metrics::describe_counter!(ATTEMPTS, "Attempts to deliver a webhook, by result");
-        metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long attempts to deliver a webhook take");
+        metrics::describe_counter!(ATTEMPTS, "Webhook delivery attempts, by result");
+        metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "Duration of webhook delivery attempts");
         let outcomes = Batcher::new(Record(store.clone()));
         Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, clients, outcomes })))
     }
@@ -92,7 +92,7 @@ impl Worker {
             match self.begin(&mut sending, now).await {
                 Ok(0) => {}
                 Ok(_) => continue,
-                Err(error) => tracing::warn!(%error, "deliveries could not be claimed; trying again"),
+                Err(error) => tracing::warn!(%error, "could not claim deliveries; retrying"),
             }
             let pause = self.until_due(now).await;
             tokio::select! {
@@ -112,7 +112,7 @@ impl Worker {
         while sending.join_next().await.is_some() {}
     }
 
-    /// Claims what is due and begins to send it. How many attempts that are.
+    /// Claims due deliveries and starts sending them. Returns the number of attempts.
     async fn begin(&self, sending: &mut JoinSet<()>, now: Timestamp) -> Result<usize, sqlx::Error> {
         let under_way = i64::try_from(sending.len()).unwrap_or(i64::MAX);
         let lease = self.0.lease();
@@ -129,11 +129,11 @@ impl Worker {
         Ok(begun)
     }
 
-    /// How long to wait after a look at `looked_at` that found nothing to begin.
+    /// Returns how long to wait after a query at `looked_at` that found nothing to start.
     async fn until_due(&self, looked_at: Timestamp) -> Duration {
         let next = async { queue::next_due_for_worker(&mut self.0.store.read().await?).await };
         match store::in_time(next).await {
-            // What was due then waits for something else: its turn, or an attempt to end.
+            // Deliveries that were due wait for something else: their turn, or an attempt to end.
             Ok(Some(at)) if at > looked_at => at.since(self.0.clock.now()).min(LOOK),
             Ok(_) | Err(_) => LOOK,
         }
@@ -142,7 +142,7 @@ impl Worker {
     async fn recover(&self, stop: &CancellationToken) {
         while !stop.is_cancelled() {
             if let Err(error) = store::in_time(self.0.take_over_abandoned()).await {
-                tracing::warn!(%error, "deliveries of dead nodes could not be taken over; trying again");
+                tracing::warn!(%error, "could not take over deliveries of dead nodes; retrying");
             }
             tokio::select! {
                 () = stop.cancelled() => {}
@@ -162,7 +162,7 @@ async fn attempt(parts: Arc<Parts>, target: Arc<Target>, claimed: Claimed) {
     parts.record(Finished { lease: claimed.lease, outcome, at: parts.clock.now() }).await;
 }
 
-/// An attempt that came to nothing before anything was sent, or that was answered or not.
+/// The result of an attempt.
 enum Sent {
     Unsigned,
     Tried(Result<Answer, SendError>),
@@ -172,7 +172,7 @@ impl Parts {
     fn target(&self, endpoint: WebhookRow, now: Timestamp) -> Target {
         let secrets = endpoint.secrets(&self.vault, now);
         if let Err(error) = &secrets {
-            tracing::error!(webhook = %endpoint.id, %error, "the signing secret of a webhook cannot be opened");
+            tracing::error!(webhook = %endpoint.id, %error, "could not decrypt the signing secret of a webhook");
         }
         Target { tenant: TenantId::from_uuid(endpoint.tenant_id), url: endpoint.url, secrets: secrets.ok() }
     }
@@ -193,11 +193,11 @@ impl Parts {
         let (status, wish, error, excerpt) = match sent {
             Sent::Tried(Ok(answer)) => {
                 let wish = answer.retry_after.and_then(|text| retry_after(answer.status, &text, self.clock.now()));
-                let error = (!is_success(answer.status)).then(|| format!("the receiver answered {}", answer.status));
+                let error = (!is_success(answer.status)).then(|| format!("the receiver responded with {}", answer.status));
                 (Some(answer.status), wish, error, Some(answer.excerpt))
             }
             Sent::Tried(Err(error)) => (None, None, Some(error.to_string()), None),
-            Sent::Unsigned => (None, None, Some("the signing secret could not be opened".to_owned()), None),
+            Sent::Unsigned => (None, None, Some("the signing secret could not be decrypted".to_owned()), None),
         };
         let then = if error.is_none() { Then::Succeeded } else { self.after_failure(lease, wish) };
         Outcome { duration: Some(took), status, error, response_excerpt: excerpt, then }
@@ -216,10 +216,10 @@ impl Parts {
             match self.outcomes.submit((), finished.clone()).await {
                 Ok(true) => return,
                 Ok(false) => {
-                    tracing::debug!(%delivery, "the outcome came too late: the lease was lost");
+                    tracing::debug!(%delivery, "delivery outcome discarded: the lease was lost");
                     return;
                 }
-                Err(error) => tracing::warn!(%delivery, %error, "an outcome could not be recorded"),
+                Err(error) => tracing::warn!(%delivery, %error, "could not record a delivery outcome"),
             }
             if let Some(pause) = pause {
                 sleep(pause).await;
@@ -227,18 +227,18 @@ impl Parts {
         }
     }
 
-    /// An attempt is over after this at the latest.
+    /// Returns the latest end of an attempt.
     fn lease(&self) -> LeaseTime {
         LeaseTime::new(&self.clock, self.config.webhook_timeout + MARGIN)
     }
 
-    /// Attempts whose node died count as failed; nobody knows whether the receiver saw them.
+    /// Attempts of a dead node count as failed, because it is unknown whether the receiver got them.
     async fn take_over_abandoned(&self) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
         let abandoned = outcome::abandoned_for_recovery(&mut self.store.read().await?, self.lease()).await?;
         let decided = abandoned.iter().map(|lease| {
             let outcome = Outcome {
-                error: Some("the service stopped before an answer was recorded".to_owned()),
+                error: Some("the service stopped before a response was recorded".to_owned()),
                 then: self.after_failure(*lease, None),
                 ..Outcome::default()
             };
@@ -253,7 +253,7 @@ impl Parts {
     }
 }
 
-/// The headers of one attempt, signed at `at` in our form and in that of Standard Webhooks.
+/// Returns the headers of an attempt, signed at `at` in our format and in that of Standard Webhooks.
 fn headers(secrets: &[SigningSecret], at: Timestamp, claimed: &Claimed) -> anyhow::Result<HeaderMap> {
     let id = claimed.lease.id.to_string();
     let mut headers = HeaderMap::new();
@@ -266,7 +266,7 @@ fn headers(secrets: &[SigningSecret], at: Timestamp, claimed: &Claimed) -> anyho
         (HeaderName::from_static("webhook-timestamp"), at.as_seconds().to_string()),
         (HeaderName::from_static("webhook-signature"), SigningSecret::standard_header(secrets, &id, at, &claimed.body)),
     ] {
-        headers.insert(name, HeaderValue::from_str(&value).context("a header of a delivery")?);
+        headers.insert(name, HeaderValue::from_str(&value).context("invalid header of a delivery")?);
     }
     Ok(headers)
 }

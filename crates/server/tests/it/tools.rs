@@ -110,7 +110,7 @@ async fn the_doctor_looks_before_the_first_start_while_the_service_runs_and_afte
     assert_eq!(check(&report, "connection simulator of acme")["status"], "ok", "{report}");
     assert_eq!(check(&report, "connection scripted of acme")["status"], "ok", "{report}");
     let models = check(&report, "speech models");
-    assert_eq!((&models["status"], text(&models["mend"]).contains("models pull")), (&json!("warning"), true));
+    assert_eq!((&models["status"], text(&models["fix"]).contains("models pull")), (&json!("warning"), true));
     service.kill();
     let (code, report) = doctor(&node, &running);
     assert_eq!(code, Some(0), "{report}");
@@ -119,7 +119,7 @@ async fn the_doctor_looks_before_the_first_start_while_the_service_runs_and_afte
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_doctor_finds_what_is_broken_and_says_how_to_mend_it() {
+async fn the_doctor_finds_what_is_broken_and_says_how_to_fix_it() {
     let (node, key) = node_with_key().await;
     let service = node.serve();
     let client = Client::new(service.base.clone(), key);
@@ -154,7 +154,7 @@ async fn the_doctor_finds_what_is_broken_and_says_how_to_mend_it() {
     for name in ["port", "public address", "dns", "webhook secrets of acme", "connection model of acme"] {
         let found = check(&report, name);
         assert_eq!(found["status"], "problem", "{name}: {report}");
-        assert!(!text(&found["mend"]).is_empty());
+        assert!(!text(&found["fix"]).is_empty());
     }
     let disabled = check(&report, &format!("webhook {webhook} of acme"));
     assert_eq!(disabled["status"], "warning");
@@ -166,6 +166,6 @@ async fn the_doctor_finds_what_is_broken_and_says_how_to_mend_it() {
     let (code, report) = doctor(&node, &[("SWITCHHOOK_DATABASE_URL", "postgres://nobody@127.0.0.1:9/x")]);
     assert_eq!((code, &check(&report, "database")["status"]), (Some(1), &json!("problem")));
     let (code, out, _) = run(node.command().arg("doctor").env("SWITCHHOOK_LISTEN", &taken));
-    assert!(code == Some(1) && out.contains("problem  port: ") && out.contains("to mend it: "), "{out}");
+    assert!(code == Some(1) && out.contains("problem  port: ") && out.contains("fix: "), "{out}");
     assert!(!out.contains('\u{1b}'), "no colours in a pipe");
 }

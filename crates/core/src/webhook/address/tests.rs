@@ -242,7 +242,7 @@ fn exemptions_are_networks_addresses_and_one_word() {
         assert!(bad.parse::<AddressPolicy>().is_err(), "{bad}");
     }
     let refusal = "10.0.0.0/8,localhost".parse::<AddressPolicy>().expect_err("a name is no network");
-    assert!(refusal.to_string().starts_with("`localhost` is neither"), "{refusal}");
+    assert!(refusal.to_string().starts_with("`localhost` is not"), "{refusal}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `switchhook demo`: one real spoken call on an embedded default, through the public API, watched live.
+//! `switchhook demo`: one spoken call on embedded defaults, through the public API, shown live.
 
 mod show;
 mod stage;
@@ -27,41 +27,41 @@ use crate::operator;
 use crate::store::tenants::OwnLimits;
 use crate::webhooks::receiver::{Received, Receiver};
 
-/// The simulated phone that answers with a person who talks.
+/// The simulated number whose caller talks.
 const CALLEE: &str = "+12025550100";
-/// Longer than the call takes with the slowest of models.
+/// Time limit of the call, enough for the slowest models.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// How long the last deliveries may take after the call.
+/// Time limit of the last deliveries after the call.
 const DELIVERIES: Duration = Duration::from_secs(15);
-/// Between two looks at the call.
+/// Poll interval of the call.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long the service may take to stop.
+/// Time limit to stop the service.
 const STOP: Duration = Duration::from_secs(5);
 
-/// How to demonstrate.
+/// Arguments of `switchhook demo`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Ask this OpenAI-compatible server instead of the script, for example http://127.0.0.1:11434/v1.
+    /// Use this OpenAI-compatible server instead of the script, for example http://127.0.0.1:11434/v1.
     #[arg(long, value_name = "URL")]
     llm_url: Option<String>,
-    /// The model to ask for there.
+    /// Its model.
     #[arg(long, value_name = "NAME", requires = "llm_url")]
     llm_model: Option<String>,
-    /// The environment variable that holds the key for it, if it wants one.
+    /// Environment variable with its API key, if it requires one.
     #[arg(long, value_name = "VARIABLE", requires = "llm_url")]
     llm_key_env: Option<String>,
 }
 
-/// Which speech is used.
+/// The speech providers of the demo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Speech {
     /// The local models.
     Models,
-    /// A recogniser that knows the recordings, and a voice of tones.
+    /// Simulated speech: STT that knows the recordings, TTS that plays tones.
     Simulated,
 }
 
-/// What `--json` prints; the fields are the contract's.
+/// The output of `--json`; the contract fixes its fields.
 #[derive(Serialize)]
 struct Printed {
     call: Value,
@@ -80,7 +80,7 @@ pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitC
         None => None,
     };
     let settings = common.load(None)?;
-    // The conversation is the show: only what goes wrong is logged, unless more was asked for.
+    // The terminal shows the conversation, so only warnings are logged by default.
     let log = std::env::var("SWITCHHOOK_LOG").map_or_else(|_| "error".to_owned(), |_| settings.log.clone());
     crate::telemetry::start(&Config { log, ..(*settings).clone() });
     let screen = Screen::new(json);
@@ -98,7 +98,7 @@ pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitC
     Ok(super::output::failed(&format!("the demo did not succeed: {}", missing.join("; ")), 1))
 }
 
-/// Fetches the speech models if they are not here, or says in a sentence that they cannot be had.
+/// Downloads missing speech models, or reports why it cannot.
 async fn have_models(models: &Models, screen: &Screen) -> anyhow::Result<Speech> {
     match models::pull_all(models).await? {
         Ok(()) => Ok(Speech::Models),
@@ -113,7 +113,7 @@ fn why(error: &ModelError) -> String {
     error.to_string().trim_end_matches('.').to_owned()
 }
 
-/// A call that was played, and what is known of it.
+/// A finished call and its data.
 struct Played {
     printed: Printed,
     call_events: usize,
@@ -135,7 +135,7 @@ async fn play(
         service.load_speech(|loaded| bar.set_position(loaded)).await?;
         bar.finish_and_clear();
     }
-    // The terminal looks at the call many times a second.
+    // The demo polls the call many times per second.
     let limits = OwnLimits { rate_per_minute: Some(10_000), ..OwnLimits::default() };
     let tenant = operator::create_tenant(service.store(), &config, "demo", limits).await?;
     let mut receiver = Receiver::start(([127, 0, 0, 1], 0).into()).await?;
@@ -155,7 +155,7 @@ async fn play(
     Ok(played)
 }
 
-/// Everything on the loopback interface, in a folder of its own. Only the operator, who is at the keyboard, chose the addresses.
+/// Configures everything on the loopback interface, in its own folder. Only the operator can choose addresses here.
 fn config(folder: &Path) -> anyhow::Result<Config> {
     let here = "127.0.0.0/8,::1/128,http";
     let anywhere = "0.0.0.0/0,::/0,http";
@@ -165,12 +165,12 @@ fn config(folder: &Path) -> anyhow::Result<Config> {
 fn loading_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{msg:40} [{bar:30}] {pos}/{len} {spinner}");
     let bar = ProgressBar::new(2).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_message("Loading the speech models");
+    bar.set_message("Loading speech models");
     bar.enable_steady_tick(Duration::from_millis(100));
     bar
 }
 
-/// Places the call and shows it until it has ended and all its events were delivered.
+/// Places the call and shows it until it has ended and all its events are delivered.
 async fn follow(
     api: &Api,
     agent: &str,
@@ -209,13 +209,13 @@ async fn follow(
     Ok((ended, deliveries))
 }
 
-/// Waits until each of the call's events was delivered, or for as long as that may take.
+/// Waits until all of the call's events are delivered, or until the time limit.
 async fn receive(receiver: &mut Receiver, wanted: &BTreeSet<String>) -> Vec<Received> {
     let mut deliveries: Vec<Received> = Vec::new();
     let _ = tokio::time::timeout(DELIVERIES, async {
         while !wanted.iter().all(|event| deliveries.iter().any(|delivery| delivery.event == *event)) {
             let delivery = receiver.next().await;
-            // What is tried again is the same delivery.
+            // A retry is the same delivery.
             deliveries.retain(|known| known.id != delivery.id);
             deliveries.push(delivery);
         }
@@ -261,17 +261,17 @@ async fn look_back(
     Ok(Played { printed, call_events, verified })
 }
 
-/// Fetches the recording as customers do, and keeps it beside the database of the demo.
+/// Downloads the recording through the API and saves it beside the demo's database.
 async fn fetch_recording(api: &Api, call: &Value, folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     let (Some(id), Some(_)) = (call["id"].as_str(), call["recording_url"].as_str()) else { return Ok(None) };
     let path = folder.join("call.wav");
     let sound = api.bytes(&format!("/v1/calls/{id}/recording")).await?;
-    tokio::fs::write(&path, sound).await.with_context(|| format!("{} cannot be written", path.display()))?;
+    tokio::fs::write(&path, sound).await.with_context(|| format!("could not write {}", path.display()))?;
     Ok(Some(path))
 }
 
 impl Played {
-    /// What is not as a successful demonstration should leave it; a sentence for each.
+    /// Returns the reasons why the demo did not succeed.
     fn missing(&self) -> Vec<String> {
         let Printed { call, deliveries, .. } = &self.printed;
         let mut missing = Vec::new();

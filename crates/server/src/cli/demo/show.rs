@@ -1,4 +1,4 @@
-//! What the demonstration looks like on a terminal.
+//! The terminal output of the demo.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ use crate::cli::output;
 use crate::cli::screen::{Screen, text};
 use crate::webhooks::receiver::Received;
 
-/// Columns of the picture of the recording.
+/// Columns of the recording's waveform.
 const COLUMNS: usize = 72;
-/// From quiet to loud.
+/// Bars from quiet to loud.
 const BARS: [char; 8] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'];
-/// The levels that the lowest and the highest bar stand for, in dBFS.
+/// Levels of the lowest and the highest bar, in dBFS.
 const QUIET: f32 = -50.0;
 const LOUD: f32 = -12.0;
 
@@ -23,10 +23,10 @@ impl Screen {
         self.line_of(&self.paint("1", "Switchhook demo: one phone call, spoken on this machine"));
     }
 
-    /// Told on stderr too when a program reads stdout: it must not go unnoticed.
+    /// Also printed to stderr when a program reads stdout, so that it is noticed.
     pub(super) fn without_models(&self, why: &str) {
         output::note(&format!(
-            "The speech models cannot be had ({why}); going on with simulated speech: the caller's audio is real, but the \
+            "Speech models are not available ({why}). Continuing with simulated speech: the caller's audio is real, but the \
              recogniser only knows these recordings, and the agent's voice is tones."
         ));
     }
@@ -63,7 +63,7 @@ impl Screen {
         if let Some(path) = &printed.recording {
             self.field("Recording", &format!("{} (stereo: caller left, agent right)", path.display()));
             if self.is_shown() {
-                self.picture(&fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?);
+                self.picture(&fs::read(path).with_context(|| format!("could not read {}", path.display()))?);
             }
         }
         for delivery in deliveries {
@@ -77,7 +77,7 @@ impl Screen {
         Ok(())
     }
 
-    /// The recording, one row for each side.
+    /// Draws the recording's waveform, one row per channel.
     fn picture(&self, file: &[u8]) {
         let Ok(sound) = wav::read(file) else { return };
         for (who, colour, channel) in [("caller", "36", 0), ("agent", "32", 1)] {

@@ -1,4 +1,4 @@
-//! What is there before the call: connections, an agent, a number, a webhook, all made through the API.
+//! Creates the demo's connections, agent, number and webhook through the API.
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::cli::api::Api;
 use crate::operator;
 use crate::webhooks::receiver::Receiver;
 
-/// Who is shown as calling.
+/// The caller's number.
 const NUMBER: &str = "+12025550199";
 
 pub(super) struct Stage<'a> {
@@ -21,10 +21,10 @@ pub(super) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Makes everything and gives the agent's id.
+    /// Creates everything and returns the agent's id.
     pub(super) async fn set(&self, receiver: &Receiver) -> anyhow::Result<String> {
         let webhook = self.api.create("/v1/webhooks", json!({ "url": receiver.url() })).await?;
-        let secret = webhook["secret"].as_str().context("a new webhook shows its secret")?;
+        let secret = webhook["secret"].as_str().context("a new webhook contains its secret")?;
         receiver.set_secret(SigningSecret::parse(secret).context("the webhook's secret cannot be read")?);
         let carrier = json!({ "name": "Simulated phone", "provider": "simulator" });
         let carrier = self.api.create_id("/v1/connections", carrier).await?;
@@ -59,7 +59,7 @@ impl Stage<'_> {
     }
 }
 
-/// A line of the transcript as `--json` prints it.
+/// A transcript line for `--json`.
 pub(super) fn spoken(line: &Value) -> Value {
     json!({ "role": line["role"], "text": line["text"], "start_ms": line["start_ms"], "end_ms": line["end_ms"] })
 }

@@ -1,4 +1,4 @@
-//! Real carriers: whether they reach us, and where they send the calls of our numbers.
+//! Checks carriers: whether they can reach this service, and where they send inbound calls.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
 use crate::store::{Store, numbers};
 
-/// Numbers of a connection about which its carrier is asked.
+/// Maximum numbers checked per connection.
 const MOST: i64 = 100;
-/// How long it may take to answer about one.
+/// Timeout per number.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// What is to be said of a carrier connection beside its credentials.
+/// Checks a carrier connection beyond its credentials.
 pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -> Result<Vec<Finding>, sqlx::Error> {
     let Some(topic) = Provider::named(&row.provider).and_then(Provider::inbound_topic) else { return Ok(Vec::new()) };
     let addresses = setup.addresses();
@@ -34,10 +34,14 @@ pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -
             Ok(Ok(inbound)) => inbound,
             Ok(Err(error)) => {
                 let detail = format!(
-                    "The carrier could not be asked where its calls go: {}.",
+                    "The carrier did not report where it sends the number's calls: {}.",
                     error.words.trim_end_matches('.')
                 );
-                findings.push(Finding::warning(name(&number), detail, "Mend the connection first, and look again."));
+                findings.push(Finding::warning(
+                    name(&number),
+                    detail,
+                    "Fix the connection first, then run doctor again.",
+                ));
                 break;
             }
             Err(_) => break,
@@ -51,40 +55,40 @@ fn name(number: &NumberRow) -> String {
     format!("number {}", number.label.clone().unwrap_or_else(|| number.id.to_string()))
 }
 
-/// Carriers bring sound over TLS, from outside.
+/// Carriers require TLS for media streams.
 fn unreachable(connection: &str, public_url: &str) -> Option<Finding> {
     let secure = public_url.parse::<Url>().is_ok_and(|url| url.scheme() == "https");
     (!secure).then(|| {
         Finding::problem(
             format!("public address for {connection}"),
-            format!("{public_url} is not https://. Carriers open their media streams over wss:// only."),
-            "Set SWITCHHOOK_PUBLIC_URL to an https:// address that leads here: a TLS proxy or a tunnel (docs/carriers.md).",
+            format!("{public_url} is not https://. Carriers open media streams over wss:// only."),
+            "Set SWITCHHOOK_PUBLIC_URL to an https:// address of this service: a TLS proxy or a tunnel (docs/carriers.md).",
         )
     })
 }
 
 fn judged(number: &NumberRow, inbound: &Inbound, wanted: &str) -> Option<Finding> {
-    let mend = format!("PATCH /v1/numbers/{} with {{\"configure_carrier\": true}}.", number.id);
+    let fix = format!("PATCH /v1/numbers/{} with {{\"configure_carrier\": true}}.", number.id);
     let unanswered = number.inbound_agent_id.is_none();
     match inbound {
         Inbound::NothingToSet => None,
         Inbound::NotOnAccount => Some(Finding::warning(
             name(number),
-            "It is not a number of the carrier's account: nobody can call it, and calls from it need a verified caller ID.",
+            "The carrier's account does not have this number: nobody can call it, and calls from it need a verified caller ID.",
             "Buy it there, verify it as a caller ID, or delete the number here.",
         )),
         Inbound::To(url) if url == wanted => Some(Finding::ok(name(number), "The carrier sends its calls here.")),
         Inbound::Unset | Inbound::To(_) if unanswered => None,
         Inbound::Unset => Some(Finding::problem(
             name(number),
-            "The carrier sends its calls nowhere, and an agent waits for them.",
-            mend,
+            "The carrier does not forward its calls, although an agent is assigned.",
+            fix,
         )),
         Inbound::To(url) => {
             let host = url.parse::<Url>().ok().and_then(|url| url.host_str().map(str::to_owned));
-            let where_to = host.unwrap_or_else(|| "an address that is none".to_owned());
+            let where_to = host.unwrap_or_else(|| "an invalid address".to_owned());
             let detail = format!("The carrier sends its calls to another address, at {where_to}.");
-            Some(Finding::problem(name(number), detail, mend))
+            Some(Finding::problem(name(number), detail, fix))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! This machine: the data directory, the key file, the speech models.
+//! Checks this machine: data directory, key file, speech models.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,7 @@ use crate::vault::Vault;
 const DATA: &str = "data directory";
 const KEY: &str = "master key";
 const MODELS: &str = "speech models";
-/// Free space below which somebody should know, and below which the next call may fail, in kilobytes.
+/// Free space that causes a warning, and a problem, in kilobytes.
 const LITTLE: u64 = 1_000_000;
 const TOO_LITTLE: u64 = 100_000;
 
@@ -23,31 +23,31 @@ pub(super) async fn data_directory(config: &Config) -> Vec<Finding> {
     let folder = &config.data_dir;
     let shown = folder.display();
     if !folder.exists() {
-        return vec![Finding::ok(DATA, format!("{shown} is not there yet; the first start makes it."))];
+        return vec![Finding::ok(DATA, format!("{shown} does not exist yet; the first start creates it."))];
     }
     if let Err(error) = write_in(folder) {
-        let mend = format!("Have it belong to the user that runs the service: `chown -R USER {shown}`.");
-        return vec![Finding::problem(DATA, format!("{shown} cannot be written to: {error}."), mend)];
+        let fix = format!("Change its owner to the user that runs the service: `chown -R USER {shown}`.");
+        return vec![Finding::problem(DATA, format!("{shown} is not writable: {error}."), fix)];
     }
     let mut findings = Vec::new();
     let mode = fs::metadata(folder).map_or(0, |data| data.permissions().mode());
     if mode & 0o077 != 0 {
-        let detail = format!("{shown} can be looked into by others (mode {:o}).", mode & 0o777);
+        let detail = format!("{shown} is readable by other users (mode {:o}).", mode & 0o777);
         findings.push(Finding::problem(DATA, detail, format!("Run `chmod 700 {shown}`.")));
     }
     findings.push(match free_kilobytes(folder).await {
         Some(free) => space(folder, free),
-        None => Finding::ok(DATA, format!("{shown} can be written to.")),
+        None => Finding::ok(DATA, format!("{shown} is writable.")),
     });
     findings
 }
 
 fn space(folder: &Path, free: u64) -> Finding {
     let detail = format!("{} has {} MB of free space.", folder.display(), free / 1_000);
-    let mend = "Make room, or move the data directory to a larger disk: calls, recordings and the database need it.";
+    let fix = "Free up space, or move the data directory to a larger disk: calls, recordings and the database need it.";
     match free {
-        free if free < TOO_LITTLE => Finding::problem(DATA, detail, mend),
-        free if free < LITTLE => Finding::warning(DATA, detail, mend),
+        free if free < TOO_LITTLE => Finding::problem(DATA, detail, fix),
+        free if free < LITTLE => Finding::warning(DATA, detail, fix),
         _ => Finding::ok(DATA, detail),
     }
 }
@@ -58,28 +58,28 @@ fn write_in(folder: &Path) -> std::io::Result<()> {
     fs::remove_file(&path)
 }
 
-/// As `df` has it (POSIX: kilobytes in the fourth column of the second line).
+/// Parses `df` (POSIX: kilobytes in the fourth column of the second line).
 async fn free_kilobytes(folder: &Path) -> Option<u64> {
     let output = Command::new("df").arg("-Pk").arg(folder).output().await.ok()?;
     String::from_utf8(output.stdout).ok()?.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
 }
 
-/// The key, when there is one: nothing is made here.
+/// Checks the key if there is one; creates none.
 pub(super) fn master_key(config: &Config) -> (Finding, Option<Vault>) {
     let file = Vault::key_file(&config.data_dir);
     if config.master_key.is_none() && !file.exists() {
-        let words = format!("There is none yet; the first start makes {}.", file.display());
+        let words = format!("There is none yet; the first start creates {}.", file.display());
         return (Finding::ok(KEY, words), None);
     }
     match Vault::from_config(config) {
         Ok(vault) => {
             let from =
                 config.master_key.as_ref().map_or_else(|| file.display().to_string(), |_| "the settings".to_owned());
-            (Finding::ok(KEY, format!("It can be read from {from}.")), Some(vault))
+            (Finding::ok(KEY, format!("It is read from {from}.")), Some(vault))
         }
         Err(error) => {
-            let mend = "Give back the key that the service had before: what was sealed with it opens with no other.";
-            (Finding::problem(KEY, format!("{error:#}."), mend), None)
+            let fix = "Restore the previous key: no other key opens what it sealed.";
+            (Finding::problem(KEY, format!("{error:#}."), fix), None)
         }
     }
 }
@@ -90,12 +90,10 @@ pub(super) fn models(config: &Config) -> Vec<Finding> {
     }
     let missing = Models::new(&config.data_dir).missing();
     vec![if missing.is_empty() {
-        Finding::ok(MODELS, "They are installed.")
+        Finding::ok(MODELS, "All are installed.")
     } else {
-        let detail = format!(
-            "{} is not installed: agents without stt and tts of their own cannot take calls.",
-            missing.join(", ")
-        );
+        let detail =
+            format!("{} is not installed: agents that use local STT or TTS cannot take calls.", missing.join(", "));
         Finding::warning(MODELS, detail, "Run `switchhook models pull`.")
     }]
 }

@@ -1,4 +1,4 @@
-//! `switchhook doctor`: what is wrong, and how to mend it. Nothing is changed, and it does not matter whether the service runs.
+//! `switchhook doctor`: finds problems and their fixes. It changes nothing and works whether or not the service runs.
 
 mod carriers;
 mod machine;
@@ -14,44 +14,44 @@ use serde::Serialize;
 use super::{Failure, output};
 use crate::config::{Config, ConfigError};
 
-/// How one thing is.
+/// The status of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// Works, but somebody should know.
+    /// It works, but needs attention.
     Warning,
-    /// Does not work.
+    /// It does not work.
     Problem,
 }
 
-/// One thing that was looked at.
+/// The result of a check.
 #[derive(Clone, Debug, Serialize)]
 struct Finding {
     name: String,
     status: Status,
     /// One sentence.
     detail: String,
-    /// What to do about it.
-    mend: Option<String>,
+    /// How to fix it.
+    fix: Option<String>,
 }
 
 impl Finding {
     fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { name: name.into(), status: Status::Ok, detail: detail.into(), mend: None }
+        Self { name: name.into(), status: Status::Ok, detail: detail.into(), fix: None }
     }
 
-    fn warning(name: impl Into<String>, detail: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { status: Status::Warning, mend: Some(mend.into()), ..Self::ok(name, detail) }
+    fn warning(name: impl Into<String>, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { status: Status::Warning, fix: Some(fix.into()), ..Self::ok(name, detail) }
     }
 
-    fn problem(name: impl Into<String>, detail: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { status: Status::Problem, ..Self::warning(name, detail, mend) }
+    fn problem(name: impl Into<String>, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { status: Status::Problem, ..Self::warning(name, detail, fix) }
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Report {
     ok: bool,
@@ -59,12 +59,12 @@ struct Report {
 }
 
 pub(super) async fn run(config: Result<Arc<Config>, ConfigError>, json: bool) -> Result<ExitCode, Failure> {
-    let paper = Paper { json, colours: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() };
+    let printer = Printer { json, colours: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() };
     let checks = match config {
-        Ok(config) => examine(&config, &paper).await,
+        Ok(config) => examine(&config, &printer).await,
         Err(error) => {
-            let mend = "Correct it there; docs/operations.md has every setting.";
-            vec![paper.told(Finding::problem("configuration", error.to_string(), mend))]
+            let fix = "Correct the setting; docs/operations.md lists all of them.";
+            vec![printer.print(Finding::problem("configuration", error.to_string(), fix))]
         }
     };
     let ok = checks.iter().all(|finding| finding.status != Status::Problem);
@@ -74,9 +74,9 @@ pub(super) async fn run(config: Result<Arc<Config>, ConfigError>, json: bool) ->
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn examine(config: &Arc<Config>, paper: &Paper) -> Vec<Finding> {
+async fn examine(config: &Arc<Config>, printer: &Printer) -> Vec<Finding> {
     let mut checks = Vec::new();
-    let mut tell = |findings: Vec<Finding>| checks.extend(findings.into_iter().map(|finding| paper.told(finding)));
+    let mut tell = |findings: Vec<Finding>| checks.extend(findings.into_iter().map(|finding| printer.print(finding)));
     tell(vec![configuration(config)]);
     tell(machine::data_directory(config).await);
     let vault = machine::master_key(config);
@@ -96,22 +96,22 @@ async fn examine(config: &Arc<Config>, paper: &Paper) -> Vec<Finding> {
 
 fn configuration(config: &Config) -> Finding {
     let roles: Vec<_> = config.roles.iter().map(|role| format!("{role:?}").to_lowercase()).collect();
-    let detail = format!("It can be read; this node has the roles {}.", roles.join(", "));
+    let detail = format!("It is valid; this node has the roles {}.", roles.join(", "));
     if config.without_effect.is_empty() {
         return Finding::ok("configuration", detail);
     }
     let unused = config.without_effect.join(", ");
-    Finding::warning("configuration", format!("{unused} has no effect in this version."), "Remove what has no effect.")
+    Finding::warning("configuration", format!("{unused} has no effect in this version."), "Remove it.")
 }
 
-/// Where findings are told as they are made.
-struct Paper {
+/// Prints findings as they arrive.
+struct Printer {
     json: bool,
     colours: bool,
 }
 
-impl Paper {
-    fn told(&self, finding: Finding) -> Finding {
+impl Printer {
+    fn print(&self, finding: Finding) -> Finding {
         if !self.json {
             let (word, colour) = match finding.status {
                 Status::Ok => ("ok", "32"),
@@ -122,8 +122,8 @@ impl Paper {
             let word = if self.colours { format!("\u{1b}[{colour}m{word}\u{1b}[0m") } else { word };
             let plain = |text: &str| text.replace(char::is_control, " ");
             output::line(&format!("{word} {}: {}", plain(&finding.name), plain(&finding.detail)));
-            if let Some(mend) = &finding.mend {
-                output::line(&format!("         to mend it: {}", plain(mend)));
+            if let Some(fix) = &finding.fix {
+                output::line(&format!("         fix: {}", plain(fix)));
             }
         }
         finding

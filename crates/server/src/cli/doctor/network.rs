@@ -1,4 +1,4 @@
-//! The network: the port, and the address by which carriers find this service.
+//! Checks the network: the port and the public address.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,10 +18,10 @@ use crate::outbound::{ClientSettings, Names};
 const PORT: &str = "port";
 const PUBLIC: &str = "public address";
 const DNS: &str = "dns";
-/// Everything here is near or is our own.
+/// Timeout of a request; the peers are near.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Addresses that the operator chose are not judged.
+/// Allows every address, because the operator chose them.
 fn anywhere() -> AddressPolicy {
     "0.0.0.0/0,::/0,http".parse().expect("a policy that a test reads")
 }
@@ -30,29 +30,29 @@ fn client(config: &Config) -> Option<Client> {
     ClientSettings::new(config, &anywhere()).ok()?.builder().timeout(PATIENCE).build().ok()
 }
 
-/// Whether the port is free or ours, and the instance that answers there.
+/// Checks whether the port is free or ours; returns the instance that responds there.
 pub(super) async fn port(config: &Config) -> (Finding, Option<String>) {
     let listen = config.listen;
-    let problem = |words: String, mend: &str| (Finding::problem(PORT, words, mend), None);
+    let problem = |words: String, fix: &str| (Finding::problem(PORT, words, fix), None);
     match TcpListener::bind(listen).await {
         Ok(_free) => (Finding::ok(PORT, format!("{listen} is free; the service does not run there.")), None),
         Err(error) if error.kind() == ErrorKind::AddrInUse => match instance_at(config, &local(listen)).await {
             Probe::Instance(instance) => {
-                (Finding::ok(PORT, format!("The service runs and answers at {listen}.")), Some(instance))
+                (Finding::ok(PORT, format!("The service runs and responds at {listen}.")), Some(instance))
             }
             _ => problem(
-                format!("{listen} is used by another process."),
-                "Stop that process, or choose another address with SWITCHHOOK_LISTEN.",
+                format!("{listen} is in use by another process."),
+                "Stop that process, or set another address with SWITCHHOOK_LISTEN.",
             ),
         },
         Err(error) => problem(
-            format!("{listen} cannot be listened on: {error}."),
-            "Choose an address of this machine, and a port above 1023, with SWITCHHOOK_LISTEN.",
+            format!("Cannot listen on {listen}: {error}."),
+            "Set SWITCHHOOK_LISTEN to an address of this machine and a port above 1023.",
         ),
     }
 }
 
-/// The address by which this machine itself reaches what listens at `listen`.
+/// Returns the address at which this machine reaches the listener at `listen`.
 fn local(listen: SocketAddr) -> String {
     let mut address = listen;
     if listen.ip().is_unspecified() {
@@ -62,16 +62,16 @@ fn local(listen: SocketAddr) -> String {
 }
 
 enum Probe {
-    /// A service of ours, and which.
+    /// A Switchhook instance.
     Instance(String),
-    /// A service of ours whose `/healthz` is hidden.
+    /// A Switchhook service with a hidden `/healthz`.
     Hidden,
-    /// Something else, or nothing; why.
+    /// Something else, or nothing, with the reason.
     Else(String),
 }
 
 async fn instance_at(config: &Config, base: &str) -> Probe {
-    let Some(client) = client(config) else { return Probe::Else("no HTTP client could be made".to_owned()) };
+    let Some(client) = client(config) else { return Probe::Else("could not create an HTTP client".to_owned()) };
     let get = async |path: &str| {
         let response = client.get(format!("{base}{path}")).send().await.map_err(|error| innermost(&error))?;
         let status = response.status();
@@ -85,7 +85,7 @@ async fn instance_at(config: &Config, base: &str) -> Probe {
         }
         Ok((status, _)) => match get("/v1/tenant").await {
             Ok((StatusCode::UNAUTHORIZED, body)) if body["code"] == "unauthorized" => Probe::Hidden,
-            _ => Probe::Else(format!("something else answered with {status}")),
+            _ => Probe::Else(format!("something else responded with {status}")),
         },
     }
 }
@@ -94,12 +94,12 @@ fn innermost(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error).to_string()
 }
 
-/// Whether carriers can reach this service. `here` is the instance that answers on this machine.
+/// Checks whether carriers can reach this service. `here` is the instance that responds on this machine.
 pub(super) async fn public_address(config: &Config, here: Option<String>) -> Vec<Finding> {
     let text = config.public_url.clone().unwrap_or_else(|| local(config.listen));
     let base = text.trim_end_matches('/').to_owned();
     let Ok(url) = base.parse::<Url>() else {
-        return vec![Finding::problem(PUBLIC, format!("{base} is not an address."), "Correct SWITCHHOOK_PUBLIC_URL.")];
+        return vec![Finding::problem(PUBLIC, format!("{base} is not a URL."), "Correct SWITCHHOOK_PUBLIC_URL.")];
     };
     let mut findings: Vec<_> = insecure(config, &url).into_iter().collect();
     let name = match url.host() {
@@ -110,17 +110,18 @@ pub(super) async fn public_address(config: &Config, here: Option<String>) -> Vec
         Some(_) => Some(String::new()),
     };
     let Some(name) = name else {
-        let mend = "Set SWITCHHOOK_PUBLIC_URL to an address that the internet reaches; the simulator needs none.";
+        let fix =
+            "Set SWITCHHOOK_PUBLIC_URL to an address that is reachable from the internet; the simulator needs none.";
         findings.push(Finding::warning(
             PUBLIC,
-            format!("{base} is this machine only: carriers cannot reach it."),
-            mend,
+            format!("{base} is local to this machine: carriers cannot reach it."),
+            fix,
         ));
         return findings;
     };
     if !name.is_empty() {
         let dns = dns(config, &name).await;
-        let unknown = dns.mend.is_some();
+        let unknown = dns.fix.is_some();
         findings.push(dns);
         if unknown {
             return findings;
@@ -133,9 +134,9 @@ pub(super) async fn public_address(config: &Config, here: Option<String>) -> Vec
 fn insecure(config: &Config, url: &Url) -> Option<Finding> {
     let insecure = config.env == Environment::Prod && url.scheme() != "https";
     insecure.then(|| {
-        let mend =
+        let fix =
             "Put a TLS proxy in front (docs/operations.md) and set SWITCHHOOK_PUBLIC_URL to its https:// address.";
-        Finding::problem(PUBLIC, "It is not https: keys, words and sound would cross the internet in the open.", mend)
+        Finding::problem(PUBLIC, "It is not https: keys, words and audio would cross the internet unencrypted.", fix)
     })
 }
 
@@ -144,12 +145,11 @@ async fn dns(config: &Config, name: &str) -> Finding {
     match looked_up {
         Ok(Ok(addresses)) => {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-            Finding::ok(DNS, format!("{name} is {}.", addresses.join(", ")))
+            Finding::ok(DNS, format!("{name} resolves to {}.", addresses.join(", ")))
         }
         _ => {
-            let mend =
-                "Add a DNS record for it, correct SWITCHHOOK_PUBLIC_URL, or check the name server (SWITCHHOOK_DNS).";
-            Finding::problem(DNS, format!("{name} cannot be resolved from here."), mend)
+            let fix = "Add a DNS record, correct SWITCHHOOK_PUBLIC_URL, or check the name server (SWITCHHOOK_DNS).";
+            Finding::problem(DNS, format!("{name} does not resolve."), fix)
         }
     }
 }
@@ -157,23 +157,25 @@ async fn dns(config: &Config, name: &str) -> Finding {
 fn reached(base: &str, probe: Probe, here: Option<String>) -> Finding {
     match (probe, here) {
         (Probe::Instance(there), Some(here)) if there == here => {
-            Finding::ok(PUBLIC, format!("{base} leads to the service on this machine."))
+            Finding::ok(PUBLIC, format!("{base} reaches the service on this machine."))
         }
         (Probe::Instance(_), _) => Finding::warning(
             PUBLIC,
-            format!("{base} leads to another instance of the service than the one on this machine."),
-            "Nothing, when several nodes share that address; else correct SWITCHHOOK_PUBLIC_URL or the proxy.",
+            format!("{base} reaches another instance than the one on this machine."),
+            "None if several nodes share that address; otherwise correct SWITCHHOOK_PUBLIC_URL or the proxy.",
         ),
-        (Probe::Hidden, _) => Finding::ok(PUBLIC, format!("A service answers at {base} (which one, its proxy hides).")),
+        (Probe::Hidden, _) => {
+            Finding::ok(PUBLIC, format!("A service responds at {base} (the proxy hides which instance)."))
+        }
         (Probe::Else(words), None) => Finding::warning(
             PUBLIC,
-            format!("{base} does not lead to a service now ({words}), and none runs here."),
-            "Start the service and look again.",
+            format!("{base} does not reach a service ({words}), and none runs here."),
+            "Start the service, then run doctor again.",
         ),
         (Probe::Else(words), Some(_)) => Finding::problem(
             PUBLIC,
-            format!("{base} does not lead to this service: {words}."),
-            "Check the proxy and the firewall. From here it may fail where it works from outside: then this is no problem.",
+            format!("{base} does not reach this service: {words}."),
+            "Check the proxy and the firewall. Ignore this if the address works from outside.",
         ),
     }
 }

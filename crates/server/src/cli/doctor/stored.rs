@@ -1,4 +1,4 @@
-//! What is stored: the database, and every tenant's connections and webhook endpoints.
+//! Checks the database, and every tenant's connections and webhook endpoints.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,24 +27,24 @@ use crate::vault::Vault;
 
 const DATABASE: &str = "database";
 const CLOCK: &str = "clock";
-/// How far our clock and the database's may be apart before somebody should know, and before leases go wrong.
+/// Clock difference to the database that causes a warning, and a problem.
 const APART: Duration = Duration::from_secs(1);
 const FAR_APART: Duration = Duration::from_secs(5);
-/// Connections that are tried at the same time.
+/// Concurrent connection tests.
 const AT_ONCE: usize = 4;
 /// Rows of a page.
 const PAGE: i64 = 100;
 
-/// The database, and the store when more can be read from it.
+/// Checks the database; returns the store if it can be read.
 pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<Store>) {
     let url = config.database_url();
     if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !Path::new(path).exists()) {
-        let words = format!("{path} is not there yet; the first start makes it.");
+        let words = format!("{path} does not exist yet; the first start creates it.");
         return (vec![Finding::ok(DATABASE, words)], None);
     }
     let unreachable = |words: String| {
-        let mend = "Check SWITCHHOOK_DATABASE_URL, and that the server runs and lets this machine in.";
-        (vec![Finding::problem(DATABASE, words, mend)], None)
+        let fix = "Check SWITCHHOOK_DATABASE_URL, and that the server runs and accepts connections from this machine.";
+        (vec![Finding::problem(DATABASE, words, fix)], None)
     };
     let store = match Store::connect(&url).await {
         Ok(store) => store,
@@ -53,11 +53,11 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<Store>) {
     match looked_at(&store).await {
         Ok((findings, true)) => (findings, Some(store)),
         Ok((findings, false)) => (findings, None),
-        Err(error) => unreachable(format!("It does not answer as it should: {error}.")),
+        Err(error) => unreachable(format!("It returned an error: {error}.")),
     }
 }
 
-/// What is found, and whether this program knows the schema.
+/// Checks whether this program knows the schema.
 async fn looked_at(store: &Store) -> Result<(Vec<Finding>, bool), sqlx::Error> {
     let mut conn = store.read().await?;
     let schema = inspect::schema(&mut conn).await?;
@@ -74,31 +74,33 @@ async fn looked_at(store: &Store) -> Result<(Vec<Finding>, bool), sqlx::Error> {
 fn schema_finding(schema: Schema) -> Finding {
     let Schema { version, newest } = schema;
     if version > newest {
-        let detail = format!("It answers, but its schema is {version} and this program knows {newest}.");
-        return Finding::problem(DATABASE, detail, "Install the version of the program that the other nodes run.");
+        let detail = format!("Its schema is version {version}, but this program supports {newest}.");
+        return Finding::problem(DATABASE, detail, "Install the same program version as on the other nodes.");
     }
     if version < newest {
-        let detail = format!("It answers; its schema is {version} and will be {newest} after the next start.");
+        let detail = format!("Its schema is version {version}; the next start migrates it to {newest}.");
         return Finding::warning(DATABASE, detail, "Start the service, or run `switchhook migrate`.");
     }
-    Finding::ok(DATABASE, format!("It answers, and its schema is up to date ({version})."))
+    Finding::ok(DATABASE, format!("It responds, and its schema is up to date (version {version})."))
 }
 
 fn clock_finding(apart: Duration) -> Finding {
     let detail = format!("This machine's clock and the database's are {} ms apart.", apart.as_millis());
-    let mend = "Set both by NTP: who owns a call is decided by times.";
+    let fix = "Synchronise both with NTP: leases depend on them.";
     match apart {
-        apart if apart >= FAR_APART => Finding::problem(CLOCK, detail, mend),
-        apart if apart >= APART => Finding::warning(CLOCK, detail, mend),
+        apart if apart >= FAR_APART => Finding::problem(CLOCK, detail, fix),
+        apart if apart >= APART => Finding::warning(CLOCK, detail, fix),
         _ => Finding::ok(CLOCK, detail),
     }
 }
 
-/// Every active tenant's connections, tried for real, and webhook endpoints.
+/// Tests every active tenant's connections for real, and checks its webhook endpoints.
 pub(super) async fn tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) -> Vec<Finding> {
     match try_tenants(config, store, vault).await {
         Ok(findings) => findings,
-        Err(error) => vec![Finding::problem("tenants", format!("{error:#}."), "Look again when the database is well.")],
+        Err(error) => {
+            vec![Finding::problem("tenants", format!("{error:#}."), "Fix the database first, then run doctor again.")]
+        }
     }
 }
 
@@ -122,8 +124,8 @@ async fn try_tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) 
             && endpoints.iter().any(|endpoint| endpoint.secrets(vault, Clock::system().now()).is_err())
         {
             let name = format!("webhook secrets of {}", tenant.name);
-            let mend = "Start the service with the master key that it had before, or make the endpoints again.";
-            findings.push(Finding::problem(name, "They were sealed with another master key.", mend));
+            let fix = "Start the service with the previous master key, or create new secrets.";
+            findings.push(Finding::problem(name, "They were sealed with another master key.", fix));
         }
     }
     let disabled = inspect::disabled_webhooks_for_operator(&mut conn).await?;
@@ -132,8 +134,8 @@ async fn try_tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) 
     match vault {
         Some(vault) => findings.extend(tried(config, store, vault, rows).await?),
         None if rows.iter().any(|(_, row)| row.credentials.is_some()) => {
-            let mend = "Give back the key that the service had before: what was sealed with it opens with no other.";
-            findings.push(Finding::problem("credentials", "There are some, and no master key to open them.", mend));
+            let fix = "Restore the previous key: no other key opens what it sealed.";
+            findings.push(Finding::problem("credentials", "There is no master key to open them.", fix));
         }
         None => {}
     }
@@ -165,35 +167,35 @@ async fn connection(setup: &Setup, tenant: &str, row: &ConnectionRow) -> Finding
     let name = format!("connection {} of {tenant}", row.name);
     let provider = Provider::named(&row.provider);
     if provider.is_none_or(|provider| !provider.usable) {
-        let detail = format!("This version cannot use {} yet.", row.provider);
-        return Finding::warning(name, detail, "Nothing; calls with it fail as config_error until a later version.");
+        let detail = format!("This version does not support {} yet.", row.provider);
+        return Finding::warning(name, detail, "None in this version: calls with it fail as config_error.");
     }
     let carries = provider.is_some_and(|provider| provider.offers(Kind::Carrier));
     let checks = setup.check(row, carries, DEADLINE).await;
-    let told = |ok: bool| {
-        let told: Vec<_> =
+    let details = |ok: bool| {
+        let details: Vec<_> =
             checks.iter().filter(|check| check.ok == ok).map(|check: &Check| check.detail.as_str()).collect();
-        told.join(" ")
+        details.join(" ")
     };
     if checks.iter().all(|check| check.ok) {
-        return Finding::ok(name, told(true));
+        return Finding::ok(name, details(true));
     }
     let id = ConnectionId::from_uuid(row.id);
-    let mend = format!("Do what it says, or correct it with PATCH /v1/connections/{id}.");
+    let fix = format!("Follow the message, or correct the connection with PATCH /v1/connections/{id}.");
     if row.provider == "local" {
-        // It may be there without being used, and the models are spoken of above.
-        return Finding::warning(name, told(false), mend);
+        // It may be unused, and the models are checked above.
+        return Finding::warning(name, details(false), fix);
     }
-    Finding::problem(name, told(false), mend)
+    Finding::problem(name, details(false), fix)
 }
 
 fn disabled_finding(endpoint: &Disabled) -> Finding {
     let host = endpoint.url.parse::<Url>().ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-    let reason = endpoint.disabled_reason.as_deref().unwrap_or("somebody disabled it").trim_end_matches('.');
+    let reason = endpoint.disabled_reason.as_deref().unwrap_or("it was disabled through the API").trim_end_matches('.');
     Finding::warning(
         format!("webhook {} of {}", endpoint.id, endpoint.tenant),
-        format!("The endpoint at {host} gets no deliveries: {reason}."),
-        format!("When it is well again: PATCH /v1/webhooks/{} with {{\"enabled\": true}}.", endpoint.id),
+        format!("The endpoint at {host} receives no deliveries: {reason}."),
+        format!("Fix the receiver, then PATCH /v1/webhooks/{} with {{\"enabled\": true}}.", endpoint.id),
     )
 }
 

@@ -1,4 +1,4 @@
-//! What clients may ask of a running conversation. Any node takes it down; the call's own node does it.
+//! Commands to a live call. Any node stores them; the node that owns the call executes them.
 
 use axum::Json;
 use serde::de::DeserializeOwned;
@@ -17,21 +17,21 @@ use crate::http::extract::{Body, UnreadBody};
 use crate::store::calls::commands::{self, Command};
 use crate::store::{calls, dial_policy};
 
-/// A body that asks for something.
+/// The body of a command.
 pub(super) trait Asks: DeserializeOwned {
-    /// What is asked for, or which field is wrong.
+    /// Validates the body and returns the command.
     fn command(self) -> Result<Command, FieldError>;
 
-    /// Whom it would have called.
+    /// The number it would call.
     fn dials(&self) -> Option<&PhoneNumber> {
         None
     }
 }
 
-/// What a handler of a command answers.
+/// The response to a command.
 pub(super) type Answer = Result<Json<WithWarnings<CallResource>>, ApiError>;
 
-/// Takes a command down for the node that runs the call. What is wrong is found in the order 404, 413 or 422, 409.
+/// Stores a command for the node that owns the call. Errors are checked in the order 404, 413 or 422, 409.
 pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, body: UnreadBody) -> Answer {
     let missing = || ApiError::not_found("call");
     let row = calls::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
@@ -50,7 +50,7 @@ pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, 
     if !row.in_conversation() {
         return Err(not_in_progress(&row.status));
     }
-    // The time is asked under the lock, so that commands are done in the order in which they were taken down.
+    // Read under the lock, so that commands run in the order they were stored in.
     commands::give(&mut tx, tenant.id, id, &command, state.clock.now()).await?;
     tx.commit().await?;
     state.hints.calls.notify_one();
@@ -59,8 +59,8 @@ pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, 
 
 fn not_in_progress(status: &str) -> ApiError {
     let detail = match status {
-        "in_progress" => "The call is just ending.".to_owned(),
-        status => format!("The call is {status}; this can be asked of a call in progress only."),
+        "in_progress" => "The call is ending.".to_owned(),
+        status => format!("The call is {status}; this needs a call that is in progress."),
     };
     ApiError::conflict("call_not_in_progress", detail)
 }

@@ -18,7 +18,7 @@ use crate::store::calls::commands::Command;
 
 const MAX_DIGITS: usize = 64;
 
-/// Keys to press.
+/// DTMF digits to send.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct SendDtmf {
     /// `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second.
@@ -32,7 +32,7 @@ impl Asks for SendDtmf {
         match self.digits {
             digits if digits.is_empty() => wrong("must not be empty"),
             digits if digits.chars().any(|key| key != 'w' && !is_key(key)) => {
-                wrong("may have 0 to 9, *, #, A to D and w (a pause of half a second) only")
+                wrong("may contain only 0 to 9, *, #, A to D and w (a pause of half a second)")
             }
             digits if digits.len() > MAX_DIGITS => wrong("must be at most 64 characters"),
             digits => Ok(Command::Dtmf { digits }),
@@ -40,14 +40,14 @@ impl Asks for SendDtmf {
     }
 }
 
-/// Presses keys in the running conversation, as callers of a telephone menu do.
+/// Sends DTMF on a live call, for example to a phone menu.
 ///
-/// What the agent is saying waits while the tones are on the line.
+/// The agent's speech pauses while the tones are sent.
 #[utoipa::path(
     post, path = "/calls/{id}/dtmf", operation_id = "send_dtmf", tag = "Calls", request_body = SendDtmf,
     params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
-        (status = 200, description = "The call; the keys will be pressed", body = WithWarnings<CallResource>),
+        (status = 200, description = "The call; the digits will be sent", body = WithWarnings<CallResource>),
         (status = 409, description = "The call is not in progress", body = ErrorBody),
         NotFound,
         InvalidRequest,

@@ -22,34 +22,34 @@ use crate::http::extract::PathId;
 use crate::store::events::EventRow;
 use crate::store::{api_keys, calls, events};
 
-/// How often a follower looks for new events when no hint comes, as for a call on another node.
+/// Poll interval for new events without a wakeup, as for calls on other nodes.
 const LOOK: Duration = Duration::from_secs(1);
-/// The least time between two looks, however many hints come.
+/// Minimum time between two polls, however many wakeups arrive.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How often a follower's key is looked at.
+/// How often a stream's API key is checked.
 const RECHECK: Duration = Duration::from_secs(2);
 /// More events than a call ever has.
 const ALL: i64 = 1_000;
 
-/// What happened to a call.
+/// Events of a call.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Events {
-    /// In their order.
+    /// The events, in order.
     pub data: Vec<EventRow>,
 }
 
-/// Shows what happened to a call. With `Accept: text/event-stream` it follows until the call has ended.
+/// Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
 ///
-/// A stream also ends when the key stops working or the service stops; `Last-Event-ID` takes it up again. A tenant may follow 32
-/// calls at once on a node, and gets 429 beyond that.
+/// A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
+/// streams per node; further ones get 429.
 #[utoipa::path(
     get, path = "/calls/{id}/events", operation_id = "list_call_events", tag = "Calls", params(
         ("id" = uuid::Uuid, Path, description = "The call"),
-        ("Last-Event-ID" = Option<String>, Header, description = "For followers: the `id` of the last event seen", example = "3", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", example = "3", nullable = false),
     ),
     responses(
         (status = 200, description = "The events", content((Events = "application/json"), (String = "text/event-stream"))),
-        (status = 204, description = "A follower came again after the last event"),
+        (status = 204, description = "A stream was resumed after the last event"),
         NotFound,
         CommonErrors,
     )
@@ -67,7 +67,7 @@ pub(super) async fn events(
         drop(conn);
         let seen = last_event_id(&headers);
         if row.status()?.is_terminal() && seen >= row.event_count {
-            // The answer that ends an EventSource's attempts to connect again.
+            // This status stops an EventSource from reconnecting.
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
         let place = state.followers.join(tenant.id)?;
@@ -78,28 +78,28 @@ pub(super) async fn events(
     Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
 }
 
-/// The last event that a follower who comes again has seen.
+/// The last event that a resuming client has seen.
 fn last_event_id(headers: &HeaderMap) -> i64 {
     let sent = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     sent.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Somebody who follows a call.
+/// An event stream of a call.
 struct Follower {
     state: HttpState,
     tenant: Tenant,
     call: CallId,
-    /// The sequence of the last event shown.
+    /// The sequence of the last event sent.
     seen: i64,
     ended: bool,
-    /// When the key was last found to be good.
+    /// When the key was last checked.
     checked: Instant,
     _place: Place,
 }
 
-/// Events after `seen` as they are committed, until the last one, until the key opens nothing any more, or until the service
-/// stops; whoever comes again with `Last-Event-ID` misses nothing. The rows are looked at, so it does not matter which node the
-/// call is on: hints only make it sooner.
+/// Streams events after `seen` as they are committed, until the last one, until the key stops working, or until the service
+/// stops; a client that resumes with `Last-Event-ID` misses nothing. Reads the database, so any node can serve any call;
+/// wakeups only reduce the delay.
 fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
     stream::unfold(follower, async move |mut follower| {
         let event = follower.next().await?;
@@ -110,11 +110,11 @@ fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallibl
 }
 
 impl Follower {
-    /// The next event, when there is one; nothing when the stream is over.
+    /// Waits for the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<EventRow> {
         let hints = self.state.hints.webhooks.clone();
         while !self.ended && !self.state.draining.started() {
-            let hint = hints.followed(); // From before the look, so that nothing falls between the two.
+            let hint = hints.followed(); // Registered before the query, so that no event is missed in between.
             let mut conn = self.state.store.read().await.ok()?;
             if self.checked.elapsed() >= RECHECK {
                 let now = self.state.clock.now();
@@ -130,7 +130,7 @@ impl Follower {
                 return Some(event);
             }
             tokio::time::sleep(PAUSE).await;
-            let _ = tokio::time::timeout(LOOK - PAUSE, hint).await; // Either way it is time to look.
+            let _ = tokio::time::timeout(LOOK - PAUSE, hint).await; // A timeout also means: poll.
         }
         None
     }

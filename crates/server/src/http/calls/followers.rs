@@ -1,4 +1,4 @@
-//! How many follow calls live: each follower holds a connection and looks at the database now and then.
+//! Limits event streams: each holds a connection and polls the database.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,14 +7,14 @@ use switchhook_core::id::TenantId;
 
 use crate::http::error::ApiError;
 
-/// The most followers of one tenant on one node.
+/// Maximum streams per tenant and node.
 pub(super) const MOST: usize = 32;
 
-/// The followers of each tenant on this node. Clones share the count.
+/// Streams per tenant on this node. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub struct Followers(Arc<Mutex<HashMap<TenantId, usize>>>);
 
-/// A follower's place, free again when dropped.
+/// A stream's slot, released when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     followers: Followers,
@@ -22,10 +22,10 @@ pub(super) struct Place {
 }
 
 impl Followers {
-    /// A place for one more.
+    /// Takes a slot.
     ///
     /// # Errors
-    /// 429 when the tenant has [`MOST`] already.
+    /// 429 if the tenant already has [`MOST`].
     pub(super) fn join(&self, tenant: TenantId) -> Result<Place, ApiError> {
         let mut counts = self.counts();
         let count = counts.entry(tenant).or_default();

@@ -13,11 +13,11 @@ use crate::store::calls;
 
 /// Ends a call.
 ///
-/// A queued call ends at once; a live one as soon as its carrier has been told. Ending a call that has ended is fine.
+/// A queued call ends at once, a live call when its carrier hangs up. Ending a call that has ended has no effect.
 #[utoipa::path(
     post, path = "/calls/{id}/hangup", operation_id = "hang_up_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
-        (status = 200, description = "The call as it is now", body = CallResource),
+        (status = 200, description = "The call", body = CallResource),
         NotFound,
         CommonErrors,
     )

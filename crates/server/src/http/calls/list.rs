@@ -17,50 +17,50 @@ use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
 use crate::http::extract::{Page, Params};
 use crate::store::calls::{self, Filter};
 
-/// The most values of one filter. Each is looked for by itself.
+/// Maximum values per filter; each is a separate lookup.
 const MOST_WORDS: usize = 100;
-/// The most filters by metadata.
+/// Maximum metadata filters.
 const MOST_METADATA: usize = 10;
-/// The longest key and value of one, in bytes.
+/// Maximum length of a metadata filter's key and value, in bytes.
 const LONGEST_METADATA: usize = 2_048;
 
-/// Which calls. Words may be several, separated by commas.
+/// Filters. Separate several values with commas.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Query {
-    /// How far they are.
+    /// Status of the call.
     #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Status>>)]
     status: Option<String>,
-    /// Which way they went.
+    /// Direction of the call.
     #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Direction>>)]
     direction: Option<String>,
-    /// Who talked.
+    /// The agent.
     #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Uuid>>)]
     agent_id: Option<String>,
-    /// Over which number.
+    /// The tenant's number.
     #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Uuid>>)]
     number_id: Option<String>,
-    /// Who was called.
+    /// The callee.
     #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Phone>>)]
     to: Option<String>,
-    /// Who called.
+    /// The caller.
     #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<Phone>>)]
     from: Option<String>,
-    /// Why calls failed.
+    /// Why a call failed.
     #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<ErrorCode>>)]
     error_code: Option<String>,
-    /// Why calls ended.
+    /// Why a call ended.
     #[param(style = Form, explode = false, min_items = 1, max_items = 100, value_type = Option<Vec<EndReason>>)]
     end_reason: Option<String>,
-    /// Created at or after this.
+    /// Created at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     created_after: Option<Timestamp>,
-    /// Created before this.
+    /// Created before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     created_before: Option<Timestamp>,
 }
 
-/// A phone number or SIP address. Commas stand between several, so one with a comma cannot be looked for.
+/// A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
 #[derive(ToSchema)]
 #[schema(
     max_length = 255,
@@ -70,8 +70,8 @@ pub(super) struct Query {
 #[expect(dead_code, reason = "describes a PhoneNumber")]
 pub(in crate::http) struct Phone(String);
 
-/// Lists calls, newest first. Filters take one value, or up to 100 with commas between them; `metadata[key]=value` shows the calls
-/// with this metadata, up to 10 times.
+/// Lists calls, newest first. Filters take one value or up to 100 separated by commas; up to 10 `metadata[key]=value` filters
+/// match the calls with this metadata.
 #[utoipa::path(
     get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, Page),
     responses(
@@ -110,13 +110,13 @@ pub(super) async fn list(
     Ok(Json(List::of(page, CallResource::from)))
 }
 
-/// The comma-separated ids of a filter.
+/// Parses the comma-separated ids of a filter.
 fn ids(name: &str, value: Option<String>) -> Result<Vec<Uuid>, ApiError> {
     let words = words::<Uuid>(name, value)?;
     Ok(words.iter().filter_map(|word| word.parse().ok()).collect())
 }
 
-/// The comma-separated words of a filter, each one known.
+/// Parses the comma-separated enum values of a filter.
 fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
     name: &str,
     value: Option<String>,
@@ -124,7 +124,7 @@ fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
     let Some(value) = value else { return Ok(Vec::new()) };
     let mut words: Vec<String> = value.split(',').map(|word| word.trim().to_owned()).collect();
     if words.len() > MOST_WORDS {
-        return Err(ApiError::invalid_field(name, format!("may name at most {MOST_WORDS} values")));
+        return Err(ApiError::invalid_field(name, format!("must have at most {MOST_WORDS} values")));
     }
     words.sort_unstable();
     words.dedup();
@@ -137,10 +137,10 @@ fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
 fn check_metadata(pairs: &[(String, String)]) -> Result<(), ApiError> {
     let wrong = |message: String| Err(ApiError::invalid_field("metadata", message));
     if pairs.len() > MOST_METADATA {
-        return wrong(format!("may be filtered by at most {MOST_METADATA} keys"));
+        return wrong(format!("must have at most {MOST_METADATA} keys"));
     }
     if pairs.iter().any(|(key, value)| key.len() + value.len() > LONGEST_METADATA) {
-        return wrong(format!("must be at most {LONGEST_METADATA} bytes in a filter, its key and value together"));
+        return wrong(format!("must be at most {LONGEST_METADATA} bytes in a filter, key and value together"));
     }
     Ok(())
 }

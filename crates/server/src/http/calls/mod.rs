@@ -1,4 +1,4 @@
-//! `/v1/calls`: place, list, look at and end calls.
+//! `/v1/calls`: place, list, get and end calls.
 
 mod command;
 mod create;

@@ -18,27 +18,27 @@ use crate::http::error::{ApiError, CommonErrors, ErrorBody, NotFound};
 use crate::http::extract::PathId;
 use crate::store::calls;
 
-/// Fetches the recording: a stereo WAV, 8 kHz, the caller left, the agent right.
+/// Returns the recording: a stereo WAV, 8 kHz, caller left, agent right.
 ///
-/// One range of bytes can be asked for (RFC 9110 section 14); several are answered with the whole. `If-Range` takes the `ETag`.
+/// Supports one byte range (RFC 9110 section 14); several return the whole file. `If-Range` takes the `ETag`.
 #[utoipa::path(
     get, path = "/calls/{id}/recording", operation_id = "fetch_recording", tag = "Calls",
     params(
         ("id" = uuid::Uuid, Path, description = "The call"),
-        ("Range" = Option<String>, Header, description = "The bytes wanted", example = "bytes=0-43", nullable = false),
+        ("Range" = Option<String>, Header, description = "The byte range", example = "bytes=0-43", nullable = false),
     ),
     responses(
         (status = 200, description = "The recording", body = Vec<u8>, content_type = "audio/wav", headers(
             ("Accept-Ranges" = String, description = "`bytes`"),
             ("ETag" = String, description = "For `If-Range`"),
         )),
-        (status = 206, description = "The part asked for", body = Vec<u8>, content_type = "audio/wav", headers(
+        (status = 206, description = "The requested range", body = Vec<u8>, content_type = "audio/wav", headers(
             ("Accept-Ranges" = String, description = "`bytes`"),
-            ("Content-Range" = String, description = "Which part of how much: `bytes 0-43/160044`"),
+            ("Content-Range" = String, description = "The range and the total length: `bytes 0-43/160044`"),
             ("ETag" = String, description = "For `If-Range`"),
         )),
-        (status = 416, description = "The range begins behind the end", body = ErrorBody, headers(
-            ("Content-Range" = String, description = "How long the recording is: `bytes */160044`"),
+        (status = 416, description = "The range starts after the end", body = ErrorBody, headers(
+            ("Content-Range" = String, description = "The length of the recording: `bytes */160044`"),
         )),
         NotFound,
         CommonErrors,
@@ -70,7 +70,7 @@ pub(super) async fn recording(
             (StatusCode::PARTIAL_CONTENT, range, body(file, last - first + 1)).into_response()
         }
         Wanted::Nothing => {
-            let detail = format!("The range begins behind the end of the recording, which is {length} bytes long.");
+            let detail = format!("The range starts after the end of the recording, which is {length} bytes long.");
             let error = ApiError::new(StatusCode::RANGE_NOT_SATISFIABLE, "range_not_satisfiable", detail);
             return Ok(([(CONTENT_RANGE, format!("bytes */{length}"))], error).into_response());
         }
@@ -87,20 +87,20 @@ fn body(file: File, length: u64) -> impl IntoResponse {
     ([(CONTENT_TYPE, "audio/wav".to_owned()), (CONTENT_LENGTH, length.to_string())], stream)
 }
 
-/// What of a recording is asked for.
+/// The requested part of a recording.
 #[derive(Debug, PartialEq, Eq)]
 enum Wanted {
     Whole,
-    /// From the first to the last byte, both included.
+    /// First and last byte, inclusive.
     Part {
         first: u64,
         last: u64,
     },
-    /// A range that begins behind the end.
+    /// A range that starts after the end.
     Nothing,
 }
 
-/// Reads `Range` and `If-Range` (RFC 9110 sections 13.1.5 and 14.2). What is not one well-formed range of bytes is ignored.
+/// Parses `Range` and `If-Range` (RFC 9110 sections 13.1.5 and 14.2). Ignores anything but one well-formed byte range.
 fn wanted(headers: &HeaderMap, tag: &str, length: u64) -> Wanted {
     let current = headers.get(IF_RANGE).is_none_or(|condition| condition.as_bytes() == tag.as_bytes());
     let mut sent = headers.get_all(RANGE).iter();
@@ -108,7 +108,7 @@ fn wanted(headers: &HeaderMap, tag: &str, length: u64) -> Wanted {
     range.to_str().ok().and_then(|range| one_range(range, length)).unwrap_or(Wanted::Whole)
 }
 
-/// `bytes=first-last`, `bytes=first-` or `bytes=-suffix`.
+/// Parses `bytes=first-last`, `bytes=first-` or `bytes=-suffix`.
 fn one_range(range: &str, length: u64) -> Option<Wanted> {
     let (unit, range) = range.split_once('=')?;
     let (first, last) = range.trim().split_once('-')?;
@@ -116,7 +116,7 @@ fn one_range(range: &str, length: u64) -> Option<Wanted> {
     if !unit.trim().eq_ignore_ascii_case("bytes") || !digits(first) || !digits(last) {
         return None;
     }
-    // More digits than a file has bytes.
+    // Too many digits for a file size.
     let number = |text: &str| text.parse().unwrap_or(u64::MAX);
     let (first, last) = match (first.is_empty(), last.is_empty()) {
         (true, true) => return None,

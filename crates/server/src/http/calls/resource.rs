@@ -1,4 +1,4 @@
-//! A call as the API shows it.
+//! A call as the API returns it.
 
 use std::collections::BTreeMap;
 
@@ -17,37 +17,37 @@ use crate::store::calls::CallRow;
 pub struct CallResource {
     /// Its id.
     pub id: Uuid,
-    /// How far it is.
+    /// Its status.
     #[schema(value_type = Status, example = "completed")]
     pub status: String,
-    /// Which way it goes.
+    /// Its direction.
     #[schema(value_type = Direction, example = "outbound")]
     pub direction: String,
-    /// Who talks.
+    /// The agent.
     pub agent_id: Uuid,
-    /// The version of the agent that this call started with.
+    /// The agent's version when the call was placed.
     #[schema(minimum = 1, example = 1)]
     pub agent_version: i64,
-    /// The tenant's number, when it is one of its numbers.
+    /// The tenant's number, if it is one of its numbers.
     pub number_id: Option<Uuid>,
-    /// Who calls.
+    /// The caller.
     #[schema(example = "+12025550199")]
     pub from: String,
-    /// Who is called.
+    /// The callee.
     #[schema(example = "+12025550100")]
     pub to: String,
-    /// For `{{name}}` in the agent's texts.
+    /// Values for `{{name}}` in the agent's texts.
     pub variables: BTreeMap<String, String>,
-    /// Whatever the client attached.
+    /// The client's own data.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
     /// When it was accepted.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// When the carrier was asked to dial.
+    /// When it was dialled.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub dialing_at: Option<Timestamp>,
-    /// When it rang.
+    /// When it started to ring.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ringing_at: Option<Timestamp>,
     /// When it was answered.
@@ -56,10 +56,10 @@ pub struct CallResource {
     /// When it ended.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
-    /// From answer to end.
+    /// Time from answer to end, in seconds.
     #[schema(minimum = 0, example = 42)]
     pub duration_seconds: i64,
-    /// The caller's turns that the agent answered.
+    /// Number of caller turns that the agent answered.
     #[schema(minimum = 0, example = 5)]
     pub turns: i64,
     /// Why a completed call ended.
@@ -68,49 +68,49 @@ pub struct CallResource {
     /// Who ended it.
     #[schema(value_type = Option<EndedBy>)]
     pub ended_by: Option<String>,
-    /// `human` or `voicemail`, where that is known.
+    /// `human` or `voicemail`, if known.
     pub answered_by: Option<String>,
     /// Why a failed call failed.
     #[schema(value_type = Option<ErrorCode>, example = json!(null))]
     pub error_code: Option<String>,
-    /// The details.
+    /// Error details.
     pub error: Option<String>,
-    /// What the carrier says.
+    /// The carrier's data of the call.
     pub carrier: CarrierPart,
-    /// What was spoken about, in a sentence or two.
+    /// A summary of the conversation, in a sentence or two.
     pub summary: Option<String>,
-    /// The facts found in the conversation.
+    /// Facts extracted from the conversation.
     #[schema(value_type = Option<Object>)]
     pub outcome: Option<Value>,
-    /// How long the caller waited for answers.
+    /// How long the caller waited for responses.
     #[schema(value_type = Option<Object>)]
     pub latency: Option<Value>,
-    /// What was used, by the units that providers charge.
+    /// Usage in the units that providers charge.
     #[schema(value_type = Option<Object>)]
     pub usage: Option<Value>,
-    /// Where the recording can be fetched, with the same key.
+    /// URL of the recording; needs an API key.
     pub recording_url: Option<String>,
 }
 
-/// What the carrier says of a call.
+/// The carrier's data of a call.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CarrierPart {
-    /// The connection dialled over.
+    /// The connection of the call.
     pub connection_id: Uuid,
     /// Its provider.
     pub provider: String,
-    /// The carrier's own id of the call.
+    /// The carrier's id of the call.
     pub call_id: Option<String>,
-    /// Why it ended, in our words.
+    /// Why it ended.
     pub cause: Option<String>,
-    /// The SIP status, where there is one.
+    /// The SIP status code, if any.
     pub sip_code: Option<i64>,
 }
 
 impl From<CallRow> for CallResource {
     fn from(row: CallRow) -> Self {
         let at = |micros: Option<i64>| micros.map(Timestamp::from_micros);
-        // An end is written down a moment before it is told; until then the call is still what its status says.
+        // The end is stored a moment before it is reported; until then the call keeps its status.
         let completed = row.status == "completed";
         let ended = completed || row.status == "failed";
         let request = row.request.0;

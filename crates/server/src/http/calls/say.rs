@@ -17,14 +17,14 @@ use crate::store::calls::commands::Command;
 
 const MAX_TEXT: usize = 2_000;
 
-/// Something to say.
+/// Words for the agent to say.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Say {
-    /// The words, at least one.
+    /// The text; at least one word.
     #[schema(min_length = 1, max_length = 2000, example = "A colleague will join us in a minute.")]
     text: String,
-    /// Say it at once, instead of what the agent is saying or thinking about. Without it the agent finishes its answer first.
-    /// Either way nobody talks over the caller.
+    /// Say it at once and drop the agent's current response. Otherwise it follows that response. The agent never talks over
+    /// the caller.
     #[serde(default)]
     interrupt: bool,
 }
@@ -34,17 +34,17 @@ impl Asks for Say {
         let text = self.text.trim();
         let wrong = |message: &str| Err(FieldError::new("text", message));
         match text {
-            text if !text.contains(char::is_alphanumeric) => wrong("must have words"),
+            text if !text.contains(char::is_alphanumeric) => wrong("must contain words"),
             text if text.chars().count() > MAX_TEXT => wrong("must be at most 2000 characters"),
             text => Ok(Command::Say { text: text.to_owned(), interrupt: self.interrupt }),
         }
     }
 }
 
-/// Has the agent say something in the running conversation.
+/// Makes the agent say something on a live call.
 ///
-/// It is part of the conversation: the transcript shows it as far as it was heard, and the language model knows of it. An agent
-/// that is already saying goodbye says no more.
+/// The words become part of the conversation: the transcript includes what was heard, and the language model sees it. An agent
+/// that is saying goodbye says nothing more.
 #[utoipa::path(
     post, path = "/calls/{id}/say", operation_id = "say_in_call", tag = "Calls", request_body = Say,
     params(("id" = uuid::Uuid, Path, description = "The call")),

@@ -13,7 +13,7 @@ use crate::http::error::{ApiError, CommonErrors, NotFound};
 use crate::http::extract::PathId;
 use crate::store::calls::{self, TranscriptEntry};
 
-/// Shows a call.
+/// Returns a call.
 #[utoipa::path(
     get, path = "/calls/{id}", operation_id = "show_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
@@ -32,14 +32,14 @@ pub(super) async fn show(
     Ok(Json(row.into()))
 }
 
-/// Who said what.
+/// The transcript of a call.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Transcript {
-    /// The lines, in the order they were finished.
+    /// Lines in the order in which they were completed.
     pub data: Vec<TranscriptEntry>,
 }
 
-/// Shows what was said, so far while the call lives. Of the agent it holds what was heard.
+/// Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(

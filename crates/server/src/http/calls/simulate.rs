@@ -1,4 +1,4 @@
-//! `POST /v1/simulator/inbound`: rings one of the tenant's numbers from the simulated network.
+//! `POST /v1/simulator/inbound`: calls one of the tenant's numbers from the simulated network.
 
 use axum::Json;
 use axum::extract::State;
@@ -27,18 +27,18 @@ pub(super) struct SimulateCall {
     /// One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
     #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
     to: PhoneNumber,
-    /// Who calls; picks what they do once they are answered, as the number called does for outgoing calls.
+    /// The caller's number. It selects the caller's behaviour, like the callee's number of an outbound call.
     #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
     from: PhoneNumber,
 }
 
-/// Rings one of the tenant's numbers from the simulated phone network. The call counts against the concurrent call limit.
+/// Calls one of the tenant's numbers from the simulated phone network. The call counts towards the concurrent call limit.
 #[utoipa::path(
     post, path = "/simulator/inbound", operation_id = "simulate_inbound_call", tag = "Calls", request_body = SimulateCall,
     responses(
         (status = 201, description = "The call has arrived", body = WithWarnings<CallResource>,
-            headers(("Location" = String, description = "Where the call is"))),
-        (status = 409, description = "This node takes no calls: it has not the role `calls`, or is stopping", body = ErrorBody),
+            headers(("Location" = String, description = "URL of the call"))),
+        (status = 409, description = "This node accepts no calls: it lacks the role `calls`, or is stopping", body = ErrorBody),
         InvalidRequest,
         CommonErrors,
     )
@@ -49,7 +49,7 @@ pub(super) async fn inbound(
     Body { value: request, warnings }: Body<SimulateCall>,
 ) -> Result<Response, ApiError> {
     let Some(calls) = state.calls.as_ref().filter(|_| !state.draining.started()) else {
-        let detail = "This node takes no calls: it has not the role calls, or it is stopping.";
+        let detail = "This node accepts no calls: it lacks the role calls, or is stopping.";
         return Err(ApiError::conflict("no_calls_here", detail));
     };
     let (number, agent) = simulated_number(&mut state.store.read().await?, &tenant, &request.to).await?;
@@ -85,7 +85,7 @@ async fn simulated_number(
         if connection.is_none_or(|connection| connection.provider != "simulator") {
             continue;
         }
-        let nobody = || ApiError::invalid_field("to", "has no inbound_agent_id: nobody would answer");
+        let nobody = || ApiError::invalid_field("to", "has no inbound_agent_id, so no agent would answer");
         let agent = number.inbound_agent_id.ok_or_else(nobody)?;
         return Ok((number, AgentId::from_uuid(agent)));
     }

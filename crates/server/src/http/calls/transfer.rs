@@ -16,7 +16,7 @@ use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
 use crate::http::extract::{PathId, UnreadBody};
 use crate::store::calls::commands::Command;
 
-/// Whom to pass the caller on to.
+/// The transfer target.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Transfer {
     /// A number in E.164 form, or a `sip:` URI.
@@ -34,15 +34,16 @@ impl Asks for Transfer {
     }
 }
 
-/// Passes the caller on to somebody else, without announcing them (a cold transfer).
+/// Transfers the caller without an announcement (a cold transfer).
 ///
-/// The agent falls silent and the carrier is asked. When it agrees, the call ends as `completed` with `end_reason` `transferred`,
-/// and the line lives on without us. When it does not, the agent says so in a sentence and the conversation goes on.
+/// The agent stops speaking and the carrier transfers the call. If the carrier accepts, the call ends as `completed` with
+/// `end_reason` `transferred`, and the caller's line continues without Switchhook. Otherwise the agent tells the caller and the
+/// conversation continues.
 #[utoipa::path(
     post, path = "/calls/{id}/transfer", operation_id = "transfer_call", tag = "Calls", request_body = Transfer,
     params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
-        (status = 200, description = "The call; its carrier will be asked", body = WithWarnings<CallResource>),
+        (status = 200, description = "The call; it will be transferred", body = WithWarnings<CallResource>),
         (status = 409, description = "The call is not in progress", body = ErrorBody),
         NotFound,
         InvalidRequest,

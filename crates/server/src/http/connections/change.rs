@@ -1,4 +1,4 @@
-//! What a connection may hold, and how a patch changes it.
+//! Validates connections and applies patches to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,19 +20,19 @@ use crate::outbound::ws::http_address;
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::talk::tools::secrets;
 
-/// Stands in front of a credential's last characters in whatever is read.
+/// Prefix of a masked credential; its last characters follow.
 pub(super) const MASK: &str = "••••";
 
 pub(super) const MAX_CREDENTIALS: usize = 20;
-/// A private key in PEM form is a few thousand bytes.
+/// Enough for a private key in PEM form.
 pub(super) const MAX_CREDENTIAL: usize = 16 * 1024;
 const MAX_CONCURRENT: i64 = 100_000;
-/// No key of a provider is shorter, in characters.
+/// Minimum length of a provider's key, in characters.
 const MIN_KEY: usize = 8;
-/// Providers that anybody can speak to with a key only, unless it is a server of one's own.
+/// Providers that require a key unless `base_url` names another server.
 const WITH_KEY: [&str; 7] = ["openai", "anthropic", "gemini", "deepgram", "assemblyai", "elevenlabs", "cartesia"];
 
-/// Reads and checks a whole connection.
+/// Parses and validates a whole connection.
 pub(super) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Body<CreateConnection>, ApiError> {
     let misshapen = extract::arrays_for_objects(json, &json!({ "limits": {} }));
     if !misshapen.is_empty() {
@@ -82,7 +82,7 @@ fn bad_credentials(credentials: &Credentials) -> Vec<FieldError> {
         let message = match secret {
             secret if secret.is_empty() => "must not be empty".to_owned(),
             secret if secret.len() > MAX_CREDENTIAL => format!("must be at most {MAX_CREDENTIAL} bytes"),
-            secret if secret.starts_with(MASK) => "is masked: send the secret itself".to_owned(),
+            secret if secret.starts_with(MASK) => "is masked: send the real secret".to_owned(),
             _ => return None,
         };
         Some(FieldError::new(format!("credentials.{name}"), message))
@@ -90,7 +90,7 @@ fn bad_credentials(credentials: &Credentials) -> Vec<FieldError> {
     bad.collect()
 }
 
-/// Half a key, or something else in its place.
+/// Rejects a truncated key.
 fn short_key(request: &CreateConnection) -> Option<FieldError> {
     let own_server = request.settings.get("base_url").is_some_and(|url| !url.is_null() && url != "");
     let key = request.credentials.reveal().get("api_key").filter(|key| !key.is_empty() && !own_server)?;
@@ -104,18 +104,18 @@ fn bad_base_url(settings: &Map<String, Value>, addresses: &AddressPolicy) -> Opt
     match judge_url(&http_address(url), addresses) {
         Ok(_) => None,
         Err(UrlRefusal::Credentials) => {
-            wrong("must not contain a user name or password; put secrets into credentials".to_owned())
+            wrong("must not contain a user name or password; put secrets in credentials".to_owned())
         }
         Err(refusal @ (UrlRefusal::Scheme | UrlRefusal::PrivateName | UrlRefusal::Address(_))) => {
-            wrong(format!("{refusal}; the operator can exempt addresses with SWITCHHOOK_OUTBOUND_ALLOW"))
+            wrong(format!("{refusal}; the operator can allow addresses with SWITCHHOOK_OUTBOUND_ALLOW"))
         }
         Err(refusal) => wrong(refusal.to_string()),
     }
 }
 
-/// Headers by which a request would say something else of itself than it is.
+/// Rejects headers that frame or route requests.
 fn framing_headers(settings: &Map<String, Value>) -> Vec<FieldError> {
-    let wrong = |path: String| FieldError::new(path, "frames or routes requests, which is not for settings to say");
+    let wrong = |path: String| FieldError::new(path, "frames or routes requests and cannot be set");
     let headers = settings.get("headers").and_then(Value::as_object).into_iter().flatten();
     let headers =
         headers.filter(|(name, _)| is_framing(name)).map(|(name, _)| wrong(format!("settings.headers.{name}")));
@@ -123,7 +123,7 @@ fn framing_headers(settings: &Map<String, Value>) -> Vec<FieldError> {
     headers.chain(key.map(|_| wrong("settings.key_header".to_owned()))).collect()
 }
 
-/// Credentials are headers, and `base_url` the beginning of an address.
+/// Credentials of tools are headers, and `base_url` is a URL prefix.
 fn bad_for_tools(request: &CreateConnection) -> Vec<FieldError> {
     let headers = secrets::unusable(request.credentials.reveal()).into_iter();
     let headers = headers.map(|(name, words)| FieldError::new(format!("credentials.{name}"), words));
@@ -132,19 +132,19 @@ fn bad_for_tools(request: &CreateConnection) -> Vec<FieldError> {
     headers.chain(url).collect()
 }
 
-/// A warning when nothing says where the secrets of tools may go.
+/// Warns if nothing restricts where the secrets of tools are sent.
 pub(super) fn unbound(row: &ConnectionRow) -> Option<String> {
     let unbound = row.provider == secrets::PROVIDER && row.credentials.is_some() && origin(&row.settings)[0].is_none();
-    unbound.then(|| "Without settings.base_url the credentials go wherever the url of a tool leads.".to_owned())
+    unbound.then(|| "Without settings.base_url the credentials are sent to any URL of a tool.".to_owned())
 }
 
-/// A warning when calls cannot be made with this provider yet.
+/// Warns if calls cannot use this provider yet.
 pub(super) fn unusable(provider: &str) -> Option<String> {
     let usable = Provider::named(provider).is_none_or(|provider| provider.usable);
-    (!usable).then(|| format!("This version cannot use {provider} yet: calls with it fail as config_error."))
+    (!usable).then(|| format!("This version does not support {provider} yet: calls with it fail as config_error."))
 }
 
-/// The row as a patch changes it, and what was odd about the patch.
+/// Applies a patch to a row; also returns warnings.
 pub(super) fn apply(
     mut row: ConnectionRow,
     patch: &[u8],
@@ -152,7 +152,7 @@ pub(super) fn apply(
 ) -> Result<(ConnectionRow, Vec<String>), ApiError> {
     let mut patch = merge_patch::read(patch)?;
     if patch.get("provider").is_some_and(|provider| *provider != row.provider) {
-        return Err(ApiError::invalid_field("provider", "cannot be changed: make another connection"));
+        return Err(ApiError::invalid_field("provider", "cannot be changed: create another connection"));
     }
     keep_masked(&mut patch, &row.hints.0);
     let sent_again = named_credentials(&patch);
@@ -163,7 +163,7 @@ pub(super) fn apply(
     let Body { value: request, warnings } = read(&whole, &state.addresses_of(TenantId::from_uuid(row.tenant_id)))?;
     let all_sent_again = request.credentials.reveal().keys().all(|name| sent_again.contains(name));
     if !all_sent_again && origin(&row.settings) != origin(&request.settings) {
-        let message = "must be sent again, all of them, in the request that changes where they go (settings.base_url, space or host)";
+        let message = "must all be sent again in a request that changes settings.base_url, space or host";
         return Err(ApiError::invalid_field("credentials", message));
     }
     row.seal(&state.vault, &request.credentials);
@@ -174,7 +174,7 @@ pub(super) fn apply(
     Ok((row, warnings))
 }
 
-/// Where credentials are sent, as far as the settings say: whoever may change a connection may not learn its secrets by that.
+/// Where the settings send credentials. Changing it must not reveal stored secrets.
 fn origin(settings: &Map<String, Value>) -> [Option<String>; 3] {
     ["base_url", "space", "host"].map(|name| {
         let text = settings.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())?;
@@ -183,13 +183,13 @@ fn origin(settings: &Map<String, Value>) -> [Option<String>; 3] {
     })
 }
 
-/// The credentials that a patch sets or removes.
+/// Returns the credentials that a patch sets or removes.
 fn named_credentials(patch: &Map<String, Value>) -> BTreeSet<String> {
     let credentials = patch.get("credentials").and_then(Value::as_object);
     credentials.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
-/// A masked credential that comes back as it was read means: as it is.
+/// A masked credential sent back unchanged keeps the stored one.
 fn keep_masked(patch: &mut Map<String, Value>, hints: &BTreeMap<String, String>) {
     if let Some(Value::Object(credentials)) = patch.get_mut("credentials") {
         credentials.retain(|name, value| {
@@ -209,6 +209,6 @@ fn writable(row: &ConnectionRow, secrets: &Credentials) -> Map<String, Value> {
     });
     match whole {
         Value::Object(whole) => whole,
-        _ => unreachable!("json! made an object"),
+        _ => unreachable!("json! builds an object"),
     }
 }

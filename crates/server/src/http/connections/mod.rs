@@ -39,10 +39,10 @@ pub fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete)).routes(routes!(test::test))
 }
 
-/// A connection to make.
+/// A connection to create.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateConnection {
-    /// Unique in the tenant.
+    /// Unique per tenant.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -53,53 +53,53 @@ pub struct CreateConnection {
     /// The carrier or provider.
     #[schema(value_type = ProviderName, example = "openai")]
     provider: String,
-    /// What is not secret, by the provider's names; every provider takes `base_url`.
+    /// Settings that are not secret, under the provider's names; every provider supports `base_url`.
     #[serde(default)]
     #[schema(value_type = Object, example = json!({"base_url": "https://api.example.com/v1"}))]
     settings: Map<String, Value>,
-    /// What is secret, by the provider's names. It can be written and never read again.
+    /// Secrets under the provider's names. They are write-only.
     #[serde(default)]
     #[schema(value_type = Credentials, example = json!({"api_key": "the secret"}))]
     credentials: Private<BTreeMap<String, String>>,
-    /// How much it may be used.
+    /// Its limits.
     #[serde(default)]
     limits: ConnectionLimits,
 }
 
-/// Changes to a connection, merged into it; `null` removes.
+/// Changes to merge into the connection; `null` removes.
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateConnection {
-    /// Unique in the tenant.
+    /// Unique per tenant.
     #[schema(value_type = String, required = false, min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Main line")]
     name: Option<String>,
-    /// Settings to set or, with `null`, to remove.
+    /// Settings to set, or to remove with `null`.
     #[schema(value_type = Option<Object>, example = json!({"base_url": "https://api.example.com/v1"}))]
     settings: Option<Map<String, Value>>,
-    /// Credentials to set or, with `null`, to remove. A masked value as it was read changes nothing.
+    /// Credentials to set, or to remove with `null`. A masked value sent back unchanged has no effect.
     #[schema(value_type = Option<CredentialChanges>, example = json!({"api_key": "the new secret"}))]
     credentials: Option<BTreeMap<String, Option<String>>>,
-    /// How much it may be used.
+    /// Its limits.
     limits: Option<ConnectionLimits>,
 }
 
-/// Secrets, by the provider's names for them.
+/// Secrets under the provider's names.
 struct Credentials;
 
 impl ToSchema for Credentials {}
 impl PartialSchema for Credentials {
     fn schema() -> RefOr<Schema> {
-        secrets("Secrets, by the provider's names for them.", Type::String.into())
+        secrets("Secrets under the provider's names.", Type::String.into())
     }
 }
 
-/// New secrets, or `null` for those that shall go.
+/// New secrets, or `null` to remove one.
 struct CredentialChanges;
 
 impl ToSchema for CredentialChanges {}
 impl PartialSchema for CredentialChanges {
     fn schema() -> RefOr<Schema> {
-        let words = "New secrets, or `null` for those that shall go.";
+        let words = "New secrets, or `null` to remove one.";
         secrets(words, SchemaType::from_iter([Type::String, Type::Null]))
     }
 }
@@ -114,11 +114,11 @@ fn secrets(description: &str, kind: SchemaType) -> RefOr<Schema> {
     secrets.into()
 }
 
-/// How much a connection may be used.
+/// Limits of a connection.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ConnectionLimits {
-    /// Calls at the same time; no limit when `null`.
+    /// Concurrent calls; `null` is no limit.
     #[schema(minimum = 1, maximum = 100_000)]
     max_concurrent: Option<i64>,
 }
@@ -128,25 +128,25 @@ pub struct ConnectionLimits {
 pub struct ConnectionResource {
     /// Its id.
     id: Uuid,
-    /// Unique in the tenant.
+    /// Unique per tenant.
     #[schema(example = "Main line")]
     name: String,
     /// The carrier or provider.
     #[schema(value_type = ProviderName, example = "openai")]
     provider: String,
-    /// What it can be used for.
+    /// Its kind.
     kind: Kind,
-    /// The same, one by one.
+    /// Every kind it supports.
     kinds: Vec<Kind>,
-    /// What is not secret.
+    /// Settings that are not secret.
     #[schema(value_type = Object)]
     settings: Map<String, Value>,
-    /// The names of the credentials, and their last characters.
+    /// Names of the credentials with their last characters.
     #[schema(value_type = BTreeMap<String, String>, example = json!({"auth_token": "••••3f2a"}))]
     credentials: BTreeMap<String, String>,
-    /// How much it may be used.
+    /// Its limits.
     limits: ConnectionLimits,
-    /// When it was made.
+    /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it was last changed.
@@ -177,12 +177,12 @@ impl From<ConnectionRow> for ConnectionResource {
     }
 }
 
-/// Makes a connection.
+/// Creates a connection.
 #[utoipa::path(
     post, path = "/connections", operation_id = "create_connection", tag = "Connections", request_body = CreateConnection,
     responses(
         (status = 201, description = "The connection", body = WithWarnings<ConnectionResource>,
-            headers(("Location" = String, description = "Where it is"))),
+            headers(("Location" = String, description = "URL of the connection"))),
         Conflict,
         InvalidRequest,
         CommonErrors,
@@ -210,7 +210,7 @@ async fn create(
 
 fn taken(error: sqlx::Error, name: &str) -> ApiError {
     if is_duplicate(&error) {
-        return ApiError::conflict("name_taken", format!("There already is a connection named \"{name}\"."));
+        return ApiError::conflict("name_taken", format!("A connection named \"{name}\" already exists."));
     }
     error.into()
 }
@@ -235,7 +235,7 @@ async fn list(
     Ok(Json(List::of(page, ConnectionResource::from)))
 }
 
-/// Shows a connection.
+/// Returns a connection.
 #[utoipa::path(
     get, path = "/connections/{id}", operation_id = "show_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses(
@@ -258,15 +258,15 @@ fn missing() -> ApiError {
     ApiError::not_found("connection")
 }
 
-/// Changes a connection. Its provider cannot change.
+/// Updates a connection. Its provider cannot change.
 ///
-/// Whoever changes the origin of `settings.base_url`, or `settings.space` or `settings.host`, sends all credentials again in the same
-/// request: stored ones do not go to a new address.
+/// A change of the origin of `settings.base_url`, or of `settings.space` or `settings.host`, requires all credentials again in
+/// the same request: stored credentials are not sent to a new address.
 #[utoipa::path(
     patch, path = "/connections/{id}", operation_id = "update_connection", tag = "Connections", request_body = UpdateConnection,
     params(("id" = Uuid, Path, description = "The connection")),
     responses(
-        (status = 200, description = "The connection as it is now", body = WithWarnings<ConnectionResource>),
+        (status = 200, description = "The updated connection", body = WithWarnings<ConnectionResource>),
         NotFound,
         Conflict,
         InvalidRequest,
@@ -282,7 +282,7 @@ async fn update(
     connections::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
     let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Two changes at once would each undo the other's.
+    tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
     let row = connections::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
     let (row, mut warnings) = change::apply(row, &patch, &state)?;
     warnings.extend(change::unbound(&row));
@@ -292,11 +292,11 @@ async fn update(
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 
-/// Deletes a connection that nothing uses.
+/// Deletes an unused connection.
 #[utoipa::path(
     delete, path = "/connections/{id}", operation_id = "delete_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses(
-        (status = 204, description = "It is deleted"),
+        (status = 204, description = "Deleted"),
         NotFound,
         Conflict,
         CommonErrors,
@@ -328,6 +328,6 @@ async fn in_use(state: &HttpState, tenant: Tenant, id: ConnectionId) -> Result<A
     let (agents, numbers) = connections::users(&mut conn, tenant.id, id).await?;
     let named = |what: &str, names: Vec<String>| (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")));
     let users: Vec<_> = [named("agents", agents), named("numbers", numbers)].into_iter().flatten().collect();
-    let detail = format!("The connection is still used by {}. Change those first.", users.join(" and "));
+    let detail = format!("The connection is still used by {}. Change them first.", users.join(" and "));
     Ok(ApiError::conflict("connection_in_use", detail))
 }

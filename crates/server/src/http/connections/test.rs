@@ -21,12 +21,12 @@ use crate::http::extract::PathId;
 use crate::providers::check::{Check, DEADLINE};
 use crate::store::connections;
 
-/// Connections tried at once on a node, over all tenants.
+/// Concurrent connection tests per node, over all tenants.
 const AT_ONCE: usize = 8;
-/// Those of them that use the models of this machine, which take much memory each time.
+/// Of these, tests of local models, which use much memory.
 const LOCAL_AT_ONCE: usize = 2;
 
-/// Which connections are tried now: one of a tenant at a time, so that a tenant whose servers do not answer keeps no other one waiting.
+/// Limits connection tests: one per tenant, so that a tenant with unresponsive servers does not block others.
 pub struct Trials {
     places: Semaphore,
     local: Semaphore,
@@ -40,18 +40,18 @@ impl Default for Trials {
 }
 
 impl Trials {
-    /// The tenant's turn.
+    /// Takes the tenant's slot.
     fn turn(&self, tenant: TenantId) -> Result<Turn<'_>, ApiError> {
         if self.tenants().insert(tenant) { Ok(Turn { trials: self, tenant }) } else { Err(one_at_a_time()) }
     }
 
     fn tenants(&self) -> MutexGuard<'_, HashSet<TenantId>> {
-        // It is whole at every step.
+        // The state is consistent at every step.
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A tenant's turn to try a connection, over when dropped.
+/// A tenant's test slot, released when dropped.
 struct Turn<'t> {
     trials: &'t Trials,
     tenant: TenantId,
@@ -63,29 +63,29 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// When to come again; many tests are done by then.
+/// `Retry-After` in seconds; most tests are done by then.
 const RETRY_SECONDS: u64 = 2;
 
-/// How a test of a connection went.
+/// Result of a connection test.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ConnectionTest {
-    /// Whether everything worked.
+    /// Whether every check passed.
     ok: bool,
-    /// What was tried, one by one.
+    /// The individual checks.
     checks: Vec<Check>,
 }
 
-/// Tries a connection for real, without ringing anybody.
+/// Tests a connection against the real service, without placing a call.
 ///
-/// A carrier is asked whether it accepts the credentials; a language model answers a word, a recogniser hears one, a voice speaks
-/// one. That may cost a fraction of a cent. A failed check is no error of this request. It takes at most 15 seconds. A tenant
-/// tests one connection at a time on a node, and gets 429 beyond that. A node tests eight at once, two of them with models of its own;
-/// others wait, and get a 503 when their 15 seconds are over.
+/// A carrier checks the credentials; a language model responds with a word, speech-to-text transcribes one, text-to-speech speaks
+/// one. That may cost a fraction of a cent. A failed check is not an error of this request. It takes at most 15 seconds. A tenant
+/// tests one connection at a time per node; further requests get 429. A node runs eight tests at once, two of them with local
+/// models; others wait and get 503 after 15 seconds.
 #[utoipa::path(
     post, path = "/connections/{id}/test", operation_id = "test_connection", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
     responses(
-        (status = 200, description = "What was tried and how it went", body = ConnectionTest),
+        (status = 200, description = "The checks and their results", body = ConnectionTest),
         NotFound,
         CommonErrors,
     )
@@ -113,6 +113,6 @@ fn one_at_a_time() -> ApiError {
 }
 
 fn busy() -> ApiError {
-    let detail = "Other connections are being tested. Test this one again in a moment.";
+    let detail = "Too many connection tests are running. Retry in a moment.";
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(1)
 }

@@ -114,7 +114,7 @@ function article(api, path, method, operation) {
     parameters.length ? make("table", {}, ...parameters) : null,
     operation.requestBody ? make("h4", {}, "Body") : null,
     operation.requestBody ? contents(api, operation.requestBody.content) : null,
-    make("h4", {}, "Answers"),
+    make("h4", {}, "Responses"),
     ...responses(api, operation));
 }
 

@@ -1,4 +1,4 @@
-//! What is the same for all operations, put into the document in one place: headers, examples, links.
+//! Adds what all operations of the document share: headers, examples, links.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ const DATE_TIME: &str = "^[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0
     T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
 const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 
-/// Completes a document that has its paths and schemas.
+/// Completes a document with paths and schemas.
 pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
     spell_out_formats(&mut document["components"]["schemas"]);
@@ -31,7 +31,7 @@ pub(super) fn complete(document: &mut Value) {
     }
 }
 
-/// What cannot be said where an agent's fields are, or would have to be said at each of many.
+/// Constraints on an agent's fields that their types cannot express.
 fn describe_agents(schemas: &mut Value) {
     let fields = &mut schemas["AgentConfig"]["properties"];
     fields["variables"]["propertyNames"] = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" });
@@ -47,14 +47,14 @@ fn describe_agents(schemas: &mut Value) {
     describe_word(&mut schemas["Destination"]["properties"]["name"]);
 }
 
-/// Some characters on one line, not only white space.
+/// Text on one line, not only whitespace.
 fn describe_word(schema: &mut Value) {
     schema["minLength"] = json!(1);
     schema["maxLength"] = json!(200);
     schema["pattern"] = json!(r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$");
 }
 
-/// `List<T>` and `WithWarnings<T>` repeat the schema of `T`; they shall refer to it.
+/// Replaces the copy of `T`'s schema in `List<T>` and `WithWarnings<T>` by a reference.
 fn refer_to_generic_parts(document: &mut Value) {
     let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
     for (name, schema) in schemas {
@@ -70,7 +70,7 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// Formats are hints to many tools; a pattern is a rule.
+/// Adds patterns, because many tools ignore formats.
 fn spell_out_formats(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -87,7 +87,7 @@ fn spell_out_formats(schema: &mut Value) {
     }
 }
 
-/// An answer has all its fields always, `null` where there is nothing; only `warnings` may be absent.
+/// Marks all fields of responses as required: they can be `null`, but only `warnings` can be absent.
 fn require_what_answers_always_hold(document: &mut Value) {
     let mut sent = Vec::new();
     for operation in operations(document) {
@@ -108,13 +108,13 @@ fn require_all(schema: &mut Value) {
     }
 }
 
-/// The operations of a document.
+/// Returns the operations of a document.
 pub(super) fn operations(document: &Value) -> impl Iterator<Item = &Value> {
     let paths = document["paths"].as_object().into_iter().flat_map(|paths| paths.values());
     paths.flat_map(|operations| METHODS.iter().filter_map(|method| operations.get(method)))
 }
 
-/// The names of all schemas that `part` refers to, directly or not.
+/// Returns the names of all schemas that `part` refers to, directly or indirectly.
 fn gather(part: &Value, document: &Value, names: &mut Vec<String>) {
     match part {
         Value::Object(fields) => {
@@ -137,7 +137,7 @@ fn gather(part: &Value, document: &Value, names: &mut Vec<String>) {
 fn complete_operation(operation: &mut Value, schemas: &Value) {
     if let Some(body) = operation.get_mut("requestBody") {
         let content = &mut body["content"][JSON];
-        // A body in which nothing is required need not be sent.
+        // A body without required fields is optional.
         let required = requires_something(&content["schema"], schemas);
         if content.get("example").is_none() {
             content["example"] = example(&content["schema"], schemas);
@@ -175,7 +175,7 @@ fn resolved<'a>(schema: &'a Value, schemas: &'a Value) -> &'a Value {
     name.map_or(schema, |name| &schemas[name])
 }
 
-/// The headers that every answer with this status has.
+/// Returns the headers of every response with this status.
 fn headers(status: &str) -> Map<String, Value> {
     let text = |description: &str, schema: Value, example: Value| json!({ "description": description, "schema": schema, "example": example });
     let id = json!({ "type": "string", "format": "uuid" });
@@ -183,37 +183,33 @@ fn headers(status: &str) -> Map<String, Value> {
     let mut headers = Map::new();
     headers.insert(
         "X-Request-Id".to_owned(),
-        text(
-            "The id of this request; it is in the service's logs too",
-            id,
-            "0198c6a0-0000-7000-8000-000000000000".into(),
-        ),
+        text("The id of this request, as in the service's logs", id, "0198c6a0-0000-7000-8000-000000000000".into()),
     );
     if status == "401" {
         let challenge = json!({ "type": "string", "enum": ["Bearer"] });
         headers.insert("WWW-Authenticate".to_owned(), text("How to authenticate", challenge, "Bearer".into()));
     }
     if !matches!(status, "401" | "403" | "500" | "503") {
-        let policy = "The limit of requests and its window, in seconds";
-        let left = "How many requests are left, and in how many seconds there will be more";
+        let policy = "The request limit and its window, in seconds";
+        let left = "Remaining requests, and seconds until there are more";
         headers.insert("RateLimit-Policy".to_owned(), text(policy, string.clone(), "\"default\";q=120;w=60".into()));
         headers.insert("RateLimit".to_owned(), text(left, string, "\"default\";r=119;t=60".into()));
     }
     if matches!(status, "429" | "503") {
         let seconds = json!({ "type": "integer", "minimum": 1 });
-        headers.insert("Retry-After".to_owned(), text("Whole seconds to wait", seconds, 1.into()));
+        headers.insert("Retry-After".to_owned(), text("Seconds to wait", seconds, 1.into()));
     }
     headers
 }
 
-/// Links from one answer to what can be done with it.
+/// Adds links from a response to follow-up operations.
 struct Links {
     from: (String, &'static str),
     status: &'static str,
     links: Map<String, Value>,
 }
 
-/// From what was created, and from the first row of a list, to the operations on it.
+/// Links a created resource, and the first row of a list, to the operations on it.
 fn links(document: &Value) -> Vec<Links> {
     let Some(paths) = document["paths"].as_object() else { return Vec::new() };
     let mut all = Vec::new();

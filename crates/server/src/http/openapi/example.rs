@@ -1,11 +1,11 @@
-//! Examples put together from the examples, defaults and formats of a schema's parts.
+//! Builds examples from the examples, defaults and formats of a schema's parts.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::http::error::ApiError;
 
-/// What a schema without an example of its own is shown as.
+/// Builds an example for a schema without one.
 pub(super) fn example(schema: &Value, schemas: &Value) -> Value {
     if let Some(example) = schema.get("example").or_else(|| schema.get("default")) {
         return example.clone();
@@ -28,7 +28,7 @@ pub(super) fn example(schema: &Value, schemas: &Value) -> Value {
 
 fn of_type(schema: &Value, schemas: &Value) -> Value {
     let kind = match &schema["type"] {
-        // What may be absent is shown as absent, unless the schema has an example.
+        // Leaves optional fields out unless they have an example.
         Value::Array(kinds) if kinds.contains(&json!("null")) && schema["format"] != "date-time" => "null",
         Value::Array(kinds) => kinds.first().and_then(Value::as_str).unwrap_or_default(),
         kind => kind.as_str().unwrap_or_default(),
@@ -55,18 +55,18 @@ fn of_type(schema: &Value, schemas: &Value) -> Value {
     }
 }
 
-/// The body of an error with this status.
+/// Returns the example error body for this status.
 pub(super) fn error_example(status: &str) -> Value {
     let status = status.parse().ok().and_then(|status| StatusCode::from_u16(status).ok());
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let error = match status.as_u16() {
         401 => ApiError::unauthorized(),
-        403 => ApiError::new(status, "tenant_deactivated", "This tenant has been deactivated."),
+        403 => ApiError::new(status, "tenant_deactivated", "This tenant is deactivated."),
         404 => ApiError::not_found("resource"),
-        408 => ApiError::new(status, "body_timeout", "The body did not come in time. Send the request again."),
-        409 => ApiError::conflict("conflict", "It exists already, or something still uses it."),
+        408 => ApiError::new(status, "body_timeout", "The body did not arrive in time. Send the request again."),
+        409 => ApiError::conflict("conflict", "It already exists or is still in use."),
         413 => ApiError::new(status, "body_too_large", "The body is larger than 1 MiB."),
-        416 => ApiError::new(status, "range_not_satisfiable", "The range begins behind the end."),
+        416 => ApiError::new(status, "range_not_satisfiable", "The range starts after the end."),
         422 => ApiError::invalid_field("name", "must not be empty"),
         429 => ApiError::too_many(
             "rate_limited",

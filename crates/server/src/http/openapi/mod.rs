@@ -1,4 +1,4 @@
-//! The OpenAPI document and a page that shows it.
+//! The OpenAPI document and the page that renders it.
 
 mod complete;
 mod example;
@@ -23,23 +23,23 @@ use super::HttpState;
 #[openapi(
     info(
         title = "Switchhook",
-        description = "Places and answers phone calls, and lets configured agents hold the conversation.\n\n\
-            Every error has the same shape. Unknown body fields are ignored and named in `warnings`. Lists are newest \
-            first; `next_cursor` of one page is `cursor` of the next. An address that exists answers a method it does not \
-            take with 405 and `Allow`.",
+        description = "Places and answers phone calls with AI agents.\n\n\
+            Every error has the same shape. Unknown body fields are ignored and listed in `warnings`. Lists are newest \
+            first; pass `next_cursor` of one page as `cursor` of the next. A method that a path does not support gets 405 \
+            with `Allow`.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
     components(schemas(super::calls::Phone)),
     modifiers(&BearerKey),
     security(("api_key" = [])),
     tags(
-        (name = "Calls", description = "Place calls, follow them, end them, and see what was said."),
-        (name = "Agents", description = "Who talks, and how."),
-        (name = "Numbers", description = "Phone numbers to call from and to be called at."),
-        (name = "Connections", description = "Carriers and providers of speech and language, and their credentials."),
-        (name = "Webhooks", description = "Where events are sent, and what became of each delivery."),
-        (name = "API keys", description = "Keys of the tenant."),
-        (name = "Tenant", description = "Limits and their use."),
+        (name = "Calls", description = "Place, follow and end calls; read transcripts."),
+        (name = "Agents", description = "Configure how agents hold conversations."),
+        (name = "Numbers", description = "Phone numbers for outbound and inbound calls."),
+        (name = "Connections", description = "Carriers, speech and language providers, and their credentials."),
+        (name = "Webhooks", description = "Event endpoints and their deliveries."),
+        (name = "API keys", description = "API keys of the tenant."),
+        (name = "Tenant", description = "Limits and current use."),
     ),
 )]
 struct Document;
@@ -51,14 +51,14 @@ impl Modify for BearerKey {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("vk_<env>_<prefix>_<secret>")
-            .description(Some("An API key. The first one of a tenant comes from `switchhook tenant create`."))
+            .description(Some("An API key. Create a tenant's first key with `switchhook tenant create`."))
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("api_key", SecurityScheme::Http(scheme));
     }
 }
 
-/// What the API is, for programs. The same bytes at every call.
+/// Returns the OpenAPI document; the same bytes on every call.
 #[must_use]
 pub fn openapi() -> Value {
     let described =
@@ -68,14 +68,14 @@ pub fn openapi() -> Value {
     document
 }
 
-/// The schema of a closed set of words.
+/// The schema of an enum.
 pub(super) fn words(description: &str, words: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
     let words = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).enum_values(Some(words));
     words.into()
 }
 
 pub(super) fn routes() -> Router<HttpState> {
-    // As bytes that all connections share: a handler is cloned for each of them.
+    // Shared bytes, because handlers are cloned per connection.
     let document = Bytes::from(openapi().to_string());
     let json = [(CONTENT_TYPE, "application/json")];
     Router::new()
@@ -89,7 +89,7 @@ const PAGE: &str = include_str!("../docs/docs.html");
 const SCRIPT: &str = include_str!("../docs/docs.js");
 const STYLE: &str = include_str!("../docs/docs.css");
 
-/// A page of our own that renders the document: nothing is loaded from elsewhere.
+/// Serves a page that renders the document without external resources.
 async fn page() -> impl IntoResponse {
     let policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
         form-action 'none'; frame-ancestors 'none'";

@@ -25,32 +25,32 @@ use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewBody, N
 use crate::store::webhooks::{self, WebhookRow};
 use crate::store::{Conn, Tx};
 
-/// Which deliveries. Words may be several, separated by commas.
+/// Filters. Separate several values with commas.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Query {
-    /// How far they are.
+    /// State of the delivery.
     #[param(style = Form, explode = false, value_type = Option<Vec<DeliveryState>>, min_items = 1)]
     state: Option<String>,
-    /// What they tell.
+    /// Event of the delivery.
     #[param(style = Form, explode = false, value_type = Option<Vec<DeliveryEvent>>, min_items = 1)]
     event: Option<String>,
-    /// Of this call.
+    /// Call of the delivery.
     #[serde(alias = "call")]
     call_id: Option<Uuid>,
 }
 
-/// How far a delivery is.
+/// State of a delivery.
 struct DeliveryState;
 
 impl ToSchema for DeliveryState {}
 impl PartialSchema for DeliveryState {
     fn schema() -> RefOr<Schema> {
-        openapi::words("How far a delivery is.", STATES)
+        openapi::words("State of a delivery.", STATES)
     }
 }
 
-/// What a delivery tells.
+/// Event of a delivery.
 struct DeliveryEvent;
 
 impl DeliveryEvent {
@@ -62,30 +62,30 @@ impl DeliveryEvent {
 impl ToSchema for DeliveryEvent {}
 impl PartialSchema for DeliveryEvent {
     fn schema() -> RefOr<Schema> {
-        openapi::words("What a delivery tells.", Self::words())
+        openapi::words("Event of a delivery.", Self::words())
     }
 }
 
-/// A delivery: one event on its way to one endpoint.
+/// A delivery of one event to one endpoint.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DeliveryResource {
-    /// Its id, also in the body and the `X-Voice-Delivery` header.
+    /// Its id, also in the request body and the `X-Voice-Delivery` header.
     id: Uuid,
-    /// What happened.
+    /// The event.
     #[schema(value_type = DeliveryEvent)]
     event: String,
-    /// The call it happened to; `null` for a test.
+    /// The call; `null` for a test.
     call_id: Option<Uuid>,
-    /// How far it is.
+    /// Its state.
     #[schema(value_type = DeliveryState)]
     state: String,
-    /// How many attempts were made.
+    /// Number of attempts made.
     #[schema(minimum = 0, maximum = 8)]
     attempts: i64,
-    /// When it is tried next.
+    /// When the next attempt is due.
     #[schema(value_type = Option<String>, format = DateTime)]
     next_attempt_at: Option<Timestamp>,
-    /// When it was made.
+    /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -110,26 +110,26 @@ pub(super) struct DeliveryWithAttempts {
     /// The delivery.
     #[serde(flatten)]
     delivery: DeliveryResource,
-    /// Its attempts, the first one first.
+    /// Its attempts, oldest first.
     attempt_log: Vec<Attempt>,
 }
 
-/// One attempt to deliver.
+/// A delivery attempt.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Attempt {
-    /// Counts from 1.
+    /// Its number, from 1.
     #[schema(minimum = 1, maximum = 8)]
     number: i64,
-    /// When it began.
+    /// When it started.
     #[schema(value_type = String, format = DateTime)]
     started_at: Timestamp,
-    /// How long it took; `null` while it is under way, or when the service stopped before it ended.
+    /// Its duration; `null` while it runs, or if the service stopped before it ended.
     duration_ms: Option<i64>,
-    /// The HTTP status of the answer; `null` when none came.
+    /// The HTTP status of the response; `null` without a response.
     status: Option<i64>,
-    /// Why it failed; `null` when it did not.
+    /// Why it failed; `null` if it did not.
     error: Option<String>,
-    /// The beginning of the answer's body.
+    /// The start of the response body.
     response_excerpt: Option<String>,
 }
 
@@ -178,7 +178,7 @@ pub(super) async fn list(
     Ok(Json(List::from_rows(rows, page.limit, |delivery| delivery.id)))
 }
 
-/// The comma-separated words of a filter, each one known.
+/// Parses the comma-separated enum values of a filter.
 fn words(name: &str, value: Option<&str>, known: &[&str]) -> Result<Vec<String>, ApiError> {
     let words: Vec<String> = value.iter().flat_map(|text| text.split(',')).map(|word| word.trim().to_owned()).collect();
     if words.iter().all(|word| known.contains(&word.as_str())) {
@@ -200,7 +200,7 @@ async fn delivery(
     deliveries::get(conn, tenant.id, webhook, id).await?.ok_or_else(|| ApiError::not_found("delivery"))
 }
 
-/// Shows a delivery and every attempt.
+/// Returns a delivery with every attempt.
 #[utoipa::path(
     get, path = "/webhooks/{id}/deliveries/{delivery_id}", operation_id = "show_delivery", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
@@ -222,17 +222,17 @@ pub(super) async fn show(
     Ok(Json(DeliveryWithAttempts { delivery: row.into(), attempt_log }))
 }
 
-/// Sends a delivery again, now.
+/// Redelivers now.
 ///
-/// One that still waits is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled
-/// a new delivery is made (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
+/// A pending delivery is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled a new
+/// delivery is created (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
 #[utoipa::path(
     post, path = "/webhooks/{id}/deliveries/{delivery_id}/redeliver", operation_id = "redeliver", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
     responses(
-        (status = 200, description = "The same delivery, which had not ended", body = DeliveryResource),
+        (status = 200, description = "The same delivery, which was still pending", body = DeliveryResource),
         (status = 201, description = "The new delivery", body = DeliveryResource,
-            headers(("Location" = String, description = "Where it is"))),
+            headers(("Location" = String, description = "URL of the delivery"))),
         NotFound,
         Conflict,
         CommonErrors,
@@ -256,7 +256,7 @@ pub(super) async fn redeliver(
         return Ok(Json(DeliveryResource::from(row)).into_response());
     }
     if let Some(call) = row.call_id {
-        // Its words are not erased between the look at them and their copy.
+        // Locks the body against deletion until it is copied.
         calls::lock(&mut tx, tenant.id, CallId::from_uuid(call)).await?;
     }
     let old = deliveries::body::get(&mut tx, tenant.id, id).await?;
@@ -270,7 +270,7 @@ pub(super) async fn redeliver(
     Ok(new.into_response(webhook_id))
 }
 
-/// What a stored body tells beyond its id.
+/// The fields of a stored body, except its id.
 #[derive(Deserialize)]
 struct StoredBody<'a> {
     created: i64,
@@ -282,16 +282,16 @@ fn must_be_enabled(endpoint: &WebhookRow) -> Result<(), ApiError> {
     if endpoint.enabled {
         return Ok(());
     }
-    let detail = "The webhook is disabled, so nothing is sent to it. Enable it first.";
+    let detail = "The webhook is disabled. Enable it first.";
     Err(ApiError::conflict("webhook_disabled", detail))
 }
 
-/// Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other.
+/// Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other event.
 #[utoipa::path(
     post, path = "/webhooks/{id}/test", operation_id = "test_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 201, description = "The delivery", body = DeliveryResource,
-            headers(("Location" = String, description = "Where it is"))),
+            headers(("Location" = String, description = "URL of the delivery"))),
         NotFound,
         Conflict,
         CommonErrors,
@@ -312,7 +312,7 @@ pub(super) async fn test(
     Ok(new.into_response(id))
 }
 
-/// What a new delivery tells.
+/// The event of a new delivery.
 struct New<'a> {
     event: &'a str,
     call: Option<Uuid>,
@@ -320,7 +320,7 @@ struct New<'a> {
     data: EventData,
 }
 
-/// Puts a delivery into the queue that keeps no order with others.
+/// Queues a delivery without ordering it after others.
 async fn put(
     tx: &mut Tx,
     tenant: Tenant,

@@ -1,4 +1,4 @@
-//! `/v1/webhooks`: where events are sent, and what became of them.
+//! `/v1/webhooks`: event endpoints and their deliveries.
 
 mod deliveries;
 mod target;
@@ -29,7 +29,7 @@ use crate::store::deliveries as stored_deliveries;
 use crate::store::tenants;
 use crate::store::webhooks::{self, WebhookRow};
 
-/// The most endpoints of a tenant.
+/// Maximum endpoints per tenant.
 const MOST: i64 = 20;
 
 /// The routes below `/v1`.
@@ -47,30 +47,30 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 /// A webhook endpoint to register.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateWebhook {
-    /// A public HTTPS URL that receives the POSTs.
+    /// A public HTTPS URL that receives the events.
     #[schema(format = "uri", pattern = "^https://", max_length = 2048, example = "https://example.com/hooks/calls")]
     url: String,
-    /// The events to send; every one when empty or absent.
+    /// The events to send; all if empty or absent.
     #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
     events: Option<Vec<String>>,
-    /// Whether events are sent; `true` when absent.
+    /// Whether events are sent; default `true`.
     enabled: Option<bool>,
 }
 
-/// Changes to a webhook endpoint, merged into it; `null` goes back to the default.
+/// Changes to merge into the endpoint; `null` restores a default.
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateWebhook {
-    /// A public HTTPS URL that receives the POSTs.
+    /// A public HTTPS URL that receives the events.
     #[schema(
         value_type = String, required = false, format = "uri", pattern = "^https://", max_length = 2048,
         example = "https://example.com/hooks/calls"
     )]
     url: Option<String>,
-    /// The events to send; every one when empty.
+    /// The events to send; all if empty.
     #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
     events: Option<Vec<String>>,
-    /// Whether events are sent. What waits for an endpoint that is disabled is canceled.
+    /// Whether events are sent. Disabling an endpoint cancels its pending deliveries.
     enabled: Option<bool>,
 }
 
@@ -79,17 +79,17 @@ struct UpdateWebhook {
 pub struct WebhookResource {
     /// Its id.
     id: Uuid,
-    /// Where events are sent.
+    /// The URL that receives the events.
     #[schema(format = "uri", example = "https://example.com/hooks/calls")]
     url: String,
-    /// The events that are sent; every one when empty.
+    /// The events that are sent; all if empty.
     #[schema(example = json!(["call.completed", "call.failed"]))]
     events: Vec<EventKind>,
     /// Whether events are sent.
     enabled: bool,
-    /// Why the service disabled it: it has only failed for 5 days. `null` when it is enabled or was disabled by you.
+    /// Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it.
     disabled_reason: Option<String>,
-    /// The first failed attempt since the last successful one; `null` while all is well.
+    /// The first failed attempt since the last successful one; `null` while attempts succeed.
     #[schema(value_type = Option<String>, format = DateTime)]
     failing_since: Option<Timestamp>,
     /// When it was registered.
@@ -121,19 +121,19 @@ pub struct WebhookWithSecret {
     /// The endpoint.
     #[serde(flatten)]
     webhook: WebhookResource,
-    /// What its deliveries are signed with. It is shown this once.
+    /// The signing secret. It is shown only this once.
     #[schema(pattern = "^whsec_", example = "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQtdGVzdC0zMjE=")]
     secret: String,
 }
 
 /// Registers a webhook endpoint.
 ///
-/// The signing secret stands in this answer and nowhere else. A tenant has at most 20 endpoints.
+/// Only this response contains the signing secret. A tenant has at most 20 endpoints.
 #[utoipa::path(
     post, path = "/webhooks", operation_id = "create_webhook", tag = "Webhooks", request_body = CreateWebhook,
     responses(
-        (status = 201, description = "The endpoint, its secret shown this once", body = WithWarnings<WebhookWithSecret>,
-            headers(("Location" = String, description = "Where it is"))),
+        (status = 201, description = "The endpoint, its secret shown only this once", body = WithWarnings<WebhookWithSecret>,
+            headers(("Location" = String, description = "URL of the endpoint"))),
         InvalidRequest,
         CommonErrors,
     )
@@ -152,9 +152,10 @@ async fn create(
     row.events.0 = events;
     row.enable(request.enabled.unwrap_or(true));
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Two at once must not both be the last one.
+    tenants::lock(&mut tx, tenant.id).await?; // Serialises concurrent registrations, so that the limit holds.
     if webhooks::count(&mut tx, tenant.id).await? >= MOST {
-        let message = format!("cannot be registered: there are {MOST} endpoints already. Delete one of them first");
+        let message =
+            format!("cannot be registered: endpoint limit reached: {MOST} of {MOST} in use. Delete one first");
         return Err(ApiError::invalid_field("url", message));
     }
     webhooks::insert(&mut tx, &row).await?;
@@ -192,7 +193,7 @@ async fn list(
     Ok(Json(List::from_rows(rows, page.limit, |webhook| webhook.id)))
 }
 
-/// Shows a webhook endpoint, without its secret.
+/// Returns a webhook endpoint without its secret.
 #[utoipa::path(
     get, path = "/webhooks/{id}", operation_id = "show_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
@@ -215,12 +216,12 @@ fn missing() -> ApiError {
     ApiError::not_found("webhook")
 }
 
-/// Changes a webhook endpoint. Deliveries that wait go to the new URL; those of an endpoint that is disabled are canceled.
+/// Updates a webhook endpoint. Pending deliveries go to the new URL; disabling the endpoint cancels them.
 #[utoipa::path(
     patch, path = "/webhooks/{id}", operation_id = "update_webhook", tag = "Webhooks", request_body = UpdateWebhook,
     params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
-        (status = 200, description = "The endpoint as it is now", body = WithWarnings<WebhookResource>),
+        (status = 200, description = "The updated endpoint", body = WithWarnings<WebhookResource>),
         NotFound,
         InvalidRequest,
         CommonErrors,
@@ -237,12 +238,12 @@ async fn update(
     let Body { value: request, warnings } = patched(&row, &patch)?;
     filter(request.events.as_deref())?;
     if request.url != row.url {
-        // A look-up may take long, so it is made before the transaction.
+        // A DNS lookup can be slow, so it runs before the transaction.
         target::check(&state.config, &request.url).await?;
     }
     let mut tx = state.store.begin().await?;
     let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
-    // It may have changed meanwhile, by another request or by its own failures: what the patch does not name stays so.
+    // Another request or a failure may have changed the row meanwhile; the patch keeps fields that it does not name.
     let Body { value: request, .. } = patched(&row, &patch)?;
     row.events.0 = filter(request.events.as_deref())?;
     row.url = request.url;
@@ -264,11 +265,11 @@ fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiErr
     extract::parse(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
 }
 
-/// Deletes a webhook endpoint and its deliveries. An attempt that is under way may still arrive.
+/// Deletes a webhook endpoint and its deliveries. An attempt in flight may still arrive.
 #[utoipa::path(
     delete, path = "/webhooks/{id}", operation_id = "delete_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
-        (status = 204, description = "It is deleted"),
+        (status = 204, description = "Deleted"),
         NotFound,
         CommonErrors,
     )
@@ -296,14 +297,14 @@ async fn delete(
     }
 }
 
-/// Makes a new signing secret, which stands in this answer and nowhere else.
+/// Creates a new signing secret. Only this response contains it.
 ///
-/// For 24 hours deliveries are signed with the one before as well: `t=…,v1=<new>,v1=<old>`.
+/// For 24 hours deliveries are also signed with the previous secret: `t=…,v1=<new>,v1=<old>`.
 #[utoipa::path(
     post, path = "/webhooks/{id}/rotate-secret", operation_id = "rotate_webhook_secret", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
-        (status = 200, description = "The endpoint, its new secret shown this once", body = WebhookWithSecret),
+        (status = 200, description = "The endpoint, its new secret shown only this once", body = WebhookWithSecret),
         NotFound,
         CommonErrors,
     )
@@ -316,7 +317,7 @@ async fn rotate_secret(
     let now = state.clock.now();
     let secret = SigningSecret::generate(clock::random());
     let mut tx = state.store.begin().await?;
-    let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(missing)?; // Two at once see each other's secret.
+    let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(missing)?; // Serialises concurrent rotations.
     row.rotate(&state.vault, &secret, now);
     row.updated_at = merge_patch::newer(row.updated_at, now);
     webhooks::update(&mut tx, &row).await?;

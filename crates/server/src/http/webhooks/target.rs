@@ -1,4 +1,4 @@
-//! Whether a URL may be registered.
+//! Checks whether a URL can be registered.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::config::Config;
 use crate::http::error::ApiError;
 use crate::outbound::{LookupError, Names};
 
-/// How long a look-up may take; a name that is not resolved by then counts as one that does not resolve.
+/// DNS timeout; a name that is not resolved by then counts as unresolved.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Refuses a URL that deliveries could not be sent to. A name that does not resolve may do so later: it is accepted, and
-/// every attempt judges the address anew.
+/// Rejects a URL that deliveries could not be sent to. An unresolved name is accepted, because it may resolve later; every
+/// attempt checks the address again.
 pub(super) async fn check(config: &Config, url: &str) -> Result<(), ApiError> {
     let policy = &config.webhook_allow;
     let parsed = judge_url(url, policy).map_err(|refusal| ApiError::invalid_field("url", refusal.to_string()))?;

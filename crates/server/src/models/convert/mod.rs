@@ -20,7 +20,7 @@ pub enum ConvertError {
     #[error("it is not an ONNX Runtime model file")]
     NotOrt,
     /// It contradicts itself.
-    #[error("the model file is damaged: it has {0}")]
+    #[error("the model file is corrupt: it has {0}")]
     Malformed(&'static str),
 }
 

@@ -38,7 +38,7 @@ impl Source {
             return self.body;
         }
         let data = self.data.and_then(|data| EventData::from_stored(data).ok()).unwrap_or_else(|| {
-            tracing::error!(delivery = %id, "the event of a delivery is gone; it is sent without its data");
+            tracing::error!(delivery = %id, "the event of a delivery is missing; sending it without data");
             EventData::empty()
         });
         let created = Timestamp::from_micros(self.created_at);

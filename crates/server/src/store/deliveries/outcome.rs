@@ -194,7 +194,7 @@ async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx
         .map(|done| done.rows_affected() == 1))?;
     if disabled {
         on!(tx, |c| sqlx::query(CANCEL).bind(webhook).execute(c).await.map(drop))?;
-        tracing::warn!(%webhook, "a webhook endpoint is disabled: every attempt has failed for 5 days");
+        tracing::warn!(%webhook, "webhook endpoint disabled: every attempt has failed for 5 days");
     }
     Ok(disabled)
 }

@@ -56,7 +56,7 @@ fn check(name: &str, attempt: &Value, state: &str, status: Option<u16>, error: &
 async fn an_attempt_ends_in_time_whatever_the_receiver_does_and_what_it_is_decides_at_the_headers() {
     let service = impatient().await;
     let try_once = async |url: &str| Endpoint::register(&service.client, url).await.try_once().await;
-    let timeout = "no answer within 1 s";
+    let timeout = "no response within 1 s";
 
     let peer = Peer::start(|stream| drip(stream, b"HTTP/1.1 200 O")).await;
     check("dripping headers", &try_once(&peer.url()).await, "pending", None, timeout);
@@ -68,10 +68,10 @@ async fn an_attempt_ends_in_time_whatever_the_receiver_does_and_what_it_is_decid
     let silent = Peer::silent().await;
     check("no handshake", &try_once(&format!("https://{}/", silent.address)).await, "pending", None, timeout);
 
-    let refused = "no connection could be made";
+    let refused = "connection failed";
     let closed = format!("http://{}/", closed_port().await);
     check("nobody there", &try_once(&closed).await, "pending", None, refused);
-    let broken = "no answer could be read";
+    let broken = "could not read the response";
     for (name, answer) in [
         ("hanging up", b"".as_slice()),
         ("hanging up in the headers", b"HTTP/1.1 200 OK\r\ncontent-"),
@@ -96,14 +96,14 @@ async fn gigabytes_are_not_read() {
     let line = [b"x-filler: ".as_slice(), &[b'x'; 4_000], b"\r\n"].concat();
     for (name, head, piece, state, status, error) in [
         ("a body without end", [OK, b"\r\n"].concat(), vec![b'x'; 65_536], "succeeded", Some(200), ""),
-        ("headers without end", OK.to_vec(), line, "pending", None, "no answer could be read"),
+        ("headers without end", OK.to_vec(), line, "pending", None, "could not read the response"),
         (
             "one header without end",
             [OK, b"x: "].concat(),
             vec![b'x'; 65_536],
             "pending",
             None,
-            "no answer could be read",
+            "could not read the response",
         ),
     ] {
         let sent = Arc::new(AtomicUsize::new(0));
