@@ -1,4 +1,4 @@
-//! The only place that asks what time it is and that rolls dice.
+//! The only module that reads the time and generates randomness.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,34 +18,34 @@ enum Source {
 }
 
 impl Clock {
-    /// The machine's clock.
+    /// Returns the machine's clock.
     #[must_use]
     pub fn system() -> Self {
         Self(Source::System)
     }
 
-    /// A clock for tests: it stands still until [`Clock::advance`].
+    /// Creates a manual clock for tests, moved by [`Clock::advance`].
     #[must_use]
     pub fn manual(start: Timestamp) -> Self {
         Self(Source::Manual(Arc::new(AtomicI64::new(start.as_micros()))))
     }
 
-    /// Moves a manual clock on; a system clock does not listen.
+    /// Moves a manual clock; has no effect on a system clock.
     pub fn advance(&self, by: std::time::Duration) {
         if let Source::Manual(micros) = &self.0 {
             micros.fetch_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX), Ordering::SeqCst);
         }
     }
 
-    /// The time of a clock that tests move; nothing of the machine's.
+    /// Returns the time of a manual clock, else `None`.
     #[must_use]
     pub fn manual_now(&self) -> Option<Timestamp> {
         matches!(self.0, Source::Manual(_)).then(|| self.now())
     }
 
-    /// Now.
+    /// Returns the current time.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the time")]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the time")]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             Source::System => {
@@ -57,13 +57,13 @@ impl Clock {
     }
 }
 
-/// `pause` less up to half of it, so that those who wait for the same thing do not all come back at once.
+/// Shortens `pause` by up to half, so that waiters do not all return at once.
 #[must_use]
 pub fn jittered(pause: std::time::Duration) -> std::time::Duration {
     pause.mul_f64(1.0 - rand::random::<f64>() / 2.0)
 }
 
-/// `N` unpredictable bytes from the thread's cryptographic generator.
+/// Returns `N` cryptographically random bytes.
 #[must_use]
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];

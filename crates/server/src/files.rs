@@ -1,4 +1,4 @@
-//! Files and folders that nobody else on the machine may look into: the database, recordings and keys are nobody else's business.
+//! Files and folders that only the owner can read: the database, recordings and keys.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, set_permissions};
 use std::io::{ErrorKind, Result};
@@ -7,34 +7,34 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Of a folder, and of a file.
+/// Modes of a folder and of a file.
 const FOLDER: u32 = 0o700;
 const FILE: u32 = 0o600;
-/// What others than the owner may do.
+/// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// Makes a folder, and those above it that are missing. One that is there stays as it is.
+/// Creates a folder and missing parents. An existing one stays unchanged.
 ///
 /// # Errors
-/// When it cannot be made.
+/// If it cannot be created.
 pub fn private_folder(path: &Path) -> Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER).create(path)
 }
 
-/// Makes an empty file, in place of one that is there.
+/// Creates an empty file, replacing an existing one.
 ///
 /// # Errors
-/// When it cannot be made.
+/// If it cannot be created.
 pub fn private_file(path: &Path) -> Result<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(path)?;
     file.set_permissions(Permissions::from_mode(FILE))?;
     Ok(file)
 }
 
-/// Makes a file if it is missing, and private if it is not.
+/// Creates a file if it is missing, and makes it private.
 ///
 /// # Errors
-/// When it is somebody else's or cannot be made.
+/// If it belongs to another user or cannot be created.
 pub fn make_private(path: &Path) -> Result<()> {
     let file = OpenOptions::new().append(true).create(true).mode(FILE).open(path)?;
     if file.metadata()?.permissions().mode() & OTHERS != 0 {
@@ -43,10 +43,10 @@ pub fn make_private(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As [`make_private`], of a file that may be missing.
+/// Like [`make_private`], for a file that may be missing.
 ///
 /// # Errors
-/// When it is somebody else's.
+/// If it belongs to another user.
 pub fn make_private_if_there(path: &Path) -> Result<()> {
     match set_permissions(path, Permissions::from_mode(FILE)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -54,17 +54,17 @@ pub fn make_private_if_there(path: &Path) -> Result<()> {
     }
 }
 
-/// Makes the data directory if it is missing.
+/// Creates the data directory if it is missing.
 ///
 /// # Errors
-/// When it cannot be made, or others may look into it.
+/// If it cannot be created, or other users can read it.
 pub fn data_directory(path: &Path) -> anyhow::Result<()> {
     let named = || format!("the data directory {}", path.display());
     private_folder(path).with_context(named)?;
     let mode = path.metadata().with_context(named)?.permissions().mode();
     anyhow::ensure!(
         mode & OTHERS == 0,
-        "others can look into the data directory (mode {:o}): run `chmod 700 {}`",
+        "the data directory is readable by other users (mode {:o}): run `chmod 700 {}`",
         mode & 0o777,
         path.display()
     );

@@ -1,6 +1,5 @@
-//! What a node does beside its calls: it indexes calls that have ended, and deletes what nobody needs any more or what may no
-//! longer be kept. Any number of nodes may do this at once. Every transaction is small, and what is much is done in many of them with
-//! pauses in between, so that requests do not notice.
+//! Background work of a node: indexes ended calls, and deletes what is past its retention. Any number of nodes can do this at the
+//! same time. Transactions are small, with pauses in between, so that requests do not notice.
 
 use std::time::Duration;
 
@@ -16,18 +15,18 @@ use crate::retention::Recordings;
 use crate::store::calls::{commands, search};
 use crate::store::{Store, deliveries, dial_policy, idempotency, retention};
 
-/// How often there is a round.
+/// Interval of rounds.
 const ROUND: Duration = Duration::from_secs(30);
-/// How far back a round looks for what has changed since the last one: commits take time, and clocks differ.
+/// How far back a round looks for changes, because commits take time and clocks differ.
 const OVERLAP: Duration = Duration::from_secs(120);
-/// Every so many rounds the whole disk is searched for recordings that may no longer be there: once a day.
+/// Rounds between scans of the whole disk for recordings to delete: once a day.
 const DISK: u32 = 24 * 60 * 2;
-/// Calls deleted in one transaction; each has some twenty rows.
+/// Calls deleted per transaction; each has about twenty rows.
 const CALLS: usize = 8;
-/// The pause after a transaction of a long piece of work, in multiples of the time that it took.
+/// The pause after a transaction of a long job, in multiples of its duration.
 const PAUSE: u32 = 9;
-/// Segments made in one transaction where there are many to make: the index is then written page by page, and not each page for
-/// each segment.
+/// Segments per transaction when there are many, so that each index page is written once rather than once per
+/// segment.
 const MANY: usize = 64;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -36,14 +35,14 @@ pub struct Housekeeping {
     store: Store,
     clock: Clock,
     recordings: Recordings,
-    /// How long ended calls are kept; for ever when there is none.
+    /// Retention of ended calls; `None` is for ever.
     calls_kept: Option<Duration>,
-    /// How long ended deliveries are kept.
+    /// Retention of ended deliveries.
     deliveries_kept: Duration,
 }
 
 impl Housekeeping {
-    /// As `config` says.
+    /// Creates the housekeeping configured by `config`.
     #[must_use]
     pub fn new(store: Store, clock: Clock, config: &Config) -> Self {
         Self {
@@ -55,7 +54,7 @@ impl Housekeeping {
         }
     }
 
-    /// Has a round every half minute until `stop`.
+    /// Runs a round every half minute until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         let mut rounds = tokio::time::interval(ROUND);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -83,7 +82,7 @@ impl Housekeeping {
         warn("could not return free space", self.give_back().await);
     }
 
-    /// Makes segments of the search index for tenants with enough calls that ended after `since`.
+    /// Creates index segments for tenants with enough calls that ended after `since`.
     async fn index(&self, since: Timestamp) -> Result<(), sqlx::Error> {
         let tenants = search::tenants_with_ends_for_housekeeping(&mut self.store.read().await?, since).await?;
         for tenant in tenants {
@@ -126,7 +125,7 @@ impl Housekeeping {
         }
     }
 
-    /// Deletes calls that ended too long ago.
+    /// Deletes ended calls past their retention.
     pub(crate) async fn delete_calls(&self, now: Timestamp) -> Result<(), sqlx::Error> {
         let Some(kept) = self.calls_kept else { return Ok(()) };
         let before = now - kept;
@@ -159,7 +158,7 @@ impl Housekeeping {
         Ok(())
     }
 
-    /// Gives the space of deleted rows back to the file system, where the database does not do that by itself.
+    /// Returns the space of deleted rows to the file system, if the database does not do so itself.
     pub(crate) async fn give_back(&self) -> Result<(), sqlx::Error> {
         loop {
             let started = Instant::now();
@@ -174,8 +173,8 @@ impl Housekeeping {
     }
 }
 
-/// Makes segments of the search index of a tenant's pending calls as long as there are enough, `at_once` in a transaction; `made` is
-/// told how many.
+/// Creates index segments from a tenant's pending calls while there are enough, `at_once` per transaction; reports their number
+/// to `made`.
 async fn index(
     store: &Store,
     tenant: TenantId,
@@ -194,11 +193,11 @@ async fn index(
     Ok(())
 }
 
-/// Indexes the calls of a database that has many that are not indexed, as after an update from a version without an index.
-/// `progress` gets how many calls are done, and how many there are.
+/// Indexes the calls of a database with many unindexed ones, as after an update from a version without the index.
+/// `progress` receives the indexed and the total number of calls.
 ///
 /// # Errors
-/// When the database fails. What was indexed until then stays so.
+/// When the database fails. Earlier segments stay.
 pub async fn index_all(store: &Store, mut progress: impl FnMut(usize, usize)) -> Result<(), sqlx::Error> {
     let tenants = search::tenants_to_index_for_housekeeping(&mut store.read().await?).await?;
     let total = tenants.iter().map(|(_, calls)| calls).sum();

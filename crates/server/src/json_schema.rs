@@ -1,7 +1,7 @@
-//! Values that models write, held against the JSON Schema that they were given.
+//! Validates values from models against JSON Schemas.
 //!
-//! Schemas are customers' and values are models': both are compiled and held against each other on threads of their own, few at
-//! a time and within a deadline, so that neither can keep calls from their sound. Patterns are matched in linear time.
+//! Schemas come from customers and values from models: both are compiled and validated on separate threads, few at a time and
+//! within a deadline, so that neither delays the audio of calls. Patterns are matched in linear time.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -12,23 +12,23 @@ use switchhook_core::json_schema::written_out;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// How many problems are worth telling.
+/// Maximum problems to report.
 const TOLD: usize = 5;
-/// How much of each, in characters: it may quote the value.
+/// Maximum characters of a problem, which may quote the value.
 const PROBLEM: usize = 300;
-/// The largest compiled pattern, and all of a schema together, in bytes.
+/// Maximum size of a compiled pattern, and of all patterns of a schema, in bytes.
 const PATTERN: usize = 256 * 1024;
 const PATTERNS: usize = 512 * 1024;
-/// The largest value that is looked at, in bytes of JSON.
+/// Maximum size of a value, in bytes of JSON.
 const VALUE: usize = 64 * 1024;
-/// How long compiling or checking may take, the wait for a thread included.
+/// Deadline of compiling or validating, including the wait for a thread.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// How many threads do it at a time on this node. One whose deadline has passed counts until it is done.
+/// Concurrent validation threads on this node. A thread past its deadline counts until it is done.
 const AT_A_TIME: usize = 4;
 
 static THREADS: LazyLock<Threads> = LazyLock::new(Threads::new);
 
-/// A schema that can be used.
+/// A compiled schema.
 #[derive(Clone, Debug)]
 pub struct Schema(Arc<Compiled>);
 
@@ -39,10 +39,10 @@ struct Compiled {
 }
 
 impl Schema {
-    /// Reads schemas of any draft, all or none.
+    /// Compiles schemas of any draft, all or none.
     ///
     /// # Errors
-    /// The position of the first that cannot be used, and what is wrong with it as a sentence part.
+    /// The position of the first invalid one, and its error as part of a sentence.
     pub async fn compile(schemas: Vec<Value>) -> Result<Vec<Self>, (usize, String)> {
         if schemas.is_empty() {
             return Ok(Vec::new());
@@ -52,13 +52,13 @@ impl Schema {
                 schemas.iter().enumerate().map(|(at, schema)| Self::new(schema).map_err(|words| (at, words)));
             compiled.collect()
         };
-        THREADS.run(compile).await.unwrap_or_else(|| Err((0, "takes too long to be read".to_owned())))
+        THREADS.run(compile).await.unwrap_or_else(|| Err((0, "takes too long to compile".to_owned())))
     }
 
-    /// Reads one at once, on this thread.
+    /// Compiles a schema on this thread.
     ///
     /// # Errors
-    /// What is wrong with it, as a sentence part.
+    /// Its error, as part of a sentence.
     pub fn new(source: &Value) -> Result<Self, String> {
         let schema = written_out(source).map_err(|refusal| refusal.to_string())?;
         let most = (PATTERNS / patterns(&schema).max(1)).min(PATTERN);
@@ -68,25 +68,25 @@ impl Schema {
         validator.map(compiled).map_err(|error| {
             let place = error.instance_path.to_string();
             let words: String = error.to_string().chars().take(200).collect();
-            let words = format!("is a JSON Schema that cannot be used: {words}");
+            let words = format!("is not a usable JSON Schema: {words}");
             if place.is_empty() { words } else { format!("{words} (at {place})") }
         })
     }
 
-    /// The schema as it was written.
+    /// Returns the original schema.
     #[must_use]
     pub fn source(&self) -> &Value {
         &self.0.source
     }
 
-    /// What is wrong with `value`, for whoever wrote it; nothing when it follows the schema.
+    /// Validates `value`; returns its problems.
     pub async fn problems(&self, value: &Value) -> Vec<String> {
         let (schema, value) = (self.clone(), value.clone());
-        let late = || vec!["this could not be checked in time: make it shorter".to_owned()];
+        let late = || vec!["this could not be validated in time: make it shorter".to_owned()];
         THREADS.run(move || schema.problems_at_once(&value)).await.unwrap_or_else(late)
     }
 
-    /// The same at once, on this thread.
+    /// The same on this thread.
     #[must_use]
     pub fn problems_at_once(&self, value: &Value) -> Vec<String> {
         if value.to_string().len() > VALUE {
@@ -101,7 +101,7 @@ impl Schema {
     }
 }
 
-/// How many patterns a schema has at most: whatever is called one counts, also where it is none.
+/// Returns an upper bound of the number of patterns: counts every property with that name.
 fn patterns(schema: &Value) -> usize {
     match schema {
         Value::Object(fields) => {
@@ -114,7 +114,7 @@ fn patterns(schema: &Value) -> usize {
     }
 }
 
-/// The threads of this node on which it is done.
+/// The validation threads of this node.
 struct Threads(Arc<Semaphore>);
 
 impl Threads {
@@ -122,7 +122,7 @@ impl Threads {
         Self(Arc::new(Semaphore::new(AT_A_TIME)))
     }
 
-    /// Runs what may take long; nothing when it takes longer than the deadline.
+    /// Runs `work` on a thread; `None` after the deadline.
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let working = async {
             let place = self.0.clone().acquire_owned().await.ok()?;

@@ -1,6 +1,6 @@
 //! Switchhook: a self-hosted voice calling service in one binary.
 //!
-//! `ARCHITECTURE.md` has the map. `app` puts the parts together; nobody below knows it.
+//! `ARCHITECTURE.md` has the map. `app` assembles the modules; no module depends on it.
 
 pub mod app;
 pub mod batch;

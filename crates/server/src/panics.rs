@@ -1,5 +1,5 @@
-//! Panics as outcomes. A bug in one part of a call ends that part as failed; the rest of the call goes on or ends with all that is
-//! known of it, and nobody waits for a task that is gone.
+//! Converts panics to errors. A bug in one part of a call fails that part; the rest of the call continues or ends with everything
+//! known so far, and nobody waits for a dead task.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,18 +10,18 @@ use futures_util::FutureExt as _;
 #[error("it stopped unexpectedly")]
 pub struct Panicked;
 
-/// Runs `work` to its end or its panic. What it shares with others must be usable afterwards.
+/// Runs `work` and catches panics. State that it shares must stay usable after a panic.
 ///
 /// # Errors
-/// When it panics.
+/// If it panics.
 pub async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Panicked> {
     AssertUnwindSafe(work).catch_unwind().await.map_err(|_| Panicked)
 }
 
-/// The same for work that does not wait.
+/// The same for synchronous work.
 ///
 /// # Errors
-/// When it panics.
+/// If it panics.
 pub fn caught_now<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked)
 }

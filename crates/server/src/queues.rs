@@ -1,13 +1,13 @@
-//! What waits between a peer and a call is bounded in bytes, since tenants choose many of the peers. What happens when a queue is
-//! full is for its owner to say; that it was full is counted here.
+//! Queues between a peer and a call, bounded in bytes because tenants choose many peers. The owner of a full queue decides what
+//! happens; this module counts it.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// Times that a queue was full, or something in it too long, by queue.
+/// Counts full queues and oversized items, by queue.
 const FULL: &str = "switchhook_queue_full_total";
-/// What every item costs beside its own bytes.
+/// Overhead per item in bytes.
 const ITEM: usize = 64;
 
 /// A queue that a peer fills.
@@ -15,9 +15,9 @@ const ITEM: usize = 64;
 pub enum Queue {
     /// The body of a carrier's response. Too long: the request counts as unanswered.
     CarrierBody,
-    /// What a carrier tells about a call. Full: dropped, and looked up at the end.
+    /// Carrier events of a call. Full: dropped, and looked up at the end.
     CarrierEvents,
-    /// Audio of the caller. Full: dropped, as on any line.
+    /// Caller audio. Full: dropped.
     CarrierMedia,
     /// One event of a language model's stream. Too long: the request fails.
     LlmEvent,
@@ -29,13 +29,13 @@ pub enum Queue {
     Realtime,
     /// The body of a transcription. Too long: the segment fails.
     SttBody,
-    /// Words of speech to text. Too many: the recogniser fails.
+    /// Words of speech-to-text. Full: the session fails.
     SttWords,
-    /// The body of a tool's response. Too long: cut off, and the model told so.
+    /// The body of a tool's response. Too long: truncated; the model is informed.
     ToolBody,
     /// Audio and words of one utterance. Full: the utterance fails.
     Tts,
-    /// One message of a provider's websocket. Too long: the connection is given up.
+    /// One message of a provider's WebSocket. Too long: the connection is closed.
     WebSocketMessage,
 }
 
@@ -57,28 +57,25 @@ impl Queue {
         }
     }
 
-    /// Counts that it was full.
+    /// Counts a full queue.
     pub fn full(self) {
         metrics::counter!(FULL, "queue" => self.name()).increment(1);
     }
 }
 
-/// Says what is counted, once there is a recorder.
+/// Describes the metric.
 pub fn describe() {
-    metrics::describe_counter!(
-        FULL,
-        "Times that a queue filled by a peer was full, or something in it too long, by queue"
-    );
+    metrics::describe_counter!(FULL, "Times that a queue filled by a peer was full or an item too large, by queue");
 }
 
-/// A channel in which at most so many bytes wait.
+/// Creates a channel bounded in bytes.
 pub fn channel<T>(queue: Queue, bytes: u32) -> (Sender<T>, Receiver<T>) {
     let (items, received) = mpsc::unbounded_channel();
     let room = Arc::new(Semaphore::new(bytes as usize));
     (Sender { queue, bytes, room, items }, Receiver(received))
 }
 
-/// Where a channel is filled.
+/// The sender of a channel.
 pub struct Sender<T> {
     queue: Queue,
     bytes: u32,
@@ -86,16 +83,16 @@ pub struct Sender<T> {
     items: mpsc::UnboundedSender<(T, OwnedSemaphorePermit)>,
 }
 
-/// The channel is full. That is counted already.
+/// The channel is full; already counted.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Full;
 
 impl<T> Sender<T> {
-    /// Puts something of so many bytes behind everything that waits. What is longer than the channel has room when nothing else
-    /// waits. When nobody listens any more it is dropped.
+    /// Sends an item of this many bytes. An item larger than the channel fits if the channel is empty. Without a receiver it is
+    /// dropped.
     ///
     /// # Errors
-    /// When there is no room.
+    /// If there is no room.
     pub fn try_send(&self, item: T, bytes: usize) -> Result<(), Full> {
         let bytes = u32::try_from(bytes.saturating_add(ITEM)).unwrap_or(u32::MAX).min(self.bytes);
         let Ok(room) = self.room.clone().try_acquire_many_owned(bytes) else {
@@ -106,7 +103,7 @@ impl<T> Sender<T> {
         Ok(())
     }
 
-    /// Puts the last one behind everything that waits. It has room always.
+    /// Sends the last item, which always fits.
     pub fn finish(self, item: T) {
         if let Ok(room) = self.room.clone().try_acquire_many_owned(0) {
             let _ = self.items.send((item, room));
@@ -114,11 +111,11 @@ impl<T> Sender<T> {
     }
 }
 
-/// Where a channel is emptied.
+/// The receiver of a channel.
 pub struct Receiver<T>(mpsc::UnboundedReceiver<(T, OwnedSemaphorePermit)>);
 
 impl<T> Receiver<T> {
-    /// The next item; nothing when there will be none. May be dropped and called again.
+    /// Receives the next item; `None` after the last. Cancel-safe.
     pub async fn recv(&mut self) -> Option<T> {
         self.0.recv().await.map(|(item, _room)| item)
     }

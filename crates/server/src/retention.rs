@@ -1,7 +1,7 @@
-//! Deletes the words of calls that have been kept as long as their agents said, and recordings of calls that are gone.
+//! Deletes the words of calls at the end of their retention, and recordings of deleted calls.
 //!
-//! The rows go first, in small transactions, then the recording. A process that dies in between, and another node on whose
-//! disk a recording lies, are no matter: every node looks which calls were erased lately, and from time to time at its whole disk.
+//! Rows are erased first, in small transactions, then recordings. Crashes in between and recordings on other nodes' disks are
+//! handled by polling: every node looks up recently erased calls, and from time to time checks its whole disk.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::store::{Store, retention};
 
 /// Below the data directory: `recordings/<tenant>/<call>.wav`.
 pub const RECORDINGS: &str = "recordings";
-/// Recordings looked up at once.
+/// Recordings per query.
 const BATCH: usize = 200;
 
-/// The recordings on this node's disk, and the rows of their calls.
+/// The recordings on this node's disk and the rows of their calls.
 pub struct Recordings {
     store: Store,
     folder: PathBuf,
@@ -28,21 +28,21 @@ pub struct Recordings {
 struct Recording {
     call: Uuid,
     path: PathBuf,
-    /// When it was last written to.
+    /// When it was last modified.
     modified: Timestamp,
 }
 
 impl Recordings {
-    /// Those below `data_dir`.
+    /// Creates a handle to the recordings below `data_dir`.
     #[must_use]
     pub fn new(store: Store, data_dir: &Path) -> Self {
         Self { store, folder: data_dir.join(RECORDINGS) }
     }
 
-    /// Erases the words of every call whose time has come by now; how many there were.
+    /// Erases the words of every call past its retention; returns their number.
     ///
     /// # Errors
-    /// When the database fails. What was erased until then stays so.
+    /// When the database fails. Earlier batches stay erased.
     pub async fn erase_expired(&self, now: Timestamp) -> Result<usize, sqlx::Error> {
         let mut calls = 0;
         loop {
@@ -65,7 +65,7 @@ impl Recordings {
         }
     }
 
-    /// Removes the recordings of calls that were erased after `since`, here or elsewhere.
+    /// Removes the recordings of calls that any node erased after `since`.
     ///
     /// # Errors
     /// When the database fails.
@@ -80,8 +80,8 @@ impl Recordings {
         remove(calls.iter().map(|call| self.path(tenant.uuid(), *call)).collect()).await;
     }
 
-    /// Searches the disk for recordings whose calls have been erased, and for those from before `deleted_before`, if there is such a
-    /// time, whose calls are gone; removes them. A recording whose call is unknown stays otherwise: the database may be another one.
+    /// Scans the disk and removes recordings whose calls have been erased, and, if `deleted_before` is set, older ones whose calls
+    /// no longer exist. Keeps other recordings without a call, because the database may be another one.
     ///
     /// # Errors
     /// When the database fails.
@@ -105,7 +105,7 @@ impl Recordings {
     }
 }
 
-/// Every recording in the folder of recordings.
+/// Lists every recording on the disk.
 fn recordings(folder: &Path) -> Vec<Recording> {
     let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let recording = |entry: std::fs::DirEntry| {

@@ -1,9 +1,9 @@
-//! A new master key for what is sealed already, while services run.
+//! Rotates the master key while services run.
 //!
-//! The new key comes first in the key file, on the disk, before anything is sealed with it. From then on everybody seals with it, and
-//! the old ones open what is left. Each record is replaced only where it is still the one that was read, so that nothing that a
-//! service writes meanwhile is undone. A rotation that was broken off leaves records of both keys, all of which open; the next one
-//! goes on with the same key.
+//! The new key is written to the start of the key file, durably, before it seals anything. From then on all services seal with it,
+//! and the old keys open existing records. A record is replaced only if it is still the one that was read, so concurrent writes
+//! are never undone. An interrupted rotation leaves records of both keys, which all open; the next run continues with the same
+//! new key.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -18,30 +18,30 @@ use crate::store::sealed::{COLUMNS, Column, Record};
 use crate::store::{Store, calls, sealed};
 use crate::vault::{KeyFileLock, SealedBy, Vault};
 
-/// Rows that are read, and replaced in one transaction.
+/// Rows per transaction.
 const BATCH: i64 = 100;
-/// How often all is looked through for what a service sealed with the old key in the meantime.
+/// Maximum passes over all records, for those that services sealed with the old key meanwhile.
 const PASSES: usize = 10;
-/// How old a key has to be before those before it are forgotten: a request that sealed with one may still have to commit.
+/// Minimum age of a key before old keys are forgotten: a request that sealed with one may not have committed yet.
 const SETTLED: Duration = Duration::from_secs(60);
 
-/// What a rotation did.
+/// The result of a rotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Rotated {
-    /// Whether it made a key, or went on with the one that is first.
+    /// Whether it created a key, or continued with the first one.
     pub new_key: bool,
-    /// Records that were sealed anew.
+    /// Resealed records.
     pub resealed: u64,
-    /// Records that none of the keys opens, as `table.column of id`.
+    /// Records that no key opens, as `table.column of id`.
     pub unreadable: Vec<String>,
-    /// Whether keys are left that only open.
+    /// Whether old keys remain.
     pub old_keys: bool,
 }
 
-/// How far a rotation is: records done, and records in all.
+/// Progress of a rotation: records done, and total records.
 pub type Report<'a> = dyn FnMut(u64, u64) + Send + 'a;
 
-/// What a look through all records found.
+/// The result of a pass over all records.
 #[derive(Default)]
 struct Found {
     by_first_key: u64,
@@ -50,17 +50,17 @@ struct Found {
     unreadable: Vec<String>,
 }
 
-/// Makes a new master key, unless the last rotation is not done, and seals everything anew with it.
+/// Creates a new master key, unless the last rotation is incomplete, and reseals everything with it.
 ///
 /// # Errors
-/// When the key file or the database fails, or when the keys are in the settings and there is no new one yet.
+/// If the key file or the database fails, or if the keys are in the settings without a new one.
 pub async fn rotate(store: &Store, config: &Config, report: &mut Report<'_>) -> anyhow::Result<Rotated> {
     let lock = lock(config)?;
     let vault = Vault::from_config(config)?;
     let found = look(store, &vault, false, &mut |_, _| {}).await?;
     if found.by_first_key + found.by_old_keys == 0 && !found.unreadable.is_empty() {
         bail!(
-            "none of the {} stored secrets opens with the master key that was found: run this with the settings and the \
+            "none of the {} stored secrets opens with the configured master key: run this with the settings and the \
              data directory of the service",
             found.unreadable.len()
         );
@@ -69,7 +69,7 @@ pub async fn rotate(store: &Store, config: &Config, report: &mut Report<'_>) -> 
     match &lock {
         Some(lock) if !unfinished => vault.add_key(lock)?,
         None if !vault.has_old_keys() => bail!(
-            "the master key is in the settings, so the new one has to be put there: make it with `openssl rand -base64 32`; set \
+            "the master key is in the settings, so set the new one there: create it with `openssl rand -base64 32`; set \
              SWITCHHOOK_MASTER_KEY to OLD,NEW on every node and restart each, then to NEW,OLD and restart each (all keys open, the \
              first one seals); then run this command with the same setting"
         ),
@@ -79,10 +79,10 @@ pub async fn rotate(store: &Store, config: &Config, report: &mut Report<'_>) -> 
     Ok(Rotated { new_key: lock.is_some() && !unfinished, old_keys: vault.has_old_keys(), ..done })
 }
 
-/// Takes the keys that only open out of the key file, when nothing needs them any more.
+/// Removes the old keys from the key file, if nothing needs them any more.
 ///
 /// # Errors
-/// When something may still need them, the keys are in the settings, or the key file or the database fails.
+/// If something may still need them, the keys are in the settings, or the key file or the database fails.
 pub async fn forget_old_keys(
     store: &Store,
     config: &Config,
@@ -103,30 +103,30 @@ pub async fn forget_old_keys(
     let changed = Timestamp::from_micros(i64::try_from(changed.as_micros())?);
     if clock.now() < changed + SETTLED {
         bail!(
-            "the new key is younger than a minute: what is being written may still need the old one. Run this again later"
+            "the new key is less than a minute old: writes in flight may still need the old one. Run this again later"
         );
     }
     let calls = calls::count_live_since_before_for_operator(&mut store.read().await?, changed).await?;
     if calls > 0 {
         bail!(
-            "the carriers of {calls} live calls report to addresses that were made with the old key. Run this again when \
+            "{calls} live calls use carrier addresses made with the old key. Run this again when \
              the calls have ended"
         );
     }
     let done = reseal(store, &vault, report).await?;
     if !done.unreadable.is_empty() {
-        bail!("the old keys are kept, since some secrets do not open: {}", done.unreadable.join(", "));
+        bail!("the old keys are kept because some secrets do not open: {}", done.unreadable.join(", "));
     }
     vault.forget_old_keys(&lock)?;
     Ok(done)
 }
 
-/// The right to change the key file; nothing when the keys are in the settings.
+/// Locks the key file; `None` if the keys are in the settings.
 fn lock(config: &Config) -> anyhow::Result<Option<KeyFileLock>> {
     config.master_key.is_none().then(|| KeyFileLock::take(&config.data_dir)).transpose()
 }
 
-/// Looks through all records until all that open are sealed with the first key.
+/// Repeats passes until every readable record is sealed with the first key.
 async fn reseal(store: &Store, vault: &Vault, report: &mut Report<'_>) -> anyhow::Result<Rotated> {
     let mut resealed = 0;
     for _ in 0..PASSES {
@@ -136,7 +136,7 @@ async fn reseal(store: &Store, vault: &Vault, report: &mut Report<'_>) -> anyhow
             return Ok(Rotated { resealed, unreadable: found.unreadable, ..Rotated::default() });
         }
     }
-    bail!("services go on sealing with an old key: check that all of them read the same key file, and run this again")
+    bail!("services still seal with an old key: check that all of them read the same key file, and run this again")
 }
 
 async fn look(store: &Store, vault: &Vault, act: bool, report: &mut Report<'_>) -> anyhow::Result<Found> {
@@ -165,7 +165,7 @@ async fn look(store: &Store, vault: &Vault, act: bool, report: &mut Report<'_>) 
 }
 
 impl Found {
-    /// Counts a record; what is to take its place, when it is not sealed as it should be.
+    /// Counts a record; returns its replacement if it needs resealing.
     fn judge<'r>(&mut self, vault: &Vault, column: Column, record: &'r Record) -> Option<(&'r Record, Vec<u8>)> {
         let context = column.context(record.tenant_id, record.id);
         let Ok(plain) = vault.open(&context, &record.sealed) else {
@@ -184,7 +184,7 @@ impl Found {
     }
 }
 
-/// Puts new records in the places of those that are still there; how many were.
+/// Replaces records that are unchanged; returns their number.
 async fn replace(store: &Store, column: Column, anew: Vec<(&Record, Vec<u8>)>) -> Result<u64, sqlx::Error> {
     if anew.is_empty() {
         return Ok(0);

@@ -1,11 +1,11 @@
-//! Secrets at rest: XChaCha20-Poly1305 under a key that is derived from a master key, which is not in the database.
+//! Secrets at rest: XChaCha20-Poly1305 under a key derived from the master key, which is not in the database.
 //!
-//! A record is `version (1) · key id (4) · nonce (24) · ciphertext and tag`. Everything before the nonce and the
-//! *context*, which names the row that the secret belongs to, is authenticated too: a record copied to another row does
-//! not open. The key id is the start of the master key's SHA-256, so that a record says which key it needs.
+//! A record is `version (1) · key id (4) · nonce (24) · ciphertext and tag`. Everything before the nonce and the *context*, which
+//! names the row of the secret, is authenticated: a record copied to another row does not open. The key id is the start of the
+//! master key's SHA-256, so that a record names its key.
 //!
-//! There may be several master keys: the first one seals, and all of them open. While [`rotation`](crate::rotation) puts a new
-//! one first, services go on: whether the key file has changed is looked at before each use.
+//! There can be several master keys: the first one seals, all open. Services keep running during a
+//! [`rotation`](crate::rotation): each use checks whether the key file has changed.
 
 mod file;
 mod keyring;
@@ -30,7 +30,7 @@ pub struct Vault(Arc<Inner>);
 
 struct Inner {
     keys: RwLock<Arc<Keyring>>,
-    /// Where the keys are when the configuration does not hold them.
+    /// The key file, if the configuration contains no keys.
     file: Option<KeyFile>,
 }
 
@@ -40,16 +40,16 @@ struct KeyFile {
 }
 
 struct Seen {
-    /// The state of the file whose keys are in use.
+    /// The version of the file whose keys are in use.
     stamp: Option<Stamp>,
-    /// Whether it was told that it cannot be read.
+    /// Whether a read error was logged.
     complained: bool,
 }
 
-/// What authentication codes are for. Each purpose has a key of its own.
+/// The purpose of authentication codes. Each has its own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The tokens in addresses that carriers are told.
+    /// Tokens in carrier addresses.
     CarrierAddresses,
 }
 
@@ -67,10 +67,10 @@ impl Purpose {
     }
 }
 
-/// Why a secret cannot be opened.
+/// Why a secret could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaultError {
-    /// The record is not one of ours.
+    /// The format is unknown.
     #[error("this version does not support the format of the stored secret")]
     Malformed,
     /// It was sealed with another key.
@@ -82,10 +82,10 @@ pub enum VaultError {
 }
 
 impl Vault {
-    /// With the configured master keys, or with those in the data directory, where one is made on the first start.
+    /// Creates a vault with the configured master keys, else with the key file, created at the first start.
     ///
     /// # Errors
-    /// When a key is malformed, unreadable, readable by others, or missing in production.
+    /// If a key is malformed, unreadable, readable by other users, or missing in production.
     pub fn from_config(config: &Config) -> anyhow::Result<Self> {
         match &config.master_key {
             Some(text) => Ok(Self::with(Keyring::parse(text)?, None)),
@@ -95,7 +95,7 @@ impl Vault {
             ),
             None => {
                 let path = Self::key_file(&config.data_dir);
-                // Looked at before it is read: a change in between is then found later.
+                // Checked before reading, so that a change in between is noticed later.
                 let stamp = Stamp::of(&path).ok();
                 let keys = file::read_or_make(&config.data_dir)?;
                 Ok(Self::with(keys, Some(KeyFile { path, seen: Mutex::new(Seen { stamp, complained: false }) })))
@@ -103,7 +103,7 @@ impl Vault {
         }
     }
 
-    /// Where the keys are when the configuration does not hold them.
+    /// The key file, if the configuration contains no keys.
     #[must_use]
     pub fn key_file(data_dir: &Path) -> PathBuf {
         file::path(data_dir)
@@ -113,14 +113,14 @@ impl Vault {
         Self(Arc::new(Inner { keys: RwLock::new(Arc::new(keys)), file }))
     }
 
-    /// With this key.
+    /// Creates a vault with this key.
     #[cfg(test)]
     #[must_use]
     pub fn for_tests(key: [u8; 32]) -> Self {
         Self::with(Keyring::of(&[key]), None)
     }
 
-    /// The keys as they are in the file now. Where it cannot be read, those that were there before: they still open.
+    /// Returns the current keys of the file, or the previous ones if it cannot be read.
     fn keys(&self) -> Arc<Keyring> {
         if let Some(file) = &self.0.file {
             let mut seen = file.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,7 @@ impl Vault {
         self.0.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the file when it has changed.
+    /// Reloads the file if it has changed.
     fn read_again(&self, path: &Path, known: &mut Option<Stamp>) -> anyhow::Result<()> {
         let stamp = Stamp::of(path)?;
         if *known != Some(stamp) {
@@ -146,59 +146,59 @@ impl Vault {
         Ok(())
     }
 
-    /// A code by which a message is recognised as ours, the same on every node with the same keys.
+    /// Returns an authentication code for a message, the same on every node with the same keys.
     #[must_use]
     pub fn code(&self, purpose: Purpose, message: &[u8]) -> [u8; 32] {
         self.keys().code(purpose, message)
     }
 
-    /// Whether `code` is the beginning of the code of `message` by any of the keys, or was before keys were derived.
+    /// Whether `code` is a prefix of the message's code under any key, or was before keys were derived.
     ///
-    /// That is asked of every message, not of old ones only: whoever can make either code has the master key, and what is under
-    /// such a code stands at carriers for as long as a number is there.
+    /// Checks both for every message, not only for old ones: anyone who can make either code has the master key, and carriers keep
+    /// old codes for as long as a number exists.
     #[must_use]
     pub fn verify(&self, purpose: Purpose, message: &[u8], code: &[u8]) -> bool {
         self.keys().verify(purpose, message, code)
     }
 
-    /// Seals `plain` so that it opens under the same `context` only, such as `connection/<tenant>/<id>`.
+    /// Seals `plain`. It opens only under the same `context`, such as `connection/<tenant>/<id>`.
     #[must_use]
     pub fn seal(&self, context: &str, plain: &[u8]) -> Vec<u8> {
         self.keys().seal(context, plain, clock::random())
     }
 
-    /// Opens what was sealed under the same `context`.
+    /// Opens a record sealed under the same `context`.
     ///
     /// # Errors
-    /// When it was sealed with another key, for another context, or changed since.
+    /// If it was sealed with another key or context, or was changed.
     pub fn open(&self, context: &str, record: &[u8]) -> Result<Private<Vec<u8>>, VaultError> {
         self.keys().open(context, record)
     }
 
-    /// By what a record was sealed.
+    /// Returns the key that sealed a record.
     #[must_use]
     pub(crate) fn sealed_by(&self, record: &[u8]) -> SealedBy {
         self.keys().sealed_by(record)
     }
 
-    /// Whether there are keys that only open.
+    /// Whether there are old keys.
     #[must_use]
     pub(crate) fn has_old_keys(&self) -> bool {
         self.keys().has_old_keys()
     }
 
-    /// Puts a new key before those in the file. From then on everybody seals with it.
+    /// Adds a new key at the start of the file. From then on all services seal with it.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn add_key(&self, lock: &KeyFileLock) -> anyhow::Result<()> {
         self.put(lock, |keys| keys.with_first(clock::random()))
     }
 
-    /// Takes all keys but the first one out of the file.
+    /// Removes all keys but the first from the file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn forget_old_keys(&self, lock: &KeyFileLock) -> anyhow::Result<()> {
         self.put(lock, Keyring::first_only)
     }

@@ -1,4 +1,4 @@
-//! The bodies of a request, which must come in time, and of an answer, whose end is noticed.
+//! Request bodies with a deadline, and response bodies whose end is observed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::connection::{Alarm, Exchange};
 
-/// A request's body did not come in time.
+/// The request body did not arrive in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the request body did not arrive in time")]
 pub struct TooSlow;
@@ -64,7 +64,7 @@ impl HttpBody for TimedBody {
     }
 }
 
-/// The body of an answer. Once it is written, the connection waits for the next request.
+/// A response body. Once it is written, the connection waits for the next request.
 #[derive(Debug)]
 pub(super) struct Answer {
     body: Body,

@@ -12,24 +12,24 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::Timeouts;
 use super::places::Place;
 
-/// Where a connection is between requests and answers, which decides how long we wait for its client.
+/// The state of a connection between requests and responses. It selects the timeout.
 #[derive(Debug)]
 pub(super) struct Exchange {
     timeouts: Timeouts,
     state: Mutex<State>,
-    /// The connection's task, which must look at the deadline again when there is a new one.
+    /// The connection's task, woken when the deadline changes.
     reader: Mutex<Option<Waker>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing of the next request has come.
+    /// Waiting for the next request.
     Idle { until: Instant },
-    /// A header is coming.
+    /// Receiving a header.
     Header { until: Instant },
-    /// A request is being answered. Its body has a deadline of its own.
+    /// Handling a request. Its body has its own deadline.
     Answering,
-    /// It is no longer HTTP.
+    /// Upgraded; no longer HTTP.
     Upgraded,
 }
 
@@ -39,12 +39,12 @@ impl Exchange {
         Self { timeouts, state: Mutex::new(first), reader: Mutex::default() }
     }
 
-    /// A request's header is complete.
+    /// Records that a request's header is complete.
     pub(super) fn begin(&self) {
         *self.state() = State::Answering;
     }
 
-    /// The answer has been written.
+    /// Records that the response has been written.
     pub(super) fn end(&self) {
         let mut state = self.state();
         if *state != State::Upgraded {
@@ -55,12 +55,12 @@ impl Exchange {
         reader.into_iter().for_each(Waker::wake);
     }
 
-    /// The connection becomes a websocket.
+    /// Records the upgrade to a WebSocket.
     pub(super) fn upgrade(&self) {
         *self.state() = State::Upgraded;
     }
 
-    /// Something has come.
+    /// Records received data.
     fn received(&self) {
         let mut state = self.state();
         if matches!(*state, State::Idle { .. }) {
@@ -77,17 +77,17 @@ impl Exchange {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // It is whole at every step.
+        // The state is consistent at every step.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A deadline that may move.
+/// A deadline that can move.
 #[derive(Debug, Default)]
 pub(super) struct Alarm(Option<Pin<Box<Sleep>>>);
 
 impl Alarm {
-    /// Ready once it is `at`; never when there is no deadline.
+    /// Ready at `at`; never without a deadline.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, at: Option<Instant>) -> Poll<()> {
         let Some(at) = at else { return Poll::Pending };
         let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(at)));
@@ -98,7 +98,7 @@ impl Alarm {
     }
 }
 
-/// A client's connection. Dropped, it gives its place back.
+/// A client's connection. Dropping it releases its slot.
 #[derive(Debug)]
 pub(super) struct Guarded {
     stream: TcpStream,
@@ -106,7 +106,7 @@ pub(super) struct Guarded {
     exchange: Arc<Exchange>,
     reading: Alarm,
     writing: Alarm,
-    /// Since when the client has taken nothing of what waits for it.
+    /// Since when the client has read nothing of the pending data.
     stalled: Option<Instant>,
     _place: Place,
 }
@@ -124,7 +124,7 @@ impl Guarded {
         }
         let since = *self.stalled.get_or_insert_with(Instant::now);
         ready!(self.writing.poll(cx, Some(since + self.timeouts.write)));
-        Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client does not take its answer")))
+        Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client does not read the response")))
     }
 }
 

@@ -1,7 +1,7 @@
-//! HTTP/1.1 on a port that strangers can reach: how many connections there may be, and how long each may keep us waiting.
+//! HTTP/1.1 on a public port, with limits on connections and timeouts.
 //!
-//! Every wait for a client has an end: for a request's header, for its body, for the next request, and for the client to take an
-//! answer. What has been upgraded to a websocket keeps only the last one: whoever speaks over it knows how long silence may last.
+//! Every wait for a client has a timeout: for a request's header, its body, the next request, and for the client to read a
+//! response. A connection upgraded to a WebSocket keeps only the last one: its user decides how long silence may last.
 
 mod body;
 mod connection;
@@ -30,40 +30,40 @@ use self::connection::{Exchange, Guarded};
 pub(crate) use self::places::network;
 use self::places::{Place, Places};
 
-/// The most bytes of a request's line, which alone may have 64 KiB, and headers; more is a 431.
+/// Maximum bytes of a request line (64 KiB at most) and headers; more is a 431.
 const HEADER_SIZE: usize = 96 * 1024;
-/// The most headers of a request; more is a 431.
+/// Maximum headers of a request; more is a 431.
 const HEADERS: usize = 100;
-/// How long a connection may be silent before TCP asks whether the other end is still there.
+/// Idle time before the first TCP keepalive probe.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How often it asks.
+/// Interval of TCP keepalive probes.
 const PROBES: Duration = Duration::from_secs(15);
-/// How long what was sent may stay unacknowledged, or the other end's window closed.
+/// How long sent data may stay unacknowledged, or the peer's window closed.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
-/// After the system could not give a connection, for want of file descriptors for example.
+/// Pause after a failed accept, for example without file descriptors.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What clients may take of the listener.
+/// Limits of the listener.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Connections at the same time.
+    /// Open connections.
     pub connections: u32,
-    /// Those of one address: an IPv4 address, or the /64 network of an IPv6 address.
+    /// Open connections of one address: an IPv4 address, or the /64 network of an IPv6 address.
     pub connections_per_address: u32,
-    /// How long each may keep us waiting.
+    /// The timeouts of each.
     pub timeouts: Timeouts,
 }
 
-/// How long a client may keep us waiting.
+/// Timeouts for a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// For a request's header: from its first byte to its last one, and for the first one on a connection from the beginning.
+    /// For a request's header, from its first byte; for the first request, from the start of the connection.
     pub header: Duration,
     /// For a request's body, from the end of the header.
     pub body: Duration,
     /// For the next request on a connection.
     pub idle: Duration,
-    /// For it to take any more of an answer.
+    /// For reading any more of a response.
     pub write: Duration,
 }
 
@@ -80,7 +80,7 @@ impl Default for Timeouts {
     }
 }
 
-/// Serves `router` until `stop`, and then until what is under way has been answered.
+/// Serves `router` until `stop`, then finishes requests in flight.
 pub async fn serve(listener: TcpListener, router: axum::Router, bounds: Bounds, stop: CancellationToken) {
     let places = Places::new(bounds);
     let tasks = TaskTracker::new();
@@ -90,7 +90,7 @@ pub async fn serve(listener: TcpListener, router: axum::Router, bounds: Bounds, 
             () = stop.cancelled() => break,
         };
         match accepted {
-            // Dropped without a place, a connection is closed.
+            // Dropping a connection without a slot closes it.
             Ok((stream, peer)) => {
                 if let Some(place) = places.take(peer.ip()) {
                     let handler = Handler::new(router.clone(), peer, bounds.timeouts);
@@ -109,7 +109,7 @@ pub async fn serve(listener: TcpListener, router: axum::Router, bounds: Bounds, 
 }
 
 async fn serve_connection(stream: TcpStream, place: Place, handler: Handler, stop: CancellationToken) {
-    if let Err(error) = notice_the_dead(&stream) {
+    if let Err(error) = enable_keepalive(&stream) {
         tracing::debug!(%error, "could not enable TCP keepalive for a connection");
     }
     let io = TokioIo::new(Guarded::new(stream, handler.timeouts, handler.exchange.clone(), place));
@@ -128,8 +128,8 @@ async fn serve_connection(stream: TcpStream, place: Place, handler: Handler, sto
     }
 }
 
-/// Has the system close a connection whose other end is gone without a word.
-fn notice_the_dead(stream: &TcpStream) -> std::io::Result<()> {
+/// Enables TCP keepalive, which closes connections to dead peers.
+fn enable_keepalive(stream: &TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
     socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(SILENCE).with_interval(PROBES))?;
@@ -138,7 +138,7 @@ fn notice_the_dead(stream: &TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Answers the requests of one connection.
+/// Serves the requests of one connection.
 struct Handler {
     router: axum::Router,
     peer: SocketAddr,

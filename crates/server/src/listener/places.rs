@@ -1,4 +1,4 @@
-//! How many connections there may be, in all and from one address.
+//! Limits on open connections, in total and per address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Bounds;
 
-/// Connections of clients that are open.
+/// Open client connections.
 const OPEN: &str = "switchhook_connections";
-/// Connections that were closed at once, by the bound that they would have exceeded.
+/// Connections closed at once, by the limit they exceeded.
 const REFUSED: &str = "switchhook_connections_refused_total";
 
 /// The open connections. Clones share the count.
@@ -24,7 +24,7 @@ struct Taken {
     by_address: HashMap<IpAddr, u32>,
 }
 
-/// A connection's place, free again when dropped.
+/// A connection's slot, released when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     places: Places,
@@ -36,7 +36,7 @@ impl Places {
         Self { bounds, taken: Arc::default() }
     }
 
-    /// A place for a connection from `address`; nothing when there is none left.
+    /// Takes a slot for a connection from `address`; `None` at the limit.
     pub(super) fn take(&self, address: IpAddr) -> Option<Place> {
         let address = network(address);
         let mut taken = self.taken();
@@ -57,7 +57,7 @@ impl Places {
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
-        // It is whole at every step.
+        // The state is consistent at every step.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,7 +76,7 @@ impl Drop for Place {
     }
 }
 
-/// Whoever has one IPv6 address has the 2^64 around it.
+/// Maps an IPv6 address to its /64 network, because one client usually controls all of it.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

@@ -1,62 +1,62 @@
-//! What can go wrong with models, each with what to do about it.
+//! Errors of models, each with its fix.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::convert::ConvertError;
 
-/// Why a model could not be had.
+/// Why a model could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// No such model.
     #[error("unknown model {id}; run `switchhook models list` for the available ones")]
     Unknown {
-        /// What was asked for.
+        /// The requested id.
         id: String,
     },
-    /// No pip on this machine.
+    /// pip is not installed.
     #[error(
-        "pip was not found: install Python's pip, or fetch {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
+        "pip was not found: install Python's pip, or download {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
     )]
     NoPip {
-        /// The file that is needed.
+        /// The required file.
         wheel: &'static str,
     },
-    /// pip said no.
+    /// pip failed.
     #[error(
-        "pip could not fetch {package} {version} ({words}); fetch {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
+        "pip could not download {package} {version} ({words}); download {wheel} elsewhere and run `switchhook models pull --from FILE.whl`"
     )]
     PipFailed {
         /// The package.
         package: &'static str,
         /// Its version.
         version: &'static str,
-        /// pip's own last words.
+        /// pip's last error.
         words: String,
-        /// The file that is needed.
+        /// The required file.
         wheel: &'static str,
     },
-    /// pip took too long.
+    /// pip timed out.
     #[error(
-        "pip had not fetched {wheel} after {seconds} s; try again, or fetch it elsewhere and run `switchhook models pull --from FILE.whl`"
+        "pip did not download {wheel} within {seconds} s; try again, or download it elsewhere and run `switchhook models pull --from FILE.whl`"
     )]
     PipTimeout {
-        /// The file that is needed.
+        /// The required file.
         wheel: &'static str,
-        /// How long we waited.
+        /// The timeout.
         seconds: u64,
     },
-    /// A file given by hand is none of ours.
+    /// A file given by hand is not a known package.
     #[error("this version does not use the package {path} (SHA-256 {sha256}); use one of: {wanted}")]
     WrongWheel {
-        /// What was given.
+        /// The given file.
         path: PathBuf,
         /// Its hash.
         sha256: String,
-        /// What would be right.
+        /// The known packages.
         wanted: String,
     },
-    /// A file from a wheel is not what it should be.
+    /// A file from a wheel has an unexpected hash.
     #[error("{member} in {wheel} has an unexpected hash; download the package again")]
     WrongMember {
         /// The wheel.
@@ -64,15 +64,15 @@ pub enum ModelError {
         /// The file in it.
         member: &'static str,
     },
-    /// A wheel cannot be unpacked.
+    /// A wheel could not be unpacked.
     #[error("could not unpack {wheel} ({words}); download it again")]
     Archive {
         /// The wheel.
         wheel: &'static str,
-        /// What the unpacker says.
+        /// The unpacker's error.
         words: String,
     },
-    /// A model file cannot be converted.
+    /// A model file could not be converted.
     #[error("could not convert {member}: {source}")]
     Convert {
         /// The file.
@@ -80,18 +80,18 @@ pub enum ModelError {
         /// Why.
         source: ConvertError,
     },
-    /// The file system said no.
+    /// A file system error.
     #[error("{path}: {source}; check that the data directory is writable and has 200 MB free")]
     Io {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What it said.
+        /// The error.
         source: io::Error,
     },
 }
 
 impl ModelError {
-    /// For `map_err` on something done to `path`.
+    /// Returns a `map_err` function for an operation on `path`.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Io { path: path.to_owned(), source }
     }

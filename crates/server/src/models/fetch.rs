@@ -1,7 +1,7 @@
-//! Fetching a wheel with `pip`, which knows where packages come from and through which proxy.
+//! Downloads wheels with `pip`, which knows the package index and the proxy.
 //!
-//! pip runs as a child process with `--require-hashes` and without building or installing anything; we check the hash
-//! again ourselves. Its environment may point to a company's own package index.
+//! pip runs as a child process with `--require-hashes` and neither builds nor installs anything; the hash is checked again
+//! afterwards. Its environment can point to a private package index.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use super::manifest::Model;
 use super::scratch::Scratch;
 use super::{ModelError, Progress, Stage};
 
-/// How pip may be called, in this order.
+/// Ways to call pip, in order.
 const CLIENTS: &[&[&str]] = &[&["pip3"], &["pip"], &["python3", "-m", "pip"], &["python", "-m", "pip"]];
 
-/// A fast line needs seconds for the 55 MB of the largest wheel; this lets 100 kB/s pass.
+/// Timeout: enough for the 55 MB of the largest wheel at 100 kB/s.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// How often progress is looked at.
+/// Poll interval of the progress.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Downloads the wheel of `model` into `scratch` and returns its path.
@@ -28,7 +28,7 @@ pub(super) fn fetch(model: &'static Model, scratch: &Scratch, progress: &dyn Pro
     fetch_with(client, DEADLINE, model, scratch, progress)
 }
 
-/// Whether this client can be started and is pip.
+/// Whether this command is pip.
 fn answers(client: &[&str]) -> bool {
     let version = command(client).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     version.is_ok_and(|status| status.success())
@@ -58,14 +58,14 @@ fn fetch_with(
     command
         .args(["download", "--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:"])
         .args(["--disable-pip-version-check", "--no-input", "--progress-bar=off"])
-        // The wheels are tagged for one platform because of libraries that we do not use; their models serve all.
+        // The wheels are tagged for one platform because of libraries that we do not use; their models work everywhere.
         .args(["--platform=manylinux2014_x86_64", "--platform=any", "--python-version=3.11"])
         .args(["--implementation=cp", "--abi=none"])
         .arg("--requirement")
         .arg(&lock)
         .arg("--dest")
         .arg(folder)
-        // pip downloads into a temporary folder first: inside ours its growth can be seen, and it goes when ours goes.
+        // pip downloads into a temporary folder first; inside ours we can watch its size, and it is removed with ours.
         .envs(["TMPDIR", "TEMP", "TMP"].map(|name| (name, folder)))
         .stderr(log)
         .stdout(Stdio::null());
@@ -85,7 +85,7 @@ fn fetch_with(
     }
 }
 
-/// Waits until `child` ends, looking in between; kills it at the deadline and returns `None`.
+/// Waits for `child` and reports progress; kills it at the deadline and returns `None`.
 fn wait(mut child: Child, deadline: Duration, mut look: impl FnMut()) -> std::io::Result<Option<ExitStatus>> {
     let started = Instant::now();
     loop {
@@ -102,13 +102,13 @@ fn wait(mut child: Child, deadline: Duration, mut look: impl FnMut()) -> std::io
     }
 }
 
-/// What pip complained of last: one line, not too long.
+/// Returns pip's last error, one line, truncated.
 fn last_words(log: &Path) -> String {
     let log = fs::read(log).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines().rfind(|line| line.starts_with("ERROR")).or_else(|| lines().next_back());
-    line.unwrap_or("it said nothing").trim_start_matches("ERROR:").trim().chars().take(200).collect()
+    line.unwrap_or("no error message").trim_start_matches("ERROR:").trim().chars().take(200).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! The speech models that Switchhook knows, down to the last byte.
+//! The known speech models, pinned by hash.
 //!
-//! Each comes inside a Python wheel that its own makers publish. Only the named files are taken out; nothing in a wheel
-//! is ever run. To move to another version, change every hash here: `Models::pull` refuses anything else.
+//! Each comes in a Python wheel published by its makers. Only the named files are extracted; nothing in a wheel is ever run. To
+//! change a version, change every hash here: `Models::pull` rejects anything else.
 
-/// A model: which wheel it comes from and which files are kept.
+/// A model: its wheel and the files to extract.
 pub(super) struct Model {
     pub(super) id: &'static str,
-    /// What it does, in a few words.
+    /// Its purpose.
     pub(super) purpose: &'static str,
     pub(super) license: &'static str,
     pub(super) attribution: &'static str,
@@ -29,17 +29,17 @@ pub(super) struct File {
     pub(super) treatment: Treatment,
 }
 
-/// What happens to a file between wheel and disk.
+/// How a file is processed between wheel and disk.
 pub(super) enum Treatment {
-    /// Nothing.
+    /// Copy it.
     Copy,
-    /// From ONNX Runtime's format to ONNX. The member's own size and hash are checked before.
+    /// Convert it from ONNX Runtime's format to ONNX. The member's size and hash are checked first.
     OrtToOnnx { member_bytes: u64, member_sha256: &'static str },
 }
 
-/// Speech to text.
+/// Speech-to-text.
 pub const MOONSHINE: &str = "stt/moonshine-base-en";
-/// Text to speech.
+/// Text-to-speech.
 pub const HIBARI: &str = "tts/hibari";
 
 pub(super) const MODELS: &[Model] = &[
@@ -152,7 +152,7 @@ impl Model {
         MODELS.iter().find(|model| model.id == id)
     }
 
-    /// Bytes on disk once installed.
+    /// Returns its installed size in bytes.
     pub(super) fn installed_bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }

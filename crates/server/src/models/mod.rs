@@ -1,8 +1,8 @@
-//! The models of local speech: which there are, fetching them, and proving that they are what they should be.
+//! Models of local speech: list, download, verify.
 //!
-//! `manifest` pins every byte. A pull fetches a wheel with `pip` (or takes one by hand), checks its SHA-256, takes the named files out,
-//! checks them again, converts what is not ONNX, and moves the finished folder into place in one step: whoever looks sees a
-//! whole model or none. Afterwards everything works without a network.
+//! `manifest` pins every byte. A pull downloads a wheel with `pip` (or takes a given file), checks its SHA-256, extracts the named
+//! files, checks them again, converts what is not ONNX, and moves the finished folder into place in one step, so that readers
+//! see a complete model or none. Afterwards no network is needed.
 //!
 //! All calls block; from async code use `spawn_blocking`.
 
@@ -28,7 +28,7 @@ pub use progress::{Progress, Silent, Stage};
 use manifest::{MODELS, Model};
 use scratch::Scratch;
 
-/// How many times a finished folder is moved into place while others do the same.
+/// Attempts to move a finished folder into place while other processes do the same.
 const INSTALL_ATTEMPTS: u32 = 5;
 
 /// The models in one data directory.
@@ -37,28 +37,28 @@ pub struct Models {
     root: PathBuf,
 }
 
-/// One model, as told to people and programs.
+/// A model for output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModelStatus {
     /// For example `stt/moonshine-base-en`.
     pub id: &'static str,
-    /// What it does.
+    /// Its purpose.
     pub purpose: &'static str,
-    /// The version of the package it comes in.
+    /// The version of its package.
     pub version: &'static str,
     /// SPDX expression.
     pub license: &'static str,
-    /// Whom to thank.
+    /// Attribution.
     pub attribution: &'static str,
     /// Bytes to download.
     pub download_bytes: u64,
     /// Bytes on disk.
     pub bytes: u64,
-    /// Whether every file is there with its size.
+    /// Whether every file exists with its size.
     pub installed: bool,
-    /// Whether every byte is right; `null` when nobody looked.
+    /// Whether all hashes match; `null` if not verified.
     pub verified: Option<bool>,
-    /// Where it is, or will be.
+    /// Its folder.
     pub path: PathBuf,
     /// SHA-256 of the package.
     pub sha256: &'static str,
@@ -67,33 +67,33 @@ pub struct ModelStatus {
 }
 
 impl Models {
-    /// The models below `data_dir/models`. Nothing is read yet.
+    /// Creates a handle to the models in `data_dir/models`, without reading them.
     #[must_use]
     pub fn new(data_dir: &Path) -> Self {
         Self { root: data_dir.join("models") }
     }
 
-    /// Every model and whether it is installed. Looks at names and sizes only; [`Models::verify`] reads them.
+    /// Lists every model and whether it is installed. Checks only names and sizes; [`Models::verify`] checks hashes.
     #[must_use]
     pub fn status(&self) -> Vec<ModelStatus> {
         MODELS.iter().map(|model| self.status_of(model, None)).collect()
     }
 
-    /// Reads every installed model and compares it with its hashes.
+    /// Verifies the hashes of every installed model.
     #[must_use]
     pub fn verify(&self) -> Vec<ModelStatus> {
         let verify = |model| self.status_of(model, Some(is_intact(model, &self.folder(model))));
         MODELS.iter().map(verify).collect()
     }
 
-    /// The ids of the models that are not installed.
+    /// Returns the ids of models that are not installed.
     #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
         let missing = MODELS.iter().filter(|model| !is_complete(model, &self.folder(model)));
         missing.map(|model| model.id).collect()
     }
 
-    /// The folder of model `id`, if it is installed.
+    /// Returns the folder of model `id`, if it is installed.
     #[must_use]
     pub fn path(&self, id: &str) -> Option<PathBuf> {
         let model = Model::find(id)?;
@@ -101,12 +101,12 @@ impl Models {
         is_complete(model, &folder).then_some(folder)
     }
 
-    /// Fetches the models named by `ids` (all when there are none) unless they are there and intact.
+    /// Downloads the models `ids` (all if empty) unless they are installed and intact.
     ///
-    /// Several processes may pull at once: each works in a folder of its own, and the last step is one rename.
+    /// Concurrent pulls are safe: each works in its own folder, and the last step is a rename.
     ///
     /// # Errors
-    /// One sentence that says what to do next. What was installed before stays as it was.
+    /// A sentence that says what to do next. Installed models stay unchanged.
     pub fn pull(&self, ids: &[&str], progress: &dyn Progress) -> Result<Vec<ModelStatus>, ModelError> {
         let find = |id: &&str| Model::find(id).ok_or_else(|| ModelError::Unknown { id: (*id).to_owned() });
         let wanted: Vec<&'static Model> = match ids {
@@ -125,10 +125,10 @@ impl Models {
         wanted.into_iter().map(pull).collect()
     }
 
-    /// Installs the model that comes in `wheel`, a file fetched by other means. Which one it is, its hash says.
+    /// Installs a model from a wheel file, identified by its hash.
     ///
     /// # Errors
-    /// As [`Models::pull`], and when the file is none of those we know.
+    /// Like [`Models::pull`], and if the file is unknown.
     pub fn pull_from_file(&self, wheel: &Path, progress: &dyn Progress) -> Result<ModelStatus, ModelError> {
         let sha256 = unpack::sha256_of(wheel).map_err(ModelError::io(wheel))?;
         let model = MODELS.iter().find(|model| model.wheel_sha256 == sha256).ok_or_else(|| ModelError::WrongWheel {
@@ -142,7 +142,7 @@ impl Models {
         Ok(self.status_of(model, Some(true)))
     }
 
-    /// Unpacks a wheel and moves the finished folder to its place.
+    /// Unpacks a wheel and moves the finished folder into place.
     fn install(
         &self,
         model: &'static Model,
@@ -183,7 +183,7 @@ impl Models {
     }
 }
 
-/// Moves `fresh` to `place`. When another process was faster, its work is as good as ours; a damaged one is moved away.
+/// Moves `fresh` to `place`. Keeps the result of a faster process; moves a damaged one away.
 fn put_in_place(model: &Model, fresh: &Path, place: &Path, scratch: &Scratch) -> Result<(), ModelError> {
     let parent = place.parent().unwrap_or(place);
     files::private_folder(parent).map_err(ModelError::io(parent))?;
@@ -196,19 +196,19 @@ fn put_in_place(model: &Model, fresh: &Path, place: &Path, scratch: &Scratch) ->
             Err(source) if attempt == INSTALL_ATTEMPTS => {
                 return Err(ModelError::Io { path: place.to_owned(), source });
             }
-            // Somebody else may be doing the same: whether this worked, the next rename shows.
+            // Another process may be doing the same; the next rename shows whether this worked.
             Err(_) => drop(fs::rename(place, scratch.path().join(format!("old-{attempt}")))),
         }
     }
 }
 
-/// Whether every file is there with its size.
+/// Whether every file exists with its size.
 fn is_complete(model: &Model, folder: &Path) -> bool {
     let has = |file: &manifest::File| fs::metadata(folder.join(file.name)).is_ok_and(|data| data.len() == file.bytes);
     model.files.iter().all(has)
 }
 
-/// Whether every byte is right.
+/// Whether all hashes match.
 fn is_intact(model: &Model, folder: &Path) -> bool {
     let right =
         |file: &manifest::File| unpack::sha256_of(&folder.join(file.name)).is_ok_and(|hash| hash == file.sha256);

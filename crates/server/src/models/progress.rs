@@ -1,23 +1,23 @@
-//! Telling somebody how far it has come.
+//! Progress reports.
 
-/// Where the work on a model stands.
+/// The stage of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The package comes in.
+    /// Downloading the package.
     Download,
-    /// Its files are taken out, checked and converted.
+    /// Extracting, checking and converting its files.
     Unpack,
-    /// The model is in place.
+    /// The model is installed.
     Done,
 }
 
-/// Somebody who wants to know. Called from the thread that pulls, several times a second while bytes come in.
+/// Receives progress. Called from the pulling thread, several times per second during a download.
 pub trait Progress {
-    /// `done` of `total` bytes of this stage of model `id`.
+    /// Reports `done` of `total` bytes of this stage of model `id`.
     fn report(&self, id: &str, stage: Stage, done: u64, total: u64);
 }
 
-/// Nobody wants to know.
+/// Ignores progress.
 pub struct Silent;
 
 impl Progress for Silent {

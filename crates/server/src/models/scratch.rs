@@ -1,4 +1,4 @@
-//! A folder of one's own while something is being made.
+//! Temporary folders.
 
 use std::fs;
 use std::io;
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::ModelError;
 use crate::files;
 
-/// A new folder, removed with all its contents when dropped.
+/// A new folder, removed with its contents when dropped.
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes one in `parent` that no other thread or process has.
+    /// Creates a unique folder in `parent`.
     pub(super) fn new(parent: &Path) -> Result<Self, ModelError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         files::private_folder(parent).map_err(ModelError::io(parent))?;
@@ -21,7 +21,7 @@ impl Scratch {
             let path = parent.join(format!(".incoming-{}-{number}", std::process::id()));
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Self(path)),
-                // Left behind by a process that was killed and had our number.
+                // Left behind by a killed process with the same id.
                 Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(ModelError::Io { path, source }),
             }
@@ -32,7 +32,7 @@ impl Scratch {
         &self.0
     }
 
-    /// Bytes in the folder, however deep. Files that vanish meanwhile count nothing.
+    /// Returns the bytes in the folder, recursively. Ignores files that vanish meanwhile.
     pub(super) fn size(&self) -> u64 {
         fn size(path: &Path) -> u64 {
             let entries = fs::read_dir(path).into_iter().flatten().flatten();

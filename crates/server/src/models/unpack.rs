@@ -1,4 +1,4 @@
-//! From a wheel to a folder of checked model files.
+//! Unpacks a wheel into a folder of verified model files.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use super::convert::ort_to_onnx;
 use super::manifest::{self, Model, Treatment};
 use super::{ModelError, Progress, Stage};
 
-/// Takes the files of `model` out of its wheel and writes them into `target`. The wheel's hash has been checked.
+/// Extracts the files of `model` from its verified wheel into `target`.
 pub(super) fn unpack(
     model: &'static Model,
     wheel: &Path,
@@ -33,7 +33,7 @@ pub(super) fn unpack(
     Ok(())
 }
 
-/// The bytes to install for `file`, checked before and after they are converted.
+/// Returns the bytes to install for `file`, checked before and after conversion.
 fn contents(model: &'static Model, file: &'static manifest::File, member: impl Read) -> Result<Vec<u8>, ModelError> {
     let wrong = || ModelError::WrongMember { wheel: model.wheel, member: file.member };
     let (member_bytes, member_sha256) = match file.treatment {
@@ -55,13 +55,13 @@ fn contents(model: &'static Model, file: &'static manifest::File, member: impl R
     Ok(bytes)
 }
 
-/// Writes `bytes` so that they are there after a power cut, too.
+/// Writes `bytes` durably.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(path, bytes)?;
     File::open(path)?.sync_all()
 }
 
-/// The SHA-256 of a file, in hexadecimal.
+/// Returns the SHA-256 of a file, in hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();

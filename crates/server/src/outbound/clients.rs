@@ -1,7 +1,6 @@
-//! The clients of one address policy: one for what anybody may ask, and one for each port and scheme that is open to exempt addresses
-//! only.
+//! HTTP clients of one address policy: one for unrestricted ports, and one per port and scheme that only exempt addresses may use.
 //!
-//! A resolver sees names and not ports, so that the client whose resolver judges for a port is used for that port alone.
+//! A resolver sees names and not ports, so a client whose resolver checks for a port is used only for that port.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +11,10 @@ use url::Url;
 
 use super::ClientSettings;
 
-/// Of more clients, all are made anew: an operator exempts a few ports.
+/// Maximum clients; beyond it the cache is cleared. Operators exempt only a few ports.
 const MOST: usize = 32;
 
-/// What a client is made from.
+/// Builds a client.
 pub(super) type Tune = fn(&ClientSettings) -> reqwest::ClientBuilder;
 
 /// Clients under one address policy. Cheap to clone.
@@ -31,21 +30,21 @@ pub struct Clients {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Opening {
     pub(super) port: u16,
-    /// Whether what is sent is not encrypted.
+    /// Whether the connection is unencrypted.
     pub(super) plain: bool,
 }
 
 impl Clients {
-    /// Clients that are made by `tune`.
+    /// Creates clients configured by `tune`.
     ///
     /// # Errors
-    /// When none can be made.
+    /// If a client cannot be built.
     pub fn new(settings: &ClientSettings, tune: Tune) -> anyhow::Result<Self> {
         let usual = tune(settings).build().context("could not create a client for outgoing requests")?;
         Ok(Self { settings: Arc::new(settings.clone()), tune, usual, others: Arc::default() })
     }
 
-    /// The client for requests to this URL, which [`switchhook_core::webhook::judge_url`] accepted.
+    /// Returns the client for a URL that [`switchhook_core::webhook::judge_url`] accepted.
     #[must_use]
     pub fn of(&self, url: &Url) -> reqwest::Client {
         if !depends_on_exemptions(url, self.settings.policy()) {
@@ -59,11 +58,11 @@ impl Clients {
         let make = || (self.tune)(&self.settings.judging_for(opening)).build();
         others
             .entry(opening)
-            .or_insert_with(|| make().expect("one was made of the same settings when the service started"))
+            .or_insert_with(|| make().expect("a client with the same settings was built at the start"))
             .clone()
     }
 
-    /// The client for requests to public addresses.
+    /// Returns the client for public addresses.
     #[must_use]
     pub fn usual(&self) -> reqwest::Client {
         self.usual.clone()

@@ -1,9 +1,8 @@
-//! Requests to addresses that customers choose. They go to the public internet, or where the operator allows, and
-//! nowhere else.
+//! Requests to URLs that customers choose. They reach only the public internet and what the operator allows.
 //!
-//! A name is resolved once, every address it has is judged, and the connection is made to one of the judged addresses,
-//! so that a name server cannot answer the judge one thing and the connection another. Redirects are not followed and
-//! proxies of the environment not used, since both would lead elsewhere.
+//! A name is resolved once, every address it has is checked, and the connection is made to a checked address, so that a name server
+//! cannot return one thing to the check and another to the connection. Redirects and environment proxies are ignored, because
+//! both would bypass the check.
 
 mod clients;
 mod dns;
@@ -28,16 +27,16 @@ use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_address
 use crate::config::Config;
 use crate::queues::Queue;
 
-/// As much of an answer as is read, in bytes.
+/// Maximum bytes of a response to read.
 const READ_LIMIT: usize = 16 * 1024;
-/// As much of it as is kept for people to look at, in bytes.
+/// Maximum bytes of a response to keep for display.
 const EXCERPT: usize = 1024;
-/// Idle connections are closed early: a receiver that closes its end just when a request is sent would cost an attempt.
+/// Closes idle connections early: a receiver that closes its end just as a request is sent would cost an attempt.
 const KEEP_IDLE: Duration = Duration::from_secs(2);
-/// TLS sessions that a client can resume.
+/// Maximum resumable TLS sessions per client.
 const SESSIONS: usize = 32;
 
-/// What the clients under one address policy have in common: judged names and trusted authorities. Cheap to clone.
+/// Shared settings of clients under one address policy: checked names and trusted authorities. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {
     guard: names::Guard,
@@ -45,46 +44,46 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// Reads what they need.
+    /// Loads the settings.
     ///
     /// # Errors
-    /// When the file of extra certificate authorities cannot be used.
+    /// If the file of extra certificate authorities cannot be used.
     pub fn new(config: &Config, policy: &AddressPolicy) -> anyhow::Result<Self> {
-        // Tests and tools come here without `main`; whoever is first chooses, and everybody chooses ring.
+        // Tests and tools start without `main`; the first caller installs ring.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = names::Guard { names: Names::new(config), policy: policy.clone(), opening: None };
         Ok(Self { guard, tls: tls::settings(config)? })
     }
 
-    /// Where its clients may go.
+    /// Returns the address policy.
     #[must_use]
     pub fn policy(&self) -> &AddressPolicy {
         &self.guard.policy
     }
 
-    /// The same with further exemptions.
+    /// Adds exemptions.
     #[must_use]
     pub fn with(mut self, more: &AddressPolicy) -> Self {
         self.guard.policy = self.guard.policy.with(more);
         self
     }
 
-    /// The same, with names judged for a port and scheme.
+    /// Checks names for a port and scheme.
     fn judging_for(&self, opening: Opening) -> Self {
         let mut settings = self.clone();
         settings.guard.opening = Some(opening);
         settings
     }
 
-    /// A client whose every connection is made under the address policy.
+    /// Returns a builder for clients that enforce the address policy on every connection.
     ///
-    /// Addresses that stand in a URL themselves are not looked up and so not judged here: judge URLs with [`judge_url`]
+    /// IP addresses in a URL are not resolved and not checked here: check URLs with [`judge_url`]
     /// before sending, as [`Client`] does.
     pub fn builder(&self) -> reqwest::ClientBuilder {
         self.offering(&[b"h2", b"http/1.1"])
     }
 
-    /// The same for HTTP/1.1 only, without connections that are kept: a websocket never gives its own back.
+    /// The same for HTTP/1.1 only and without pooling, because a WebSocket never returns its connection.
     fn builder_for_websockets(&self) -> reqwest::ClientBuilder {
         self.offering(&[b"http/1.1"]).http1_only().pool_max_idle_per_host(0)
     }
@@ -92,7 +91,7 @@ impl ClientSettings {
     fn offering(&self, protocols: &[&[u8]]) -> reqwest::ClientBuilder {
         let mut tls = self.tls.clone();
         tls.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-        // Sessions that are resumed belong to one client, like its connections.
+        // Resumable sessions belong to one client, like its connections.
         tls.resumption = rustls::client::Resumption::in_memory_sessions(SESSIONS);
         reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
@@ -105,10 +104,10 @@ impl ClientSettings {
             .user_agent(concat!("Switchhook/", env!("CARGO_PKG_VERSION")))
     }
 
-    /// A client whose requests take at most `deadline`.
+    /// Builds a client with a total `deadline` per request.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be built.
     pub fn client(&self, deadline: Duration) -> anyhow::Result<Client> {
         let http = Clients::new(self, Self::builder)?;
         Ok(Client { http, policy: self.policy().clone(), deadline })
@@ -123,30 +122,30 @@ pub struct Client {
     deadline: Duration,
 }
 
-/// What came back.
+/// A response.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
     /// The `Retry-After` header.
     pub retry_after: Option<String>,
-    /// The beginning of the body, as text; at most 1 KiB.
+    /// The start of the body, as text; at most 1 KiB.
     pub excerpt: String,
 }
 
-/// What a tool asks.
+/// A tool's request.
 pub struct Request {
-    /// How.
+    /// The method.
     pub method: Method,
-    /// Where.
+    /// The URL.
     pub url: String,
-    /// With which further headers.
+    /// Additional headers.
     pub headers: HeaderMap,
-    /// With which body.
+    /// The body.
     pub body: Option<Vec<u8>>,
 }
 
-/// What a tool's service answers.
+/// A tool's response.
 pub struct Page {
     /// The HTTP status.
     pub status: u16,
@@ -154,17 +153,17 @@ pub struct Page {
     pub retry_after: Option<String>,
     /// The body; at most 16 KiB.
     pub body: Vec<u8>,
-    /// Whether that is all of it.
+    /// Whether the body is complete.
     pub whole: bool,
 }
 
-/// Why there is no answer. The words may be shown to the customer.
+/// Why there is no response. Safe to show to the customer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// The URL may not be used, or no longer.
+    /// The URL is not allowed, or no longer.
     #[error("the URL {0}")]
     Url(#[from] UrlRefusal),
-    /// The host has an address that may not be connected to.
+    /// The host has a forbidden address.
     #[error("the host cannot be reached: {0}")]
     Refused(#[from] Refusal),
     /// The host has no address.
@@ -173,40 +172,40 @@ pub enum SendError {
     /// The deadline passed.
     #[error("no response within {} s", .0.as_secs_f32())]
     Timeout(Duration),
-    /// No connection came about.
+    /// The connection failed.
     #[error("connection failed: {0}")]
     Connect(String),
-    /// The connection broke, or the answer was no HTTP.
+    /// The connection broke, or the response was not HTTP.
     #[error("could not read the response: {0}")]
     Broken(String),
 }
 
 impl Client {
-    /// A client under `policy`, whose requests take at most `deadline`.
+    /// Creates a client under `policy` with a total `deadline` per request.
     ///
     /// # Errors
-    /// As [`ClientSettings::new`].
+    /// Like [`ClientSettings::new`].
     pub fn new(config: &Config, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
         ClientSettings::new(config, policy)?.client(deadline)
     }
 
-    /// Sends `body` and reads the answer, at most 16 KiB of it.
+    /// Posts `body` and reads up to 16 KiB of the response.
     ///
     /// # Errors
-    /// When nothing could be sent or no status came back. What goes wrong after the status is no error.
+    /// If nothing could be sent or no status arrived. Failures after the status are not errors.
     pub async fn post(&self, url: &str, headers: HeaderMap, body: Vec<u8>) -> Result<Answer, SendError> {
         let url = judge_url(url, &self.policy)?;
-        // The deadline is for everything, from the look-up of the name to the end of the body.
+        // The deadline covers everything, from DNS to the end of the body.
         let request = self.http.of(&url).post(url).headers(headers).body(body).timeout(self.deadline);
         let mut response = request.send().await.map_err(|error| explain(&error, self.deadline))?;
         check_peer(&response, &self.policy)?;
         Ok(Answer::read(&mut response).await)
     }
 
-    /// Sends a request of a tool within `deadline` and reads the answer, at most 16 KiB of it.
+    /// Sends a tool's request within `deadline` and reads up to 16 KiB of the response.
     ///
     /// # Errors
-    /// As [`Client::post`], and when the answer breaks off.
+    /// Like [`Client::post`], and if the response breaks off.
     pub async fn ask(&self, request: Request, deadline: Duration) -> Result<Page, SendError> {
         let mut response = self.open(request, deadline).await?;
         let mut page = Page {
@@ -226,10 +225,10 @@ impl Client {
         Ok(page)
     }
 
-    /// Sends a request of a tool, and gives its answer with the body unread. `deadline` is for the body as well.
+    /// Sends a tool's request and returns the response with an unread body. `deadline` also covers the body.
     ///
     /// # Errors
-    /// As [`Client::post`].
+    /// Like [`Client::post`].
     pub async fn open(&self, request: Request, deadline: Duration) -> Result<Response, SendError> {
         let Request { method, url, mut headers, body } = request;
         leave_out_framing(&mut headers);
@@ -243,10 +242,10 @@ impl Client {
         Ok(response)
     }
 
-    /// The next piece of an answer that was asked for with this deadline; nothing at its end.
+    /// Returns the next chunk of a response; `None` at its end.
     ///
     /// # Errors
-    /// When the answer breaks off.
+    /// If the response breaks off.
     pub async fn more(&self, response: &mut Response, deadline: Duration) -> Result<Option<Bytes>, SendError> {
         response.chunk().await.map_err(|error| explain(&error, deadline))
     }
@@ -263,7 +262,7 @@ fn retry_after(response: &Response) -> Option<String> {
     response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-/// Headers that frame or route a request are the client's: agents that have some were stored before these were refused.
+/// Removes headers that frame or route a request; agents of earlier versions may contain some.
 fn leave_out_framing(headers: &mut HeaderMap) {
     let framing: Vec<HeaderName> = headers.keys().filter(|name| is_framing(name.as_str())).cloned().collect();
     for name in framing {
@@ -272,12 +271,12 @@ fn leave_out_framing(headers: &mut HeaderMap) {
     }
 }
 
-/// The resolver gave vetted addresses only; this is the second lock on the same door.
+/// Checks the peer's address again, in addition to the resolver.
 fn check_peer(response: &Response, policy: &AddressPolicy) -> Result<(), SendError> {
     response.remote_addr().map_or(Ok(()), |peer| Ok(judge_address(response.url(), peer.ip(), policy)?))
 }
 
-/// What an error of the HTTP client comes to.
+/// Converts an error of the HTTP client.
 pub(crate) fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
     match LookupError::in_chain(error) {
         Some(LookupError::Refused(UrlRefusal::Address(refusal))) => SendError::Refused(*refusal),
@@ -289,7 +288,7 @@ pub(crate) fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
     }
 }
 
-/// The beginning of a body as text that both databases keep. Reading stops at the limit, the end, the deadline or an error.
+/// Reads the start of a body as text that both databases can store. Stops at the limit, the end, the deadline or an error.
 async fn beginning(response: &mut Response) -> String {
     let (mut kept, mut read) = (Vec::new(), 0);
     while read < READ_LIMIT {
@@ -300,7 +299,7 @@ async fn beginning(response: &mut Response) -> String {
     String::from_utf8_lossy(&kept).replace('\0', "\u{fffd}")
 }
 
-/// The words of the error at the bottom, such as `Connection refused`.
+/// Returns the root cause, such as `Connection refused`.
 #[must_use]
 pub fn innermost(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error).to_string()

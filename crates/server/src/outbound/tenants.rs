@@ -1,7 +1,7 @@
-//! A client for each tenant: connections that are kept for reuse belong to one tenant.
+//! HTTP clients per tenant: pooled connections belong to one tenant.
 //!
-//! Tenants choose addresses and what is sent there. What one of them left behind on a connection, be it half an answer or the
-//! rest of a request, must not meet the request of another one who uses the same service.
+//! Tenants choose URLs and what is sent there. Data that one tenant leaves on a connection, such as half a response or the rest of
+//! a request, must never meet the request of another tenant of the same service.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -14,29 +14,29 @@ use tokio_util::sync::CancellationToken;
 
 use crate::store::{Store, tenants};
 
-/// A client that no request has asked for in so long is let go, and its idle connections with it.
+/// Idle time after which a client and its connections are dropped.
 const KEEP_UNUSED: Duration = Duration::from_secs(600);
-/// How often exemptions are read: an operator's change counts within so long.
+/// Poll interval of exemptions.
 const LOOK: Duration = Duration::from_secs(5);
-/// Clients that are kept; of more, the one that was not used for longest goes.
+/// Maximum cached clients; the least recently used one is evicted.
 const MOST: usize = 512;
 
-/// Makes a client of a tenant with these exemptions.
+/// Builds a tenant's client with these exemptions.
 type Make<C> = Box<dyn Fn(&AddressPolicy) -> anyhow::Result<C> + Send + Sync>;
 
-/// Clients of one kind, one for each tenant.
+/// Clients of one kind, one per tenant.
 pub struct PerTenant<C> {
     make: Make<C>,
     exemptions: Exemptions,
     kept: Mutex<Kept<C>>,
 }
 
-/// What single tenants may reach beyond the configured exemptions. Clones share it.
+/// Exemptions of individual tenants beyond the configured ones. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Exemptions(Arc<RwLock<HashMap<TenantId, AddressPolicy>>>);
 
 impl Exemptions {
-    /// Those of a tenant.
+    /// Returns a tenant's exemptions.
     #[must_use]
     pub fn of(&self, tenant: TenantId) -> AddressPolicy {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&tenant).cloned().unwrap_or_default()
@@ -47,19 +47,19 @@ impl Exemptions {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(tenant, policy);
     }
 
-    /// Reads them from the database.
+    /// Loads them from the database.
     ///
     /// # Errors
-    /// When the database fails; they stay as they were.
+    /// When the database fails; the exemptions stay unchanged.
     pub async fn load(&self, store: &Store) -> Result<(), sqlx::Error> {
         let rows = tenants::exemptions_for_node(&mut store.read().await?).await?;
-        // Written by the operator's command only, which checks them.
+        // Written only by the operator's command, which validates them.
         let parsed = rows.into_iter().filter_map(|(tenant, text)| Some((tenant, text.parse().ok()?)));
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = parsed.collect();
         Ok(())
     }
 
-    /// Reads them again every few seconds until `stop`.
+    /// Reloads them every few seconds until `stop`.
     pub async fn follow(self, store: Store, stop: CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -76,10 +76,10 @@ impl Exemptions {
 }
 
 impl<C: Clone> PerTenant<C> {
-    /// Clients that are made like this.
+    /// Creates a cache of clients built by `make`.
     ///
     /// # Errors
-    /// When none can be made.
+    /// If a client cannot be built.
     pub fn new(
         exemptions: Exemptions,
         make: impl Fn(&AddressPolicy) -> anyhow::Result<C> + Send + Sync + 'static,
@@ -88,16 +88,16 @@ impl<C: Clone> PerTenant<C> {
         Ok(Self { make: Box::new(make), exemptions, kept: Mutex::new(Kept(HashMap::new())) })
     }
 
-    /// The tenant's own.
+    /// Returns the tenant's client.
     pub fn of(&self, tenant: TenantId) -> C {
         let policy = self.exemptions.of(tenant);
-        let make = || (self.make)(&policy).expect("one was made of the same settings when the service started");
+        let make = || (self.make)(&policy).expect("a client with the same settings was built at the start");
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.of((tenant, policy.clone()), Instant::now(), make)
     }
 }
 
-/// When each was last asked for.
+/// When each was last used.
 struct Kept<C>(HashMap<TenantId, (Instant, AddressPolicy, C)>);
 
 impl<C: Clone> Kept<C> {

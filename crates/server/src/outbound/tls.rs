@@ -1,4 +1,4 @@
-//! Whom outgoing connections trust: the system's certificate authorities, and those of `extra_ca`.
+//! TLS trust of outgoing connections: the system's certificate authorities and those of `extra_ca`.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use rustls_platform_verifier::Verifier;
 use super::innermost;
 use crate::config::Config;
 
-/// The settings of all connections; the protocols that are offered are not set.
+/// Builds the TLS settings of all connections, without ALPN protocols.
 ///
 /// # Errors
-/// When the file of extra certificate authorities cannot be used.
+/// If the file of extra certificate authorities cannot be used.
 pub(super) fn settings(config: &Config) -> anyhow::Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone());

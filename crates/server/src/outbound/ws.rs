@@ -1,8 +1,7 @@
-//! Websockets (RFC 6455) to addresses that customers choose.
+//! WebSockets (RFC 6455) to URLs that customers choose.
 //!
-//! The opening handshake is an HTTP request of the same guarded client as every other: names are judged when they are
-//! resolved, certificates are checked with `extra_ca`, no redirect is followed. What the server answers instead of a websocket
-//! is read and given back.
+//! The opening handshake is a request of the guarded HTTP client: names are checked when they are resolved, certificates are
+//! checked with `extra_ca`, redirects are ignored. If the server responds without an upgrade, its response is returned.
 
 use std::time::Duration;
 
@@ -22,64 +21,64 @@ use super::{Answer, ClientSettings, Clients, SendError, check_peer, explain, inn
 use crate::config::Config;
 use crate::queues::Queue;
 
-/// The longest message that is taken, in bytes: a minute of speech in G.711 and base64 is less. Read as JSON it is many times as
+/// Maximum size of a message in bytes: more than a minute of speech in G.711 and base64. Parsed as JSON it is many times as
 /// large for a moment.
 const LONGEST_MESSAGE: usize = 1024 * 1024;
-/// What may wait to be written, in bytes. Who writes waits for it to be taken, so that it holds one message and what answers pings.
+/// Maximum bytes waiting to be written. Writers wait until they are sent, so it holds one message and pongs.
 const LONGEST_WRITE: usize = 4 * 1024 * 1024;
 
-/// Bytes that are read at once. Each read clears as many, and sound comes in pieces of a few hundred: the library's 128 KiB cost
-/// more than all else that is done with a piece.
+/// Read buffer in bytes. Each read clears it, and audio arrives in chunks of a few hundred bytes: the library's 128 KiB cost more
+/// than everything else done with a chunk.
 pub const READ_AT_ONCE: usize = 8 * 1024;
 
-/// An open websocket. Dropping it closes the connection without a close frame.
+/// An open WebSocket. Dropping it closes the connection without a close frame.
 pub type WebSocket = WebSocketStream<Upgraded>;
 
-/// Opens websockets under an address policy. Cheap to clone.
+/// Opens WebSockets under an address policy. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct WebSockets {
     http: Clients,
     policy: AddressPolicy,
 }
 
-/// Why there is no websocket. The words may be shown to the customer; the URL and the headers of the request are not in them.
+/// Why a WebSocket could not be opened. Safe to show to the customer; contains neither the URL nor request headers.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The server answered, with something else than a websocket.
+    /// The server responded without an upgrade.
     #[error("it responded with status {}", .0.answer.status)]
     Refused(Box<Refused>),
-    /// Nothing was answered.
+    /// There was no response.
     #[error(transparent)]
     NoAnswer(#[from] SendError),
-    /// The server agreed to a websocket but not in the way of RFC 6455.
+    /// The server's upgrade does not follow RFC 6455.
     #[error("it does not support WebSockets: {0}")]
     NotWebSocket(&'static str),
 }
 
-/// A server's answer to a handshake that it refuses.
+/// A server's response to a refused handshake.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// Its status, `Retry-After` and the beginning of its body.
+    /// Its status, `Retry-After` and the start of its body.
     pub answer: Answer,
-    /// All its headers: some servers give their reason or the request's id there.
+    /// All its headers; some servers send the reason or the request id there.
     pub headers: HeaderMap,
 }
 
 impl WebSockets {
-    /// Websockets to what `policy` allows.
+    /// Creates a connector for what `policy` allows.
     ///
     /// # Errors
-    /// When the file of extra certificate authorities cannot be used.
+    /// If the file of extra certificate authorities cannot be used.
     pub fn new(config: &Config, policy: &AddressPolicy) -> anyhow::Result<Self> {
         Self::of(&ClientSettings::new(config, policy)?)
     }
 
-    /// The same with settings that there are.
+    /// The same with existing settings.
     ///
     /// # Errors
-    /// When the client for handshakes cannot be made.
+    /// If the HTTP client cannot be built.
     pub fn of(settings: &ClientSettings) -> anyhow::Result<Self> {
-        // HTTP/2 has another handshake (RFC 8441), which hardly a server offers.
+        // HTTP/2 has another handshake (RFC 8441), which hardly any server supports.
         let http = Clients::new(settings, ClientSettings::builder_for_websockets)?;
         Ok(Self { http, policy: settings.policy().clone() })
     }
@@ -87,10 +86,10 @@ impl WebSockets {
     /// Opens `url` (`wss`, `ws`, `https` or `http`) with `headers` in the request, within `deadline`.
     ///
     /// # Errors
-    /// When the address may not be used, nothing answers in time, or what answers refuses.
+    /// If the address is not allowed, there is no response in time, or the server refuses.
     pub async fn connect(&self, url: &Url, headers: HeaderMap, deadline: Duration) -> Result<WebSocket, OpenError> {
         let mut url = Url::parse(&http_address(url.as_str())).map_err(|_| SendError::Url(UrlRefusal::Malformed))?;
-        // The query is ours and may be longer than a customer's address: it holds the words to expect.
+        // The query is ours and can be longer than a customer's URL, because it contains keyterms.
         let query = url.query().map(str::to_owned);
         url.set_query(None);
         let mut url = judge_url(url.as_str(), &self.policy).map_err(SendError::Url)?;
@@ -113,7 +112,7 @@ impl WebSockets {
         }
         let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes);
         if accepted != Some(derive_accept_key(key.as_bytes()).as_bytes()) {
-            return Err(OpenError::NotWebSocket("its answer does not belong to our key"));
+            return Err(OpenError::NotWebSocket("its response does not match our key"));
         }
         let stream = response.upgrade().await.map_err(|error| SendError::Broken(innermost(&error)))?;
         let limits = WebSocketConfig::default()
@@ -125,7 +124,7 @@ impl WebSockets {
     }
 }
 
-/// Why no more can be read, in words. A message that is too long is counted.
+/// Describes a read error. Counts a message that is too long.
 #[must_use]
 pub fn unreadable(error: &Error) -> String {
     if matches!(error, Error::Capacity(_)) {
@@ -135,7 +134,7 @@ pub fn unreadable(error: &Error) -> String {
     error.to_string()
 }
 
-/// The same address in the scheme of HTTP, in which policies are written.
+/// Converts the URL to an HTTP scheme, for the address policy.
 #[must_use]
 pub fn http_address(url: &str) -> String {
     match url.split_once(':') {
@@ -145,11 +144,11 @@ pub fn http_address(url: &str) -> String {
     }
 }
 
-/// `base` as the address of a websocket or request below it: `path` is added, and `query` in this order. A space is written
-/// `%20`, since not every server takes `+` for one.
+/// Appends `path`, and `query` in this order, to the base URL of a WebSocket or request. Encodes a space as `%20`, because not
+/// every server accepts `+`.
 ///
 /// # Errors
-/// When `base` is no address.
+/// If `base` is not a URL.
 pub fn below(base: &str, path: &str, query: &[(&str, String)]) -> Result<Url, UrlRefusal> {
     let mut url = Url::parse(&format!("{}{path}", base.trim_end_matches('/'))).map_err(|_| UrlRefusal::Malformed)?;
     if !query.is_empty() {

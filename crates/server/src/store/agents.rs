@@ -1,4 +1,4 @@
-//! Agents and their versions. A version never changes and outlives its agent, because calls are pinned to it.
+//! Agents and their versions. A version is immutable and outlives its agent, because calls are pinned to it.
 
 use sqlx::FromRow;
 use sqlx::types::Json;
@@ -23,17 +23,17 @@ pub struct AgentRow {
 }
 
 impl AgentRow {
-    /// Its id.
+    /// Returns its id.
     #[must_use]
     pub fn agent(&self) -> AgentId {
         AgentId::from_uuid(self.id)
     }
 }
 
-/// Writes a new agent and its first version.
+/// Inserts a new agent and its first version.
 ///
 /// # Errors
-/// When the database fails; [`is_duplicate`](super::is_duplicate) when the name is taken.
+/// When the database fails; [`is_duplicate`](super::is_duplicate) if the name is taken.
 pub async fn insert(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO agents (id, tenant_id, name, version, created_at, updated_at) \
         VALUES ($1, $2, $3, $4, $5, $6)";
@@ -50,10 +50,10 @@ pub async fn insert(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
     insert_version(tx, row).await
 }
 
-/// Writes the next version of an agent, whose number is in `row`.
+/// Inserts the next version of an agent, numbered in `row`.
 ///
 /// # Errors
-/// As [`insert`].
+/// Like [`insert`].
 pub async fn update(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
     const AGENT: &str = "UPDATE agents SET name = $3, version = $4, updated_at = $5 WHERE tenant_id = $1 AND id = $2";
     const CONNECTIONS: &str = "DELETE FROM agent_connections WHERE tenant_id = $1 AND agent_id = $2";
@@ -96,7 +96,7 @@ async fn insert_version(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> 
     Ok(())
 }
 
-/// One agent, as it is now.
+/// Returns the newest version of an agent.
 ///
 /// # Errors
 /// When the database fails.
@@ -106,7 +106,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: AgentId) -> Result<Optio
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// One version of an agent, which may itself have been deleted since.
+/// Returns one version of an agent, which may have been deleted since.
 ///
 /// # Errors
 /// When the database fails.
@@ -126,7 +126,7 @@ pub async fn version(
     Ok(config.map(|json| json.0))
 }
 
-/// A page of a tenant's agents, newest first. It is shorter than `limit` where they would be too large together.
+/// Returns a page of a tenant's agents, newest first. Large rows make it shorter than `limit`.
 ///
 /// # Errors
 /// When the database fails.
@@ -151,10 +151,10 @@ pub async fn list(
     Ok(Page::from_rows(rows, limit, |row: &AgentRow| row.id))
 }
 
-/// Deletes an agent, but not its versions; whether there was one.
+/// Deletes an agent, but not its versions. Returns whether it existed.
 ///
 /// # Errors
-/// When the database fails; [`is_foreign_key`](super::is_foreign_key) when a number is still answered by it.
+/// When the database fails; [`is_foreign_key`](super::is_foreign_key) if it still answers a number.
 pub async fn delete(tx: &mut Tx, tenant: TenantId, id: AgentId) -> Result<bool, sqlx::Error> {
     const SQL: &str = "DELETE FROM agents WHERE tenant_id = $1 AND id = $2";
     on!(tx, |c| sqlx::query(SQL)
@@ -165,7 +165,7 @@ pub async fn delete(tx: &mut Tx, tenant: TenantId, id: AgentId) -> Result<bool, 
         .map(|done| done.rows_affected() > 0))
 }
 
-/// The numbers that an agent answers, at most ten.
+/// Returns up to ten numbers that an agent answers.
 ///
 /// # Errors
 /// When the database fails.

@@ -24,7 +24,7 @@ pub struct ApiKeyRow {
     pub revoked_at: Option<i64>,
 }
 
-/// A key just made: its row, and the key itself, to be shown this once.
+/// A new key: its row, and the key itself, to be shown once.
 #[derive(Debug)]
 pub struct Issued {
     /// The row.
@@ -33,17 +33,17 @@ pub struct Issued {
     pub key: ApiKey,
 }
 
-/// What decides about a request that presents a key.
+/// A key's row and tenant, to authenticate a request.
 #[derive(Clone, Debug, FromRow)]
 pub struct Credential {
     /// The key's row.
     pub id: Uuid,
-    /// Whose key it is.
+    /// The tenant.
     pub tenant_id: Uuid,
     hash: Vec<u8>,
     expires_at: Option<i64>,
     revoked_at: Option<i64>,
-    /// Whether the tenant may do anything.
+    /// Whether the tenant is active.
     pub tenant_active: bool,
     rate_per_minute: Option<i64>,
     concurrent_calls: Option<i64>,
@@ -51,7 +51,7 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// Whether a key with this hash opens anything at `now`. The hash is compared in constant time.
+    /// Whether a key with this hash is valid at `now`. Compares in constant time.
     #[must_use]
     pub fn accepts(&self, hash: KeyHash, now: Timestamp) -> bool {
         let stored = <[u8; 32]>::try_from(self.hash.as_slice()).map(KeyHash::from_bytes);
@@ -59,14 +59,14 @@ impl Credential {
         stored.is_ok_and(|stored| stored == hash) && !expired && self.revoked_at.is_none()
     }
 
-    /// What the tenant may use.
+    /// Returns the tenant's limits.
     #[must_use]
     pub fn limits(&self, config: &Config) -> Limits {
         tenants::limits(config, self.rate_per_minute, self.concurrent_calls, self.monthly_calls)
     }
 }
 
-/// The credential with this prefix, of whatever tenant: this is how a request finds its tenant.
+/// Returns the credential with this prefix, of any tenant; it identifies the tenant of a request.
 ///
 /// # Errors
 /// When the database fails.
@@ -77,7 +77,7 @@ pub async fn find_for_authentication(conn: &mut Conn, prefix: &str) -> Result<Op
     on!(conn, |c| sqlx::query_as(SQL).bind(prefix).fetch_optional(c).await)
 }
 
-/// Whether a key that was right still is: for what goes on long after the request that presented it.
+/// Whether a key is still valid, for streams that outlive their request's check.
 ///
 /// # Errors
 /// When the database fails.
@@ -94,7 +94,7 @@ pub async fn still_opens(conn: &mut Conn, tenant: TenantId, id: ApiKeyId, now: T
     Ok(found > 0)
 }
 
-/// Makes a key for a tenant and writes its row.
+/// Creates a key for a tenant and inserts its row.
 ///
 /// # Errors
 /// When the database fails.
@@ -124,7 +124,7 @@ pub async fn issue(
     Ok(Issued { row, key })
 }
 
-/// A page of a tenant's keys, newest first, and one row more when there are more.
+/// Returns a page of a tenant's keys, newest first, plus one row if there are more.
 ///
 /// # Errors
 /// When the database fails.
@@ -140,7 +140,7 @@ pub async fn list(
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
 }
 
-/// One key.
+/// Returns a key.
 ///
 /// # Errors
 /// When the database fails.
@@ -150,7 +150,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: ApiKeyId) -> Result<Opti
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// Revokes a key, or leaves one revoked that already is; whether there is such a key.
+/// Revokes a key; idempotent. Returns whether it exists.
 ///
 /// # Errors
 /// When the database fails.
@@ -166,7 +166,7 @@ pub async fn revoke(tx: &mut Tx, tenant: TenantId, id: ApiKeyId, now: Timestamp)
     Ok(done > 0)
 }
 
-/// Notes when keys were last used; an earlier time never replaces a later one.
+/// Records when keys were last used; never moves a time backwards.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,4 +1,4 @@
-//! Calls: what customers see of them, and what workers do with them under a lease.
+//! Calls: queries for customers, and for workers under a lease.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::events::{self, Happened};
 use super::{Conn, Dialect, Tx, dial_policy, on};
 
-/// The condition of every index over live calls, word by word: SQLite takes a partial index for nothing less.
+/// The condition of every index over live calls, word for word: SQLite uses a partial index only then.
 macro_rules! live {
     () => {
         live!("calls")
@@ -76,25 +76,25 @@ pub struct CallRow {
     pub lease_token: i64,
 }
 
-/// What the client asked for beyond whom to call.
+/// The request's optional fields.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallRequest {
-    /// For `{{name}}` in the agent's texts.
+    /// Values for `{{name}}` in the agent's texts.
     pub variables: BTreeMap<String, String>,
-    /// Handed back in the call and its events.
+    /// Returned in the call and its events.
     pub metadata: Map<String, Value>,
-    /// Replaces parts of the agent for this call.
+    /// Overrides parts of the agent for this call.
     pub overrides: Overrides,
-    /// Replaces the agent's.
+    /// Overrides the agent's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answering_machine: Option<AnsweringMachine>,
-    /// Replaces the agent's, in seconds.
+    /// Overrides the agent's, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring_timeout_seconds: Option<u32>,
 }
 
-/// What a call may change of its agent.
+/// Overrides of the agent's settings.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overrides {
@@ -109,30 +109,30 @@ pub struct Overrides {
     pub limits: Option<Limits>,
 }
 
-/// What is known only once a conversation is over.
+/// Results of a conversation.
 #[derive(Default)]
 pub struct WrapUp {
-    /// The caller's turns that were answered.
+    /// Caller turns that were answered.
     pub turns: i64,
-    /// What was said, in a sentence or two.
+    /// The summary.
     pub summary: Option<String>,
-    /// The facts found.
+    /// The outcome.
     pub outcome: Option<Value>,
-    /// How long the caller waited.
+    /// Response latencies.
     pub latency: Option<Value>,
-    /// What was used.
+    /// Usage.
     pub usage: Option<Value>,
-    /// The recording's file below the data directory.
+    /// The recording's path below the data directory.
     pub recording: Option<String>,
-    /// `human` or `voicemail`, where that is known.
+    /// `human` or `voicemail`, if known.
     pub answered_by: Option<&'static str>,
 }
 
 impl WrapUp {
-    /// What the call has cost, in millionths of a dollar, unless it has cost nothing.
+    /// Returns the call's cost in millionths of a dollar; `None` if it is zero.
     fn cost_micros(&self) -> Option<i64> {
         let dollars = self.usage.as_ref()?.get("cost_usd")?.as_f64()?;
-        // Far from the limits of the type: a call costs dollars.
+        // Cannot overflow: a call costs dollars.
         let micros = (dollars * 1_000_000.0).ceil() as i64;
         (micros > 0).then_some(micros)
     }
@@ -143,53 +143,53 @@ impl WrapUp {
 pub struct TranscriptEntry {
     /// `caller` or `agent`.
     pub role: String,
-    /// What was said; of the agent, what was heard.
+    /// The words; the agent's as far as they were heard.
     pub text: String,
-    /// Milliseconds since the conversation began.
+    /// Milliseconds since the start of the conversation.
     pub start_ms: i64,
-    /// Milliseconds since the conversation began.
+    /// Milliseconds since the start of the conversation.
     pub end_ms: i64,
-    /// Whether the caller cut it short.
+    /// Whether the caller interrupted it.
     pub interrupted: bool,
-    /// How long the caller waited for it, in milliseconds; only on the first line of an answer.
+    /// Response latency in milliseconds; only on the first line of a response.
     pub latency_ms: Option<i64>,
 }
 
 fn word<T: std::str::FromStr>(text: &str, column: &str) -> Result<T, sqlx::Error> {
-    text.parse().map_err(|_| sqlx::Error::Decode(format!("calls.{column} holds an unknown word").into()))
+    text.parse().map_err(|_| sqlx::Error::Decode(format!("calls.{column} has an unknown value").into()))
 }
 
 impl CallRow {
-    /// Its id.
+    /// Returns its id.
     #[must_use]
     pub fn call_id(&self) -> CallId {
         CallId::from_uuid(self.id)
     }
 
-    /// Whose it is.
+    /// Returns its tenant.
     #[must_use]
     pub fn tenant(&self) -> TenantId {
         TenantId::from_uuid(self.tenant_id)
     }
 
-    /// The number at the other end.
+    /// Returns the other party's number.
     #[must_use]
     pub fn far_end(&self) -> &str {
         if self.direction == Direction::Inbound.as_str() { &self.from_number } else { &self.to_number }
     }
 
-    /// Where it stands.
+    /// Returns its status.
     ///
     /// # Errors
-    /// When the row holds a word that this program does not know.
+    /// If the row has a value that this program does not know.
     pub fn status(&self) -> Result<Status, sqlx::Error> {
         word(&self.status, "status")
     }
 
-    /// What the state machine needs to take this call over.
+    /// Returns what the state machine needs to resume this call.
     ///
     /// # Errors
-    /// When the row holds a word that this program does not know.
+    /// If the row has a value that this program does not know.
     pub fn snapshot(&self) -> Result<Snapshot, sqlx::Error> {
         let reason = self.end_reason.as_deref().map(|text| word::<EndReason>(text, "end_reason")).transpose()?;
         let by = self.ended_by.as_deref().map(|text| word::<EndedBy>(text, "ended_by")).transpose()?;
@@ -208,17 +208,17 @@ impl CallRow {
         })
     }
 
-    /// Whether the conversation is live: audio flows, and nobody has decided or asked for its end.
+    /// Whether the conversation is live: audio flows, and its end is neither decided nor requested.
     #[must_use]
     pub fn in_conversation(&self) -> bool {
         let ending = self.end_reason.is_some() || self.error_code.is_some() || self.hangup_requested_at.is_some();
         self.status == Status::InProgress.as_str() && !ending
     }
 
-    /// What its events tell of it.
+    /// Returns the facts for its events.
     ///
     /// # Errors
-    /// When the row holds a word that this program does not know.
+    /// If the row has a value that this program does not know.
     pub fn facts(&self) -> Result<CallFacts, sqlx::Error> {
         facts::of(self)
     }
@@ -238,7 +238,7 @@ pub use leases::{
 };
 pub use list::{Filter, list};
 
-/// One call of a tenant.
+/// Returns a call of a tenant.
 ///
 /// # Errors
 /// When the database fails.
@@ -247,7 +247,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Option
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// A call, for the carrier that asks about it: the token of its address has shown that it may.
+/// Returns a call for a carrier that is authorised by the token in its URL.
 ///
 /// # Errors
 /// When the database fails.
@@ -256,7 +256,7 @@ pub async fn get_for_carrier(conn: &mut Conn, id: CallId) -> Result<Option<CallR
     on!(conn, |c| sqlx::query_as(SQL).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// The call of a connection that the carrier knows by this id.
+/// Returns the call of a connection with this carrier id.
 ///
 /// # Errors
 /// When the database fails.
@@ -269,7 +269,7 @@ pub async fn by_carrier_call_id(
     on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(carrier_call_id).fetch_optional(c).await)
 }
 
-/// Whether another call between the same numbers of the connection, dialled later than `since`, has no id of its carrier.
+/// Whether another call between the same numbers of the connection, dialled after `since`, has no carrier id.
 ///
 /// # Errors
 /// When the database fails.
@@ -282,7 +282,7 @@ pub async fn has_twin_without_id(conn: &mut Conn, id: CallId, since: Timestamp) 
     Ok(twins > 0)
 }
 
-/// One call of a tenant, locked against other transactions until this one ends.
+/// Returns a call of a tenant and locks it until the transaction ends.
 ///
 /// # Errors
 /// When the database fails.
@@ -293,8 +293,8 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<Option<Ca
     on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// What a tenant uses: its live calls, not counted beyond `most_live`, since to know that a limit is reached not all rows need be
-/// read; and the calls that it has placed in the month that begins at `month`.
+/// Returns a tenant's use of its quotas: its live calls, counted up to `most_live`, so that not all rows are read; and the calls
+/// placed in the month that starts at `month`.
 ///
 /// # Errors
 /// When the database fails.
@@ -320,7 +320,7 @@ pub async fn count_for_quota(
     Ok(Usage { concurrent_calls: count(live), monthly_calls: count(placed) })
 }
 
-/// Notes that somebody asked for the end of a call; its runner looks for this.
+/// Requests the end of a call; its runner polls for this.
 ///
 /// # Errors
 /// When the database fails.
@@ -330,7 +330,7 @@ pub async fn request_hangup(tx: &mut Tx, tenant: TenantId, id: CallId, now: Time
     on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(id.uuid()).bind(now.as_micros()).execute(c).await.map(drop))
 }
 
-/// Notes that every live call of a tenant is to end.
+/// Requests the end of every live call of a tenant.
 ///
 /// # Errors
 /// When the database fails.
@@ -342,7 +342,7 @@ pub async fn request_hangup_of_all(tx: &mut Tx, tenant: TenantId, now: Timestamp
     on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(now.as_micros()).execute(c).await.map(drop))
 }
 
-/// Ends a queued call before anybody dials it: once this is committed, the lease of whoever claimed it is void. The call as it is then.
+/// Cancels a queued call and voids its lease, so that nobody dials it. Returns the call.
 ///
 /// # Errors
 /// When the database fails.
@@ -359,7 +359,7 @@ pub async fn cancel_queued(tx: &mut Tx, mut row: CallRow, now: Timestamp) -> Res
     Ok(row)
 }
 
-/// Some queued calls whose end was asked for, locked until the transaction ends.
+/// Returns and locks queued calls whose end was requested.
 ///
 /// # Errors
 /// When the database fails.
@@ -378,7 +378,7 @@ pub async fn lock_canceled_for_dialer(tx: &mut Tx, limit: i64) -> Result<Vec<Cal
     on!(tx, |c| sqlx::query_as(sql).bind(limit).fetch_all(c).await)
 }
 
-/// A call's transcript so far.
+/// Returns a call's transcript so far.
 ///
 /// # Errors
 /// When the database fails.
@@ -388,8 +388,8 @@ pub async fn transcript(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)
 }
 
-/// Writes a change and its events under the lease of `row`, as it was last read or written. `None` means that the lease is
-/// lost, or that this change was written before: see [`applied_for_runner`].
+/// Writes a change and its events under the lease of `row` as last read or written. `None` means that the lease is lost, or that
+/// this change is already written: see [`applied_for_runner`].
 ///
 /// # Errors
 /// When the database fails.
@@ -406,7 +406,7 @@ pub async fn apply_for_runner(
     let happened: Vec<_> = (row.event_count + 1..)
         .zip(&change.events)
         .map(|(sequence, kind)| {
-            // What is told before the end happened before it.
+            // Events before the end happened before it.
             let status = if change.status.is_terminal() && !kind.is_terminal() { before } else { change.status };
             Happened { at: now, facts: CallFacts { status, ..facts.clone() }, kind: *kind, sequence }
         })
@@ -476,8 +476,8 @@ async fn update(
         .await)
 }
 
-/// Whether `change` has been written under the lease of `row` after all: the answer to a commit can be lost on its way. Then
-/// the row as it is now.
+/// Checks whether `change` has been written under the lease of `row`, because the response to a commit can be lost. Returns the
+/// current row if so.
 ///
 /// # Errors
 /// When the database fails.
@@ -497,8 +497,8 @@ pub async fn applied_for_runner(
         .await)
 }
 
-/// Adds lines to the transcript under the lease: the lines of the call from number `from` on. Those that an earlier try has written,
-/// whose answer was lost, are not written again. `false` means that the lease is lost.
+/// Appends lines to the transcript under the lease: the lines of the call from number `from`. Skips lines that an earlier attempt
+/// has written. Returns `false` if the lease is lost.
 ///
 /// # Errors
 /// When the database fails.
@@ -536,7 +536,7 @@ pub async fn add_transcript_for_runner(
     Ok(true)
 }
 
-/// How many calls that were dialled or answered before `then` are live.
+/// Counts live calls that were dialled or answered before `then`.
 ///
 /// # Errors
 /// When the database fails.

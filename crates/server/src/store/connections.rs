@@ -34,7 +34,7 @@ pub struct ConnectionRow {
 }
 
 impl ConnectionRow {
-    /// A new row without credentials.
+    /// Creates a row without credentials.
     #[must_use]
     pub fn new(id: ConnectionId, tenant: TenantId, name: String, provider: String, now: Timestamp) -> Self {
         Self {
@@ -51,17 +51,17 @@ impl ConnectionRow {
         }
     }
 
-    /// Its credentials in the clear; empty when it has none.
+    /// Returns its decrypted credentials; empty if it has none.
     ///
     /// # Errors
-    /// When they were sealed with another key, or changed.
+    /// If they were sealed with another key or changed.
     pub fn open(&self, vault: &Vault) -> Result<Private<Credentials>, VaultError> {
         let Some(sealed) = &self.credentials else { return Ok(Private::default()) };
         let plain = vault.open(&self.context(), sealed)?;
         serde_json::from_slice(plain.reveal()).map(Private::new).map_err(|_| VaultError::Malformed)
     }
 
-    /// Puts `credentials` in place of those it has.
+    /// Replaces its credentials.
     pub fn seal(&mut self, vault: &Vault, credentials: &Private<Credentials>) {
         let credentials = credentials.reveal();
         let plain = serde_json::to_vec(credentials).expect("a map of strings is JSON");
@@ -69,22 +69,22 @@ impl ConnectionRow {
         self.hints.0 = credentials.iter().map(|(name, secret)| (name.clone(), hint(secret))).collect();
     }
 
-    /// What its credentials are sealed for: they open in this row only.
+    /// Returns the sealing context; credentials open only in this row.
     fn context(&self) -> String {
         sealed::CREDENTIALS.context(self.tenant_id, self.id)
     }
 }
 
-/// The last four characters, by which people recognise a secret; nothing of one so short that they would give it away.
+/// Returns the last four characters, to recognise a secret; nothing for a short secret.
 fn hint(secret: &str) -> String {
     let length = secret.chars().count();
     if length < 8 { String::new() } else { secret.chars().skip(length - 4).collect() }
 }
 
-/// Writes a new row.
+/// Inserts a new row.
 ///
 /// # Errors
-/// When the database fails; [`is_duplicate`](super::is_duplicate) when the name is taken.
+/// When the database fails; [`is_duplicate`](super::is_duplicate) if the name is taken.
 pub async fn insert(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO connections \
         (id, tenant_id, name, provider, settings, credentials, hints, max_concurrent, created_at, updated_at) \
@@ -105,10 +105,10 @@ pub async fn insert(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error>
         .map(drop))
 }
 
-/// Writes what may change of a row.
+/// Updates the mutable columns of a row.
 ///
 /// # Errors
-/// As [`insert`].
+/// Like [`insert`].
 pub async fn update(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE connections SET name = $3, settings = $4, credentials = $5, hints = $6, \
         max_concurrent = $7, updated_at = $8 WHERE tenant_id = $1 AND id = $2";
@@ -126,7 +126,7 @@ pub async fn update(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error>
         .map(drop))
 }
 
-/// One connection.
+/// Returns a connection.
 ///
 /// # Errors
 /// When the database fails.
@@ -135,7 +135,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// One connection, for its carrier: the token of its address has shown that it may.
+/// Returns a connection for its carrier, which is authorised by the token in its URL.
 ///
 /// # Errors
 /// When the database fails.
@@ -144,7 +144,7 @@ pub async fn get_for_carrier(conn: &mut Conn, id: ConnectionId) -> Result<Option
     on!(conn, |c| sqlx::query_as(SQL).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// The provider of one connection.
+/// Returns the provider of a connection.
 ///
 /// # Errors
 /// When the database fails.
@@ -153,7 +153,7 @@ pub async fn provider(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Re
     on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// A page of a tenant's connections, newest first. It is shorter than `limit` where they would be too large together.
+/// Returns a page of a tenant's connections, newest first. Large rows make it shorter than `limit`.
 ///
 /// # Errors
 /// When the database fails.
@@ -175,10 +175,10 @@ pub async fn list(
     Ok(Page::from_rows(rows, limit, |row: &ConnectionRow| row.id))
 }
 
-/// Deletes a connection; whether there was one.
+/// Deletes a connection. Returns whether it existed.
 ///
 /// # Errors
-/// When the database fails; [`is_foreign_key`](super::is_foreign_key) when something still uses it.
+/// When the database fails; [`is_foreign_key`](super::is_foreign_key) if it is still in use.
 pub async fn delete(tx: &mut Tx, tenant: TenantId, id: ConnectionId) -> Result<bool, sqlx::Error> {
     const SQL: &str = "DELETE FROM connections WHERE tenant_id = $1 AND id = $2";
     on!(tx, |c| sqlx::query(SQL)
@@ -189,7 +189,7 @@ pub async fn delete(tx: &mut Tx, tenant: TenantId, id: ConnectionId) -> Result<b
         .map(|done| done.rows_affected() > 0))
 }
 
-/// The agents (by name) and numbers that use a connection, at most ten of each.
+/// Returns up to ten agents (by name) and ten numbers that use a connection.
 ///
 /// # Errors
 /// When the database fails.

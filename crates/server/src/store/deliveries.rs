@@ -1,4 +1,4 @@
-//! Deliveries: what customers see of them. What the worker does with them under a lease is in [`queue`] and [`outcome`].
+//! Deliveries: queries for customers. Queries for the worker under a lease are in [`queue`] and [`outcome`].
 
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{Conn, Dialect, Tx, chunks, on};
 
-/// The conditions of the partial indexes, word by word: SQLite takes such an index for nothing less.
+/// The conditions of the partial indexes, word for word: SQLite uses such an index only then.
 macro_rules! open {
     () => {
         open!("deliveries")
@@ -27,9 +27,9 @@ pub mod body;
 pub mod outcome;
 pub mod queue;
 
-/// The words of `deliveries.state`.
+/// The values of `deliveries.state`.
 pub const STATES: [&str; 5] = ["pending", "sending", "succeeded", "failed", "canceled"];
-/// Those of deliveries that have not ended.
+/// The states of deliveries that have not ended.
 const UNDER_WAY: [&str; 2] = ["pending", "sending"];
 
 /// A row of `deliveries`, without its body.
@@ -58,36 +58,36 @@ pub struct AttemptRow {
     pub response_excerpt: Option<String>,
 }
 
-/// A delivery to put into the queue.
+/// A new delivery.
 pub struct NewDelivery<'a> {
-    /// Its id, which the body holds too.
+    /// Its id, also in the body.
     pub id: DeliveryId,
-    /// Whose it is.
+    /// Its tenant.
     pub tenant: TenantId,
     /// The endpoint.
     pub webhook: WebhookId,
-    /// The call, and the event's number in it when first attempts are to keep the order of events.
+    /// The call, and the event's sequence if first attempts must keep the order of events.
     pub of: Option<(CallId, Option<i64>)>,
     /// The kind of event.
     pub event: &'a str,
-    /// What every attempt sends.
+    /// The body of every attempt.
     pub body: NewBody,
-    /// Whether it is sent at all; else it is canceled from the beginning.
+    /// Whether it is sent; otherwise it is canceled from the start.
     pub wanted: bool,
-    /// Now; it is due at once.
+    /// The current time; it is due at once.
     pub now: Timestamp,
 }
 
-/// What a new delivery sends.
+/// The body of a new delivery.
 pub enum NewBody {
-    /// The data of the event that `of` names, which is in the database.
+    /// The stored data of the event `of`.
     OfEvent,
-    /// These bytes.
+    /// Its own bytes.
     Own(Vec<u8>),
 }
 
 impl NewBody {
-    /// The column: empty for [`NewBody::OfEvent`].
+    /// Returns the column: empty for [`NewBody::OfEvent`].
     fn bytes(&self) -> &[u8] {
         match self {
             Self::OfEvent => &[],
@@ -96,7 +96,7 @@ impl NewBody {
     }
 }
 
-/// Puts deliveries into the queue.
+/// Queues deliveries.
 ///
 /// # Errors
 /// When the database fails.
@@ -128,7 +128,7 @@ pub async fn insert(tx: &mut Tx, new: &[NewDelivery<'_>]) -> Result<(), sqlx::Er
     Ok(())
 }
 
-/// Which deliveries to list.
+/// The filters of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Any of these.
@@ -141,7 +141,7 @@ pub struct Filter {
 
 const COLUMNS: &str = "id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at";
 
-/// A page of an endpoint's deliveries, newest first, and one row more when there are more.
+/// Returns a page of an endpoint's deliveries, newest first, plus one row if there are more.
 ///
 /// # Errors
 /// When the database fails.
@@ -194,8 +194,8 @@ impl Page {
 }
 
 impl Filter {
-    /// The conditions of a list's parts. Each part is one range of one index in the order of ids, so that nothing is read that is not
-    /// shown: what is under way, and what has ended, by event and state.
+    /// Returns the conditions of a list's parts. Each part is one range of one index in the order of ids, so that only shown rows are
+    /// read: deliveries in flight, and ended ones by event and state.
     fn pages(&self) -> Vec<Page> {
         let words = |words: &[&str]| format!("('{}')", words.join("', '"));
         let of = |all: &[&'static str], asked: &[String]| -> Vec<&'static str> {
@@ -204,7 +204,7 @@ impl Filter {
         let all: Vec<_> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain([WEBHOOK_TEST]).collect();
         let (events, states) = (of(&all, &self.event), of(&STATES, &self.state));
         if events.is_empty() || states.is_empty() {
-            return vec![Page::of("1 = 0".to_owned())]; // Nothing is called that.
+            return vec![Page::of("1 = 0".to_owned())]; // No such value.
         }
         if self.call.is_some() {
             let (events, states) = (words(&events), words(&states));
@@ -229,7 +229,7 @@ impl Filter {
     }
 }
 
-/// One delivery.
+/// Returns a delivery.
 ///
 /// # Errors
 /// When the database fails.
@@ -243,7 +243,7 @@ pub async fn get(
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(webhook.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// Every attempt of a delivery, in their order.
+/// Returns the attempts of a delivery, in order.
 ///
 /// # Errors
 /// When the database fails.
@@ -254,7 +254,7 @@ pub async fn attempts(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Resu
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)
 }
 
-/// Makes a waiting delivery due now; whether it was waiting.
+/// Makes a pending delivery due now. Returns whether it was pending.
 ///
 /// # Errors
 /// When the database fails.
@@ -270,8 +270,8 @@ pub async fn bring_forward(tx: &mut Tx, tenant: TenantId, id: DeliveryId, now: T
         .map(|done| done.rows_affected() > 0))
 }
 
-/// Deletes some deliveries of an endpoint, with their attempts; how many. An endpoint can have more than one transaction should
-/// hold.
+/// Deletes a batch of an endpoint's deliveries with their attempts. Returns their number. An endpoint can have too many for
+/// one transaction.
 ///
 /// # Errors
 /// When the database fails.
@@ -286,7 +286,7 @@ pub async fn delete_some(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -> R
         .map(|done| done.rows_affected()))
 }
 
-/// Gives up what waits for an endpoint.
+/// Cancels the pending deliveries of an endpoint.
 ///
 /// # Errors
 /// When the database fails.
@@ -299,7 +299,7 @@ pub async fn cancel_waiting(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -
     on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(webhook.uuid()).execute(c).await.map(drop))
 }
 
-/// Gives up what waits for the endpoints of a tenant.
+/// Cancels the pending deliveries of a tenant.
 ///
 /// # Errors
 /// When the database fails.
@@ -312,8 +312,8 @@ pub async fn cancel_of_tenant(tx: &mut Tx, tenant: TenantId) -> Result<(), sqlx:
     on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).execute(c).await.map(drop))
 }
 
-/// Deletes a batch of ended deliveries that were created before `before`, with their attempts, oldest first and after the id
-/// `after`; the last one's id.
+/// Deletes a batch of ended deliveries created before `before`, with their attempts, oldest first and after the id `after`. Returns
+/// the last id.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,4 +1,4 @@
-//! Events: append-only, numbered per call, and fanned out to the webhook endpoints that want them in the same transaction.
+//! Events: append-only, numbered per call, and fanned out to subscribed webhook endpoints in the same transaction.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -15,16 +15,16 @@ use super::deliveries::{self, NewBody, NewDelivery};
 use super::{Conn, Dialect, Tx, chunks, on};
 use crate::clock;
 
-/// An event of a call, as the API shows it.
+/// An event of a call, as the API returns it.
 #[derive(Clone, Serialize, ToSchema)]
 pub struct EventRow {
-    /// Counts up from 1 over the events of one call.
+    /// Its number within the call, from 1.
     #[schema(minimum = 1, example = 1)]
     pub sequence: i64,
-    /// What happened.
+    /// The kind of event.
     #[schema(value_type = EventKind, example = "call.completed")]
     pub event: String,
-    /// When.
+    /// When it happened.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// The `data` of its webhook deliveries.
@@ -33,27 +33,27 @@ pub struct EventRow {
 }
 
 impl EventRow {
-    /// Whether nothing follows it.
+    /// Whether it is terminal.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         self.event.parse::<EventKind>().is_ok_and(EventKind::is_terminal)
     }
 }
 
-/// Something that happened to a call.
+/// A new event of a call.
 pub struct Happened {
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// The call as it is then.
+    /// The call at that time.
     pub facts: CallFacts,
-    /// What.
+    /// The kind of event.
     pub kind: EventKind,
-    /// Its number in the call.
+    /// Its number within the call.
     pub sequence: i64,
 }
 
-/// Writes events of one tenant's calls, and a delivery of each to every enabled endpoint that wants it. Part of the transaction
-/// that changed the calls: either all of it happened, or nothing.
+/// Inserts events of one tenant's calls, and a delivery of each to every enabled endpoint that subscribes to it, in the
+/// transaction that changes the calls.
 ///
 /// # Errors
 /// When the database fails.
@@ -92,13 +92,13 @@ async fn insert(tx: &mut Tx, tenant: TenantId, events: &[(&Happened, EventData)]
 }
 
 struct Endpoints {
-    /// Those that are enabled, and which events they want.
+    /// The enabled endpoints and their filters.
     wanting: Vec<(WebhookId, EventFilter)>,
-    /// Whether their tenant is active: nothing is sent for one that is not.
+    /// Whether the tenant is active; otherwise nothing is sent.
     active: bool,
 }
 
-/// The enabled endpoints of a tenant. None of them is deleted before its delivery is written.
+/// Returns the enabled endpoints of a tenant, locked against deletion.
 async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Endpoints, sqlx::Error> {
     const SQLITE: &str = "SELECT webhooks.id, events, active FROM webhooks JOIN tenants ON tenants.id = tenant_id \
         WHERE tenant_id = $1 AND enabled = TRUE ORDER BY webhooks.id";
@@ -122,7 +122,7 @@ struct Row {
     data: Json<Value>,
 }
 
-/// A call's events after `after`, in their order.
+/// Returns a call's events after `after`, in order.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,4 +1,4 @@
-//! Answers kept so that a repeated request repeats its answer and nothing else.
+//! Stored responses of idempotent requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use switchhook_core::idempotency::IdempotencyKey;
 
 use super::{Conn, Tx, chunks, on};
 
-/// How long an answer is kept.
+/// Retention of a response.
 pub const KEPT: Duration = Duration::from_secs(72 * 3600);
-/// Rows deleted at once.
+/// Rows deleted per statement.
 const BATCH: i64 = 500;
 
-/// A kept answer.
+/// A stored response.
 #[derive(FromRow)]
 pub struct Stored {
-    /// The key that the client chose.
+    /// The client's key.
     pub key: String,
-    /// Of the request that was answered.
+    /// The request's fingerprint.
     pub fingerprint: Vec<u8>,
     /// The HTTP status.
     pub status: i64,
@@ -30,7 +30,7 @@ pub struct Stored {
     pub body: Vec<u8>,
 }
 
-/// The answers kept under those of a tenant's keys that have one.
+/// Returns the responses stored under these keys of a tenant.
 ///
 /// # Errors
 /// When the database fails.
@@ -54,7 +54,7 @@ pub async fn get_all(conn: &mut Conn, tenant: TenantId, keys: &[&IdempotencyKey]
     Ok(all)
 }
 
-/// Keeps answers. The caller has locked the tenant and found none under their keys.
+/// Stores responses. The tenant must be locked and the keys unused.
 ///
 /// # Errors
 /// When the database fails.
@@ -75,7 +75,7 @@ pub async fn put(tx: &mut Tx, tenant: TenantId, answers: &[Arc<Stored>], now: Ti
     Ok(())
 }
 
-/// Deletes a batch of answers that have been kept long enough; how many there were.
+/// Deletes a batch of expired responses. Returns their number.
 ///
 /// # Errors
 /// When the database fails.

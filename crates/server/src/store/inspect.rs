@@ -1,4 +1,4 @@
-//! Looking at a database from outside, for an operator who wants to know whether it is well.
+//! Database checks for `switchhook doctor`.
 
 use sqlx::FromRow;
 use switchhook_core::Timestamp;
@@ -6,16 +6,16 @@ use uuid::Uuid;
 
 use super::{Conn, Dialect, on};
 
-/// How far a schema has come.
+/// The version of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// The newest migration that was made; 0 when there is none.
+    /// The newest applied migration; 0 if none.
     pub version: i64,
-    /// The newest one that this program knows.
+    /// The newest migration that this program knows.
     pub newest: i64,
 }
 
-/// Where the schema stands.
+/// Returns the schema's version.
 ///
 /// # Errors
 /// When the database fails.
@@ -37,7 +37,7 @@ fn newest(migrator: &sqlx::migrate::Migrator) -> i64 {
     migrator.iter().map(|migration| migration.version).max().unwrap_or(0)
 }
 
-/// The database's own time; `None` where it has none but ours.
+/// Returns the database's time; `None` if it shares our clock.
 ///
 /// # Errors
 /// When the database fails.
@@ -50,20 +50,20 @@ pub async fn clock(conn: &mut Conn) -> Result<Option<Timestamp>, sqlx::Error> {
     Ok(Some(Timestamp::from_micros(micros)))
 }
 
-/// A webhook endpoint that gets nothing.
+/// A disabled webhook endpoint.
 #[derive(FromRow)]
 pub struct Disabled {
     /// Its id.
     pub id: Uuid,
-    /// Its address; the path may hold secrets.
+    /// Its URL; the path may contain secrets.
     pub url: String,
-    /// Why, when the service did it.
+    /// The reason, if the service disabled it.
     pub disabled_reason: Option<String>,
     /// The tenant's name.
     pub tenant: String,
 }
 
-/// Every webhook endpoint of active tenants that is not enabled.
+/// Returns the disabled webhook endpoints of active tenants.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,5 +1,5 @@
-//! When leases end: by the database's clock, which all nodes share. A node whose own clock is wrong would otherwise take calls that
-//! others run, or leave those of a dead node alone.
+//! Lease times use the database's clock, which all nodes share. A node with a wrong clock would otherwise take calls that others
+//! run, or ignore those of a dead node.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use switchhook_core::Timestamp;
 use super::Dialect;
 use crate::clock::Clock;
 
-/// The time that leases are measured by, and how long they last.
+/// The clock and duration of leases.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseTime {
-    /// The time of a test; otherwise the database is asked.
+    /// The time of a test; otherwise the database's clock is used.
     fixed: Option<Timestamp>,
     lasts: Duration,
 }
 
 impl LeaseTime {
-    /// Leases that last so long. A clock that tests move stands in for the database's.
+    /// Creates leases of this duration. A manual clock replaces the database's.
     #[must_use]
     pub fn new(clock: &Clock, lasts: Duration) -> Self {
         Self { fixed: clock.manual_now(), lasts }
@@ -29,7 +29,7 @@ impl LeaseTime {
         Self { fixed: Some(now), lasts }
     }
 
-    /// Now, as an SQL expression in microseconds of Unix time.
+    /// Returns the current time as an SQL expression in Unix microseconds.
     pub(super) fn now(self, dialect: Dialect) -> String {
         match (self.fixed, dialect) {
             (Some(now), _) => now.as_micros().to_string(),
@@ -40,7 +40,7 @@ impl LeaseTime {
         }
     }
 
-    /// When a lease that is taken now ends, as an SQL expression in microseconds of Unix time.
+    /// Returns the end of a lease taken now, as an SQL expression in Unix microseconds.
     pub(super) fn until(self, dialect: Dialect) -> String {
         format!("{} + {}", self.now(dialect), self.lasts.as_micros())
     }

@@ -10,7 +10,7 @@
 //! tx.commit().await?;
 //! ```
 //!
-//! Every function that serves a customer takes a tenant; those that work for the service itself say so in their names.
+//! Every function for customers takes a tenant; functions for workers say so in their names.
 
 pub mod agents;
 pub mod api_keys;
@@ -45,7 +45,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Executor as _, PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool};
 use uuid::Uuid;
 
-/// Runs one expression with `$c` bound to the connection of whichever engine is in use.
+/// Runs an expression with `$c` bound to the connection of the current engine.
 macro_rules! on {
     ($conn:expr, |$c:ident| $body:expr) => {
         match $conn.engine() {
@@ -56,16 +56,16 @@ macro_rules! on {
 }
 pub(crate) use on;
 
-/// Connections to PostgreSQL of a [`Store`] that was opened.
+/// PostgreSQL connections of a [`Store`].
 const FOR_REQUESTS: u32 = 16;
-/// The longest that a piece of work waits for the database; less than a lease. See [`in_time`].
+/// Database timeout of workers, shorter than a lease. See [`in_time`].
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Has PostgreSQL undo a transaction that stands still for 5 s. A node that was stopped, or whose machine is gone, would
-/// otherwise keep its locks, and other nodes would wait for them: for a tenant's turn, or to renew their leases.
-const DEAD_HANDS: &str = "SET idle_in_transaction_session_timeout = 5000";
+/// Makes PostgreSQL end a transaction that is idle for 5 s. A node that is suspended or whose machine is gone would otherwise keep
+/// its locks, and other nodes would wait for them, for example to renew their leases.
+const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5000";
 
-/// The database. Clones share their connections.
+/// The database. Clones share connections.
 #[derive(Clone, Debug)]
 pub struct Store(Backend);
 
@@ -75,7 +75,7 @@ enum Backend {
     Postgres(PgPool),
 }
 
-/// Which of the two engines, for the few statements that differ.
+/// The database engine, for the few statements that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// SQLite 3.35 or later.
@@ -92,7 +92,7 @@ pub enum Engine<'c> {
     Postgres(&'c mut PgConnection),
 }
 
-/// A connection to read from.
+/// A connection for reads.
 #[derive(Debug)]
 pub struct Conn(Inner);
 
@@ -104,26 +104,26 @@ enum Inner {
     PostgresWriter(sqlx::Transaction<'static, Postgres>),
 }
 
-/// A transaction. Dropped without [`Tx::commit`], it never happened.
+/// A transaction. Dropping it without [`Tx::commit`] rolls it back.
 #[derive(Debug)]
 pub struct Tx(Conn);
 
 impl Store {
     /// Opens the database at `url` (`sqlite://path`, `sqlite::memory:` is not supported, or `postgres://…`) and brings
-    /// its schema up to date.
+    /// migrates its schema.
     ///
     /// # Errors
-    /// When the address is not understood, the database cannot be reached, or its schema is newer than this program.
+    /// If the URL is invalid, the database cannot be reached, or its schema is newer than this program.
     pub async fn open(url: &str) -> anyhow::Result<Self> {
         let store = Self::connect(url).await?;
         store.migrate().await.context("could not migrate the database schema")?;
         Ok(store)
     }
 
-    /// Opens the database at `url` as it is, without bringing its schema up to date.
+    /// Opens the database at `url` without migrating its schema.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// Like [`Store::open`].
     pub async fn connect(url: &str) -> anyhow::Result<Self> {
         if let Some(path) = url.strip_prefix("sqlite://") {
             let (readers, writer) = sqlite::open(Path::new(path)).await?;
@@ -134,7 +134,9 @@ impl Store {
             let pool = PgPoolOptions::new()
                 .max_connections(FOR_REQUESTS)
                 .acquire_timeout(Duration::from_secs(10))
-                .after_connect(|connection, _| Box::pin(async move { connection.execute(DEAD_HANDS).await.map(drop) }))
+                .after_connect(|connection, _| {
+                    Box::pin(async move { connection.execute(END_IDLE_TRANSACTIONS).await.map(drop) })
+                })
                 .connect_with(options)
                 .await
                 .context("could not connect to PostgreSQL")?;
@@ -144,8 +146,8 @@ impl Store {
         }
     }
 
-    /// The same database over so many connections of its own: work that must go on, such as renewing leases, is not to queue behind
-    /// requests. On SQLite everybody takes turns on one connection anyway, and the turns are short and in order.
+    /// The same database over its own connection pool, so that workers, such as lease renewal, do not queue behind requests. On
+    /// SQLite all transactions share one connection anyway, in short turns.
     #[must_use]
     pub fn apart(&self, connections: u32) -> Self {
         Self(match &self.0 {
@@ -168,7 +170,7 @@ impl Store {
         self.migrate_to(schema.newest).await
     }
 
-    /// Before much is written: has SQLite use memory for it. PostgreSQL has settings of its own.
+    /// Prepares SQLite for bulk writes by using more memory. Does nothing on PostgreSQL.
     ///
     /// # Errors
     /// When the database fails.
@@ -179,7 +181,7 @@ impl Store {
         }
     }
 
-    /// After the calls of a past were indexed: has SQLite use as little memory as usual, and PostgreSQL forget the rows that are gone.
+    /// Ends bulk writes: returns SQLite's memory, and vacuums PostgreSQL.
     ///
     /// # Errors
     /// When the database fails.
@@ -191,7 +193,7 @@ impl Store {
         }
     }
 
-    /// Brings the schema up to `version`.
+    /// Migrates the schema to `version`.
     async fn migrate_to(&self, version: i64) -> anyhow::Result<()> {
         let up_to = |migrator: Migrator| {
             let migrations = migrator.iter().filter(|migration| migration.version <= version);
@@ -208,11 +210,11 @@ impl Store {
         }
     }
 
-    /// Rebuilds an SQLite database so that it gives the space of deleted rows back. It needs as much space again while it lasts, and
-    /// nobody else may use the database. New ones are made that way, and PostgreSQL needs nothing of the kind.
+    /// Rebuilds an SQLite database so that it returns the space of deleted rows. Needs as much free space as the database and
+    /// exclusive access. New databases do not need this, nor does PostgreSQL.
     ///
     /// # Errors
-    /// When the database fails or is in use.
+    /// If the database fails or is in use.
     pub async fn compact(&self) -> anyhow::Result<()> {
         match &self.0 {
             Backend::Sqlite { writer, .. } => Ok(writer.prepare_to_give_back(true).await?),
@@ -220,7 +222,7 @@ impl Store {
         }
     }
 
-    /// Which engine this is.
+    /// Returns the engine.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         match &self.0 {
@@ -229,10 +231,10 @@ impl Store {
         }
     }
 
-    /// A connection that sees what has been committed.
+    /// Returns a connection for reads of committed data.
     ///
     /// # Errors
-    /// When the database cannot be reached or every connection stays busy.
+    /// If the database cannot be reached or every connection stays busy.
     pub async fn read(&self) -> Result<Conn, sqlx::Error> {
         Ok(Conn(match &self.0 {
             Backend::Sqlite { readers, .. } => Inner::SqliteReader(readers.acquire().await?),
@@ -240,10 +242,10 @@ impl Store {
         }))
     }
 
-    /// Begins a transaction. On SQLite there is one writer at a time: do nothing slow before [`Tx::commit`].
+    /// Starts a transaction. SQLite has one writer at a time: do nothing slow before [`Tx::commit`].
     ///
     /// # Errors
-    /// When the database cannot be reached or every connection stays busy.
+    /// If the database cannot be reached or every connection stays busy.
     pub async fn begin(&self) -> Result<Tx, sqlx::Error> {
         Ok(Tx(Conn(match &self.0 {
             Backend::Sqlite { writer, .. } => Inner::SqliteWriter(writer.begin().await?),
@@ -251,7 +253,7 @@ impl Store {
         })))
     }
 
-    /// Closes every connection after what is under way.
+    /// Closes every connection after work in flight.
     pub async fn close(&self) {
         match &self.0 {
             Backend::Sqlite { readers, writer } => {
@@ -264,7 +266,7 @@ impl Store {
 }
 
 impl Conn {
-    /// The connection itself, for [`on!`].
+    /// Returns the connection, for [`on!`].
     pub fn engine(&mut self) -> Engine<'_> {
         match &mut self.0 {
             Inner::SqliteReader(c) => Engine::Sqlite(c),
@@ -274,7 +276,7 @@ impl Conn {
         }
     }
 
-    /// Which engine this is.
+    /// Returns the engine.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         match &self.0 {
@@ -285,7 +287,7 @@ impl Conn {
 }
 
 impl Tx {
-    /// Gives the space of some deleted rows back to the file system; whether there is more to give. PostgreSQL does so by itself.
+    /// Returns the space of some deleted rows to the file system, and whether there is more. PostgreSQL does so itself.
     ///
     /// # Errors
     /// When the database fails.
@@ -296,15 +298,15 @@ impl Tx {
         }
     }
 
-    /// Makes everything done in this transaction durable, all of it or nothing.
+    /// Commits the transaction durably.
     ///
     /// # Errors
-    /// When the database could not promise that; then nothing happened, unless the connection was lost in between.
+    /// If the commit failed. Then nothing was written, unless the connection was lost in between.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         match self.0.0 {
             Inner::SqliteWriter(turn) => turn.commit().await,
             Inner::PostgresWriter(transaction) => transaction.commit().await,
-            Inner::SqliteReader(_) | Inner::PostgresReader(_) => unreachable!("begin only makes writers"),
+            Inner::SqliteReader(_) | Inner::PostgresReader(_) => unreachable!("begin returns only writers"),
         }
     }
 }
@@ -322,16 +324,16 @@ impl std::ops::DerefMut for Tx {
     }
 }
 
-/// Gives up on a database that does not answer. A host that vanishes says nothing, and TCP may wait for it for ever: work that
-/// others wait behind must not. What was given up may have been committed; a later look at the rows tells.
+/// Adds a timeout to database work. A host that disappears sends nothing, and TCP may wait for ever; work that blocks other work
+/// must not. Timed-out work may have been committed; callers find out from the rows.
 ///
 /// # Errors
-/// Those of `work`, and [`sqlx::Error::PoolTimedOut`] when it took too long.
+/// Those of `work`, and [`sqlx::Error::PoolTimedOut`] on timeout.
 pub async fn in_time<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
     tokio::time::timeout(PATIENCE, work).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
 }
 
-/// Rows for statements that write many: of 64, 16, 4 or 1, so that the same few statements serve every number of rows and
+/// Splits rows for bulk statements into chunks of 64, 16, 4 or 1, so that the same few statements serve every number of rows and
 /// stay prepared.
 pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
@@ -342,26 +344,26 @@ pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// Ids for a list in a statement, filled up with an id of nothing to a power of two, so that a few statements serve every number
+/// Pads a list of ids with nil ids to a power of two, so that a few statements serve every number
 /// of ids and stay prepared.
 pub(crate) fn filled(ids: impl ExactSizeIterator<Item = Uuid>) -> impl Iterator<Item = Uuid> {
     let missing = ids.len().next_power_of_two() - ids.len();
     ids.chain(std::iter::repeat_n(Uuid::nil(), missing))
 }
 
-/// Asks the database whether it is there.
+/// Pings the database.
 ///
 /// # Errors
-/// When it is not.
+/// If it does not respond.
 pub async fn ping(conn: &mut Conn) -> Result<(), sqlx::Error> {
     on!(conn, |c| sqlx::query("SELECT 1").execute(c).await.map(drop))
 }
 
-/// Whether the database is away, starting, stopping or locked by somebody for too long.
+/// Whether the database is unavailable, starting, stopping or locked for too long.
 #[must_use]
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
-    // SQLite: SQLITE_BUSY and what extends it. PostgreSQL, appendix A: classes 08 and 57P, too_many_connections, and
-    // idle_in_transaction_session_timeout: this process stood still for too long.
+    // SQLite: SQLITE_BUSY and its extended codes. PostgreSQL, appendix A: classes 08 and 57P, too_many_connections, and
+    // idle_in_transaction_session_timeout: this process was suspended for too long.
     const CODES: [&str; 12] =
         ["5", "261", "517", "773", "57P01", "57P02", "57P03", "53300", "08006", "25P03", "40P01", "40001"];
     match error {
@@ -371,13 +373,13 @@ pub fn is_unavailable(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether `error` says that a unique index already holds this value.
+/// Whether `error` is a unique violation.
 #[must_use]
 pub fn is_duplicate(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
 
-/// Whether `error` says that a row is still referred to, or refers to nothing.
+/// Whether `error` is a foreign key violation.
 #[must_use]
 pub fn is_foreign_key(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_foreign_key_violation)

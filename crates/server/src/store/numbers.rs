@@ -1,4 +1,4 @@
-//! Phone numbers of tenants, each at one carrier connection.
+//! Phone numbers of tenants, each on one carrier connection.
 
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::id::{ConnectionId, NumberId, TenantId};
@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Conn, Tx, on};
 
-/// A row of `numbers`. `Debug` would print a phone number, so there is none.
+/// A row of `numbers`. It has no `Debug`, which would print a phone number.
 #[derive(Clone, FromRow)]
 #[expect(missing_docs, reason = "the migration describes the columns")]
 pub struct NumberRow {
@@ -15,14 +15,14 @@ pub struct NumberRow {
     pub number: String,
     pub label: Option<String>,
     pub connection_id: Uuid,
-    /// Of its connection.
+    /// The provider of its connection.
     pub provider: String,
     pub inbound_agent_id: Option<Uuid>,
     pub created_at: i64,
     pub updated_at: i64,
 }
 
-/// Rows of numbers, with the provider of each.
+/// Selects numbers with their providers.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -33,10 +33,10 @@ macro_rules! select {
     };
 }
 
-/// Writes a new number.
+/// Inserts a new number.
 ///
 /// # Errors
-/// When the database fails; [`is_duplicate`](super::is_duplicate) when its connection already has it.
+/// When the database fails; [`is_duplicate`](super::is_duplicate) if its connection already has it.
 pub async fn insert(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO numbers \
         (id, tenant_id, number, label, connection_id, inbound_agent_id, created_at, updated_at) \
@@ -55,10 +55,10 @@ pub async fn insert(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
         .map(drop))
 }
 
-/// Writes what may change of a number.
+/// Updates the mutable columns of a number.
 ///
 /// # Errors
-/// As [`insert`].
+/// Like [`insert`].
 pub async fn update(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE numbers SET number = $3, label = $4, connection_id = $5, inbound_agent_id = $6, \
         updated_at = $7 WHERE tenant_id = $1 AND id = $2";
@@ -75,7 +75,7 @@ pub async fn update(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
         .map(drop))
 }
 
-/// One number.
+/// Returns a number.
 ///
 /// # Errors
 /// When the database fails.
@@ -84,7 +84,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: NumberId) -> Result<Opti
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// The tenant's rows of one phone number: one for each connection that has it.
+/// Returns the tenant's rows of a phone number, one per connection that has it.
 ///
 /// # Errors
 /// When the database fails.
@@ -93,7 +93,7 @@ pub async fn by_number(conn: &mut Conn, tenant: TenantId, number: &str) -> Resul
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(number).fetch_all(c).await)
 }
 
-/// The number of a connection that its carrier says is called: the token of the connection's address has shown that it may.
+/// Returns the called number of a connection for its carrier, which is authorised by the token in its URL.
 ///
 /// # Errors
 /// When the database fails.
@@ -106,7 +106,7 @@ pub async fn of_connection(
     on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(number).fetch_optional(c).await)
 }
 
-/// Up to `limit` numbers of a connection, oldest first, for an operator.
+/// Returns up to `limit` numbers of a connection, oldest first, for an operator.
 ///
 /// # Errors
 /// When the database fails.
@@ -119,7 +119,7 @@ pub async fn list_of_connection(
     on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(limit).fetch_all(c).await)
 }
 
-/// Up to `limit` of a tenant's numbers in connections of these `providers`, oldest first.
+/// Returns up to `limit` of a tenant's numbers on connections of these `providers`, oldest first.
 ///
 /// # Errors
 /// When the database fails.
@@ -142,7 +142,7 @@ pub async fn of_providers(
     })
 }
 
-/// A page of a tenant's numbers, newest first, and one row more when there are more.
+/// Returns a page of a tenant's numbers, newest first, plus one row if there are more.
 ///
 /// # Errors
 /// When the database fails.
@@ -157,7 +157,7 @@ pub async fn list(
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
 }
 
-/// Deletes a number; whether there was one.
+/// Deletes a number. Returns whether it existed.
 ///
 /// # Errors
 /// When the database fails.

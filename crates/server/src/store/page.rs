@@ -1,8 +1,8 @@
-//! Pages of lists whose rows may be large: as many rows as were asked for, or as memory has room for.
+//! Pages of lists with large rows, limited by number and by bytes.
 
 use uuid::Uuid;
 
-/// The most bytes of rows on a page, as they are stored; one row alone may be larger. Once read, and written as an answer, they take
+/// Maximum stored bytes of a page's rows; a single row may be larger. Parsed and serialised they take
 /// several times as much memory.
 pub const PAGE_BYTES: i64 = 2 << 20;
 
@@ -10,12 +10,12 @@ pub const PAGE_BYTES: i64 = 2 << 20;
 pub struct Page<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// The id after which the next page begins; nothing when there is none.
+    /// The cursor of the next page, if any.
     pub next: Option<Uuid>,
 }
 
 impl<T> Page<T> {
-    /// From up to `limit + 1` rows: the one too many says that there are more.
+    /// Builds a page from up to `limit + 1` rows; an extra row means that more follow.
     pub(super) fn from_rows(mut rows: Vec<T>, limit: usize, id: impl Fn(&T) -> Uuid) -> Self {
         let more = rows.len() > limit;
         rows.truncate(limit);
@@ -24,7 +24,7 @@ impl<T> Page<T> {
     }
 }
 
-/// How many of the first rows of these sizes have room in so many bytes.
+/// Counts the leading rows of these sizes that fit into `bytes`.
 pub(super) fn fitting(sizes: impl IntoIterator<Item = i64>, mut left: i64) -> usize {
     let fits = |size: &i64| {
         left = left.saturating_sub(*size);

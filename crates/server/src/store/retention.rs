@@ -1,8 +1,8 @@
-//! What is left of a call when its words may no longer be kept.
+//! Erases the words of calls at the end of their retention.
 //!
-//! Status, numbers, times, metadata, latency and usage stay: they are what is counted and paid for. Everything that holds
-//! words goes: transcript, summary, outcome, error, recording, variables and the texts that the call brought along, and their
-//! copies in events, in finished deliveries with what receivers answered, and in a kept answer of `POST /v1/calls`.
+//! Status, numbers, times, metadata, latency and usage stay: they are counted and paid for. Everything with words is deleted:
+//! transcript, summary, outcome, error, recording, variables and the request's texts, and their copies in events, in ended
+//! deliveries with the receivers' responses, and in a stored response of `POST /v1/calls`.
 
 use serde_json::Value;
 use sqlx::types::Json;
@@ -16,21 +16,21 @@ use super::calls::{CallRequest, Overrides, search};
 use super::deliveries::body;
 use super::{Conn, Dialect, Tx, filled, on};
 
-/// Calls or deliveries erased in one transaction.
+/// Calls or deliveries per transaction.
 const BATCH: i64 = 50;
 
-/// A call whose words have been kept long enough.
+/// A call past its retention.
 #[derive(Clone, FromRow)]
 pub struct Expired {
     /// Its id.
     pub id: Uuid,
-    /// Whose it was.
+    /// Its tenant.
     pub tenant_id: Uuid,
     created_at: i64,
     request: Json<CallRequest>,
 }
 
-/// Erases the words of a batch of ended calls; which ones. Nobody else is working on them.
+/// Erases the words of a batch of ended calls and returns them. Skips locked rows.
 ///
 /// # Errors
 /// When the database fails.
@@ -47,7 +47,7 @@ pub async fn erase_calls_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result
     Ok(expired)
 }
 
-/// `sql`, taking only what nobody else is working on. On SQLite a transaction is alone anyway.
+/// Adds row locks that skip locked rows. SQLite serialises transactions and needs none.
 fn locking(tx: &Tx, sql: &str) -> String {
     let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
     format!("{sql}{lock}")
@@ -82,7 +82,7 @@ async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), s
     erase_event(tx, call.id).await
 }
 
-/// What a call was asked to be, without texts; what the client attached to find it again stays.
+/// Returns the request without texts; metadata stays.
 fn without_words(request: &CallRequest) -> CallRequest {
     let mut answering_machine = request.answering_machine.clone();
     if let Some(machine) = &mut answering_machine {
@@ -108,7 +108,7 @@ async fn erase_event(tx: &mut Tx, call: Uuid) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Of the data of `call.completed` or `call.failed`; what is not there, or `null`, stays so.
+/// Erases the words in the data of `call.completed` or `call.failed`; absent fields and `null` stay.
 fn take_words_out(data: &mut Value) {
     for (name, left) in [("summary", WORDS_DELETED.into()), ("error", WORDS_DELETED.into()), ("outcome", Value::Null)] {
         if let Some(words) = data.get_mut(name).filter(|words| !words.is_null()) {
@@ -117,8 +117,7 @@ fn take_words_out(data: &mut Value) {
     }
 }
 
-/// Erases the bodies of a batch of deliveries of erased calls that have ended, and what their receivers answered; how
-/// many there were.
+/// Erases the bodies of a batch of ended deliveries of erased calls, and the responses of their receivers. Returns their number.
 ///
 /// # Errors
 /// When the database fails.
@@ -131,7 +130,7 @@ pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sql
     let ended: Vec<(Uuid, Vec<u8>)> =
         on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(BATCH).fetch_all(c).await)?;
     for (id, body) in &ended {
-        // Of one that refers to its event, the words went with the event's.
+        // A delivery that refers to its event lost its words with the event.
         let left = if body.is_empty() { Vec::new() } else { body_without_words(body) };
         on!(tx, |c| sqlx::query(BODY).bind(id).bind(left).execute(c).await.map(drop))?;
         on!(tx, |c| sqlx::query(ANSWERS).bind(id).execute(c).await.map(drop))?;
@@ -140,7 +139,7 @@ pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sql
 }
 
 pub(super) fn body_without_words(body: &[u8]) -> Vec<u8> {
-    // We wrote it, so it is JSON; if it were not, nothing of it could stay.
+    // We wrote it, so it is JSON; anything else is deleted completely.
     let mut body: Value = serde_json::from_slice(body).unwrap_or_default();
     if let Some(data) = body.get_mut("data") {
         take_words_out(data);
@@ -148,8 +147,8 @@ pub(super) fn body_without_words(body: &[u8]) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// Deletes ended calls with everything that belongs to them: events, transcript, ended deliveries. A delivery that is still under
-/// way goes on and is deleted like others, by its age.
+/// Deletes ended calls with their events, transcripts and ended deliveries. A delivery in flight
+/// continues and is deleted later, by its age.
 ///
 /// # Errors
 /// When the database fails.
@@ -183,7 +182,7 @@ pub async fn delete_calls_for_housekeeping(
     Ok(())
 }
 
-/// A batch of calls that ended before `before` and are in no segment of the search index.
+/// Returns a batch of calls that ended before `before` and are in no segment of the search index.
 ///
 /// # Errors
 /// When the database fails.
@@ -198,7 +197,7 @@ pub async fn ended_before_for_housekeeping(
     Ok(calls.into_iter().map(|(tenant, call)| (TenantId::from_uuid(tenant), call)).collect())
 }
 
-/// Calls erased after `since`, whose recordings may lie on any node's disk.
+/// Returns calls erased after `since`, whose recordings may be on any node's disk.
 ///
 /// # Errors
 /// When the database fails.
@@ -210,16 +209,16 @@ pub async fn erased_since_for_housekeeping(
     on!(conn, |c| sqlx::query_as(SQL).bind(since.as_micros()).fetch_all(c).await)
 }
 
-/// A call that a recording may be of.
+/// A call of a recording.
 #[derive(FromRow)]
 pub struct Known {
     /// Its id.
     pub id: Uuid,
-    /// Whether its words have been deleted.
+    /// Whether its words are erased.
     pub erased: bool,
 }
 
-/// Those of these calls that there are.
+/// Returns those of these calls that exist.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,16 +1,16 @@
-//! Every column that holds sealed secrets.
+//! The columns with sealed secrets.
 
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 
 use super::{Conn, Tx, on};
 
-/// A column of sealed records in a table of tenants' rows.
+/// A column of sealed records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The table; it has the columns `id` and `tenant_id`.
     pub table: &'static str,
-    /// The column; NULL where nothing is sealed.
+    /// The column; NULL if nothing is sealed.
     pub name: &'static str,
     kind: &'static str,
 }
@@ -19,13 +19,13 @@ pub struct Column {
 pub const CREDENTIALS: Column = Column { table: "connections", name: "credentials", kind: "connection" };
 /// Signing secrets of webhook endpoints.
 pub const SECRET: Column = Column { table: "webhooks", name: "secret", kind: "webhook" };
-/// Those that were replaced and still sign.
+/// Previous signing secrets, which still sign.
 pub const PREVIOUS_SECRET: Column = Column { name: "previous_secret", ..SECRET };
 
-/// All of them. What is missing here is lost when the master key that sealed it is forgotten.
+/// All columns. A column missing here becomes unreadable when its master key is forgotten.
 pub const COLUMNS: [Column; 3] = [CREDENTIALS, SECRET, PREVIOUS_SECRET];
 
-/// What a column holds in one row.
+/// A sealed record in a row.
 #[derive(FromRow)]
 pub struct Record {
     /// The row's id.
@@ -37,14 +37,14 @@ pub struct Record {
 }
 
 impl Column {
-    /// What a record is sealed for: it opens in its own row only.
+    /// Returns the sealing context; a record opens only in its own row.
     #[must_use]
     pub fn context(&self, tenant: Uuid, id: Uuid) -> String {
         format!("{}/{tenant}/{id}", self.kind)
     }
 }
 
-/// How many records there are.
+/// Counts the records.
 ///
 /// # Errors
 /// When the database fails.
@@ -54,7 +54,7 @@ pub async fn count_for_operator(conn: &mut Conn, column: Column) -> Result<i64, 
     on!(conn, |c| sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(c).await)
 }
 
-/// The next records of rows after `after`, in the order of ids.
+/// Returns the next records after row `after`, by id.
 ///
 /// # Errors
 /// When the database fails.
@@ -71,7 +71,7 @@ pub async fn page_for_operator(
     on!(conn, |c| sqlx::query_as(AssertSqlSafe(sql)).bind(after).bind(limit).fetch_all(c).await)
 }
 
-/// Puts `sealed` in the place of `record`; whether that was still there.
+/// Replaces `record` by `sealed`, if it is unchanged. Returns whether it was.
 ///
 /// # Errors
 /// When the database fails.

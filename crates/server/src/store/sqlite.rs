@@ -1,10 +1,9 @@
 //! SQLite: many readers, one writer, group commit.
 //!
-//! A commit that survives a power cut waits for the disk (`synchronous=FULL`), which takes milliseconds; a statement
-//! takes microseconds. So transactions take turns on the one writing connection, each in a savepoint of its own, inside
-//! one open SQLite transaction. Who has finished goes to the end of the queue; the first to come up again commits for
-//! everybody who has finished by then. Alone, a transaction commits at once; under load, one wait for the disk serves
-//! all that arrived during the last one.
+//! A commit that survives a power cut waits for the disk (`synchronous=FULL`), which takes milliseconds; a statement takes
+//! microseconds. So transactions take turns on the one writing connection, each in its own savepoint, inside one open SQLite
+//! transaction. A finished transaction goes to the end of the queue; the first one to come up again commits for all that have
+//! finished. Alone, a transaction commits at once; under load, one wait for the disk serves all that arrived during the last one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,20 +17,20 @@ use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
 use crate::files;
 
-/// Connections that read at the same time.
+/// Concurrent read connections.
 const READERS: u32 = 8;
-/// Bytes that the write-ahead log keeps on the disk once it has been copied into the database.
+/// Size of the write-ahead log after a checkpoint, in bytes.
 const LOG_KEPT: &str = "16777216";
-/// Pages up to which a database of an earlier version is rebuilt so that it can give space back; a new one is among them. It takes
-/// less than a second.
+/// Maximum pages of an existing database that is rebuilt so that it can return space; takes less than a second. New databases are
+/// included.
 const REBUILT: i64 = 16_384;
-/// Free pages given back in one transaction, and those that are left for what comes next.
+/// Free pages returned per transaction, and pages to keep for reuse.
 const GIVEN_BACK: i64 = 256;
-/// `PRAGMA auto_vacuum` of a database that gives space back when it is asked to.
+/// `PRAGMA auto_vacuum` value for incremental vacuum.
 const INCREMENTAL: i64 = 2;
 
 pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
-    let named = || format!("the database file {} could not be opened", path.display());
+    let named = || format!("could not open the database file {}", path.display());
     if let Some(folder) = path.parent() {
         files::private_folder(folder).with_context(named)?;
     }
@@ -44,7 +43,7 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(10))
         .pragma("journal_size_limit", LOG_KEPT)
-        // What is deleted is overwritten: the words of a call do not stay in free pages.
+        // Overwrites deleted data, so that words do not stay in free pages.
         .pragma("secure_delete", "ON");
     let writer = Writer::open(&options).await.with_context(named)?;
     let readers = SqlitePoolOptions::new()
@@ -56,20 +55,20 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
     Ok((readers, writer))
 }
 
-/// The one connection that writes.
+/// The writing connection.
 #[derive(Clone, Debug)]
 pub(super) struct Writer(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// `None` once closed, or when the connection broke and could not be opened again.
+    /// `None` once closed, or if the connection broke and could not be reopened.
     connection: Option<SqliteConnection>,
     options: SqliteConnectOptions,
     /// Whether an outer transaction is open.
     open: bool,
-    /// A savepoint whose owner went away: to be undone before anything else.
+    /// A savepoint whose owner was dropped; must be rolled back first.
     abandoned: bool,
-    /// Those whose savepoint is released and who wait for the commit.
+    /// Finished transactions that wait for the commit.
     finished: Vec<oneshot::Sender<Result<(), Arc<sqlx::Error>>>>,
 }
 
@@ -98,7 +97,7 @@ impl Writer {
         Ok(migrator.run(connection).await?)
     }
 
-    /// Has the database give the space of deleted rows back from now on, if it is new, or small, or `always`.
+    /// Enables incremental vacuum if the database is new or small, or `always`.
     pub(super) async fn prepare_to_give_back(&self, always: bool) -> Result<(), sqlx::Error> {
         let mut state = self.0.lock().await;
         let connection = state.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;
@@ -111,7 +110,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes memory, and threads for sorting, for what is written next; or gives them back.
+    /// Enables or disables more memory and sort threads for bulk writes.
     pub(super) async fn prepare_for_much(&self, much: bool) -> Result<(), sqlx::Error> {
         const MUCH: &str = "PRAGMA cache_size = -262144; PRAGMA threads = 2";
         const USUAL: &str = "PRAGMA cache_size = -2000; PRAGMA threads = 0; PRAGMA shrink_memory";
@@ -130,7 +129,7 @@ impl Writer {
         let mut state = self.0.lock().await;
         state.commit_finished().await;
         if let Some(connection) = state.connection.take() {
-            // A database that cannot be closed tidily is recovered from its log when it is next opened.
+            // If closing fails, the next open recovers from the log.
             let _ = connection.close().await;
         }
     }
@@ -142,7 +141,7 @@ impl State {
         sqlx::query(sql).execute(connection).await.map(drop)
     }
 
-    /// Undoes what was abandoned and opens a savepoint, in an outer transaction that is begun when there is none.
+    /// Rolls back an abandoned savepoint and opens a new one, in an outer transaction that is started if needed.
     async fn prepare(&mut self) -> Result<(), sqlx::Error> {
         let prepared = self.try_prepare().await;
         if prepared.is_err() {
@@ -157,7 +156,7 @@ impl State {
             self.open = true;
             self.execute("BEGIN IMMEDIATE").await?;
         }
-        self.abandoned = true; // Until its owner says otherwise.
+        self.abandoned = true; // Until its owner finishes it.
         self.execute("SAVEPOINT turn").await
     }
 
@@ -169,7 +168,7 @@ impl State {
         Ok(())
     }
 
-    /// Commits for everybody who has finished, and tells them.
+    /// Commits for all finished transactions and notifies them.
     async fn commit_finished(&mut self) {
         let mut result = self.undo_abandoned().await;
         if result.is_ok() && self.open {
@@ -189,12 +188,12 @@ impl State {
 
     fn tell_finished(&mut self, result: &Result<(), Arc<sqlx::Error>>) {
         for waiting in self.finished.drain(..) {
-            // Who stopped waiting will look at the rows.
+            // A dropped waiter finds out from the rows.
             let _ = waiting.send(result.clone());
         }
     }
 
-    /// After an error nobody knows what the connection holds: everything not committed is undone.
+    /// Rolls everything back after an error, because the connection's state is unknown.
     async fn start_over(&mut self) {
         if let Some(broken) = self.connection.take() {
             let _ = broken.close().await;
@@ -207,7 +206,7 @@ impl State {
 }
 
 impl Turn {
-    /// The connection, inside this transaction's savepoint.
+    /// Returns the connection, inside this transaction's savepoint.
     pub(super) fn connection(&mut self) -> &mut SqliteConnection {
         self.state
             .as_mut()
@@ -226,7 +225,7 @@ impl Turn {
     }
 }
 
-/// Releases the savepoint, goes to the end of the queue, and commits for all who have finished unless somebody else has.
+/// Releases the savepoint, goes to the end of the queue, and commits for all finished transactions unless another one has.
 async fn finish(mut state: OwnedMutexGuard<State>, writer: Writer) -> Result<(), sqlx::Error> {
     if let Err(error) = state.execute("RELEASE turn").await {
         state.start_over().await;
@@ -251,8 +250,8 @@ async fn finish(mut state: OwnedMutexGuard<State>, writer: Writer) -> Result<(),
     }
 }
 
-/// Runs `work` to its end even when the caller goes away, as a request does whose client hangs up: half a step would
-/// leave the shared connection in a state that nobody knows.
+/// Runs `work` to its end even if the caller is dropped, for example when a client disconnects: a partial step would
+/// leave the shared connection in an unknown state.
 async fn uncancelled<T: Send + 'static>(
     work: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
 ) -> Result<T, sqlx::Error> {
@@ -261,7 +260,7 @@ async fn uncancelled<T: Send + 'static>(
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // `abandoned` is still set, so whoever comes next undoes this turn. If nobody is waiting, somebody must come.
+        // `abandoned` is still set, so the next turn rolls this one back. If nobody is waiting, start one.
         if self.state.take().is_some() {
             let writer = self.writer.clone();
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -271,7 +270,7 @@ impl Drop for Turn {
     }
 }
 
-/// Has nobody else read the database. SQLite makes its companions with the rights of the file; those of an earlier version may be there.
+/// Makes the database private. SQLite creates its companions with the file's mode; an earlier version may have left others.
 fn make_private(path: &Path) -> std::io::Result<()> {
     files::make_private(path)?;
     for suffix in ["-wal", "-shm"] {
@@ -282,7 +281,7 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Gives the space of some deleted rows back to the file system; whether there is more.
+/// Returns the space of some deleted rows to the file system, and whether there is more.
 pub(super) async fn give_space_back(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     let mode: i64 = sqlx::query_scalar("PRAGMA auto_vacuum").fetch_one(&mut *connection).await?;
     let free: i64 = sqlx::query_scalar("PRAGMA freelist_count").fetch_one(&mut *connection).await?;

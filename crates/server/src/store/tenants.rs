@@ -28,23 +28,23 @@ pub struct TenantRow {
     pub updated_at: i64,
 }
 
-/// What an operator sets for one tenant; `None` is the configured default.
+/// Limits that an operator sets for a tenant; `None` is the configured default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnLimits {
     /// Requests in any 60 seconds.
     pub rate_per_minute: Option<u32>,
-    /// Calls at the same time.
+    /// Concurrent calls.
     pub concurrent_calls: Option<u32>,
     /// Calls in a calendar month.
     pub monthly_calls: Option<MonthlyCap>,
 }
 
-/// A tenant's own monthly cap.
+/// A tenant's monthly cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MonthlyCap {
-    /// At most so many calls.
+    /// Maximum calls.
     Calls(u32),
-    /// No cap, whatever the configured default says.
+    /// No cap, regardless of the configured default.
     None,
 }
 
@@ -58,20 +58,20 @@ impl MonthlyCap {
 }
 
 impl TenantRow {
-    /// Its id.
+    /// Returns its id.
     #[must_use]
     pub fn tenant(&self) -> TenantId {
         TenantId::from_uuid(self.id)
     }
 
-    /// What it may use: its own limits, and the configured defaults for the rest.
+    /// Returns its limits, with configured defaults for those it does not set.
     #[must_use]
     pub fn limits(&self, config: &Config) -> Limits {
         limits(config, self.rate_per_minute, self.concurrent_calls, self.monthly_calls)
     }
 }
 
-/// The limits that stand in a tenant's three columns.
+/// Parses the limits from a tenant's three columns.
 pub(super) fn limits(config: &Config, rate: Option<i64>, concurrent: Option<i64>, monthly: Option<i64>) -> Limits {
     let or = |own: Option<i64>, default| own.map_or(default, |own| u32::try_from(own.max(0)).unwrap_or(u32::MAX));
     Limits {
@@ -84,7 +84,7 @@ pub(super) fn limits(config: &Config, rate: Option<i64>, concurrent: Option<i64>
     }
 }
 
-/// A tenant, for itself.
+/// Returns a tenant.
 ///
 /// # Errors
 /// When the database fails.
@@ -93,13 +93,13 @@ pub async fn get(conn: &mut Conn, tenant: TenantId) -> Result<Option<TenantRow>,
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).fetch_optional(c).await)
 }
 
-/// As [`get`]; until the transaction ends, everybody else who locks this tenant waits. Rows that merely refer to the
+/// Like [`get`], and locks the tenant until the transaction ends. Rows that only refer to the
 /// tenant can still be written.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<Option<TenantRow>, sqlx::Error> {
-    // On SQLite a transaction is alone anyway.
+    // SQLite serialises transactions.
     let sql = match tx.dialect() {
         Dialect::Sqlite => "SELECT * FROM tenants WHERE id = $1",
         Dialect::Postgres => "SELECT * FROM tenants WHERE id = $1 FOR NO KEY UPDATE",
@@ -107,7 +107,7 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<Option<TenantRow>, sq
     on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).fetch_optional(c).await)
 }
 
-/// Writes a new, active tenant.
+/// Inserts a new, active tenant.
 ///
 /// # Errors
 /// When the database fails.
@@ -132,7 +132,7 @@ pub async fn create_for_operator(
         .await)
 }
 
-/// Every tenant, oldest first.
+/// Returns every tenant, oldest first.
 ///
 /// # Errors
 /// When the database fails.
@@ -140,7 +140,7 @@ pub async fn list_for_operator(conn: &mut Conn) -> Result<Vec<TenantRow>, sqlx::
     on!(conn, |c| sqlx::query_as("SELECT * FROM tenants ORDER BY id").fetch_all(c).await)
 }
 
-/// Replaces those of a tenant's limits that are given; the tenant as it is then.
+/// Updates the given limits of a tenant. Returns the tenant.
 ///
 /// # Errors
 /// When the database fails.
@@ -163,22 +163,22 @@ pub async fn set_limits_for_operator(
         .await)
 }
 
-/// What an operator changes of whom a tenant may reach; `None` leaves as it is.
+/// Changes to a tenant's dial policy and exemptions; `None` keeps the value.
 #[derive(Clone, Debug, Default)]
 pub struct OwnRules {
-    /// Prefixes, separated by commas; empty for every country.
+    /// Allowed prefixes, comma-separated; empty for every country.
     pub dial_allow: Option<String>,
-    /// Prefixes, separated by commas.
+    /// Denied prefixes, comma-separated.
     pub dial_deny: Option<String>,
     /// Calls to one number in 24 hours; negative for no limit.
     pub per_number_per_day: Option<i64>,
     /// Millionths of a dollar a day; negative for no cap.
     pub cost_per_day_micros: Option<i64>,
-    /// Exemptions as in `SWITCHHOOK_OUTBOUND_ALLOW`, for this tenant alone.
+    /// Exemptions as in `SWITCHHOOK_OUTBOUND_ALLOW`, for this tenant only.
     pub outbound_allow: Option<String>,
 }
 
-/// Replaces those of a tenant's rules that are given.
+/// Updates the given rules of a tenant.
 ///
 /// # Errors
 /// When the database fails.
@@ -205,7 +205,7 @@ pub async fn set_rules_for_operator(
         .map(drop))
 }
 
-/// Renames a tenant; the tenant as it is then.
+/// Renames a tenant. Returns the tenant.
 ///
 /// # Errors
 /// When the database fails.
@@ -219,7 +219,7 @@ pub async fn rename_for_operator(
     on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(name).bind(now.as_micros()).fetch_optional(c).await)
 }
 
-/// Lets a deactivated tenant's keys work again; the tenant as it is then. What its deactivation ended stays ended.
+/// Reactivates a tenant. Returns the tenant. Ended calls and canceled deliveries are not restored.
 ///
 /// # Errors
 /// When the database fails.
@@ -232,7 +232,7 @@ pub async fn activate_for_operator(
     on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(now.as_micros()).fetch_optional(c).await)
 }
 
-/// Stops a tenant: its keys, its calls and its deliveries; the tenant as it is then. Nodes end the calls that are marked here within
+/// Deactivates a tenant: its keys, calls and deliveries. Returns the tenant. Nodes end the calls marked here within
 /// seconds, queued ones without dialling them.
 ///
 /// # Errors
@@ -249,7 +249,7 @@ pub async fn deactivate_for_operator(
     Ok(row)
 }
 
-/// The tenants that may reach more than the configuration says, and what.
+/// Returns the tenants with outbound exemptions.
 ///
 /// # Errors
 /// When the database fails.

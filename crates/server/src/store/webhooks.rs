@@ -17,7 +17,7 @@ use crate::vault::Vault;
 /// How long a replaced secret still signs beside its successor.
 pub const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 
-/// Why an endpoint is disabled whose deletion has begun.
+/// The reason shown while an endpoint is being deleted.
 const DELETING: &str = "It is being deleted. Delete it again if it stays.";
 
 /// A row of `webhooks`.
@@ -40,7 +40,7 @@ pub struct WebhookRow {
 }
 
 impl WebhookRow {
-    /// A new, enabled endpoint for every event.
+    /// Creates an enabled endpoint for every event.
     #[must_use]
     pub fn new(
         id: WebhookId,
@@ -69,14 +69,14 @@ impl WebhookRow {
         row
     }
 
-    /// Puts `secret` in place of the present one, which goes on signing for [`OVERLAP`].
+    /// Replaces the secret; the previous one still signs for [`OVERLAP`].
     pub fn rotate(&mut self, vault: &Vault, secret: &SigningSecret, now: Timestamp) {
         let sealed = self.sealed(vault, secret);
         self.previous_secret = Some(std::mem::replace(&mut self.secret, sealed));
         self.previous_until = Some((now + OVERLAP).as_micros());
     }
 
-    /// How it has behaved.
+    /// Returns its recent behaviour.
     #[must_use]
     pub fn standing(&self) -> Standing {
         match (self.failing_since, self.proven) {
@@ -86,7 +86,7 @@ impl WebhookRow {
         }
     }
 
-    /// Sends events there, or no longer. What was wrong before is forgotten.
+    /// Enables or disables it and resets its failures.
     pub fn enable(&mut self, enabled: bool) {
         if self.enabled != enabled {
             self.enabled = enabled;
@@ -95,10 +95,10 @@ impl WebhookRow {
         }
     }
 
-    /// What deliveries are signed with at `now`, the newest first.
+    /// Returns the signing secrets at `now`, newest first.
     ///
     /// # Errors
-    /// When a secret was sealed with another key, or changed.
+    /// If a secret was sealed with another key or changed.
     pub fn secrets(&self, vault: &Vault, now: Timestamp) -> anyhow::Result<Vec<SigningSecret>> {
         let overlap = self.previous_until.is_some_and(|until| now.as_micros() < until);
         let previous = self.previous_secret.iter().filter(|_| overlap);
@@ -115,13 +115,13 @@ impl WebhookRow {
         vault.seal(&self.context(), secret.reveal().as_bytes())
     }
 
-    /// What its secrets are sealed for: they open in this row only.
+    /// Returns the sealing context; secrets open only in this row.
     fn context(&self) -> String {
         sealed::SECRET.context(self.tenant_id, self.id)
     }
 }
 
-/// The endpoints that a tenant has. Whoever holds the tenant's lock knows that no more are added meanwhile.
+/// Counts a tenant's endpoints. Under the tenant's lock the number cannot grow.
 ///
 /// # Errors
 /// When the database fails.
@@ -130,7 +130,7 @@ pub async fn count(tx: &mut Tx, tenant: TenantId) -> Result<i64, sqlx::Error> {
     on!(tx, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).fetch_one(c).await)
 }
 
-/// Writes a new row.
+/// Inserts a new row.
 ///
 /// # Errors
 /// When the database fails.
@@ -151,7 +151,7 @@ pub async fn insert(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
         .map(drop))
 }
 
-/// Writes what may change of a row.
+/// Updates the mutable columns of a row.
 ///
 /// # Errors
 /// When the database fails.
@@ -175,7 +175,7 @@ pub async fn update(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
         .map(drop))
 }
 
-/// One endpoint.
+/// Returns an endpoint.
 ///
 /// # Errors
 /// When the database fails.
@@ -184,12 +184,12 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: WebhookId) -> Result<Opt
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// As [`get`]; until the transaction ends nobody else changes it.
+/// Like [`get`], and locks it until the transaction ends.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<Option<WebhookRow>, sqlx::Error> {
-    // On SQLite a transaction is alone anyway.
+    // SQLite serialises transactions.
     let sql = match tx.dialect() {
         Dialect::Sqlite => "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2",
         Dialect::Postgres => "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE",
@@ -197,7 +197,7 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<Option
     on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
 }
 
-/// A page of a tenant's endpoints, newest first, and one row more when there are more.
+/// Returns a page of a tenant's endpoints, newest first, plus one row if there are more.
 ///
 /// # Errors
 /// When the database fails.
@@ -212,7 +212,7 @@ pub async fn list(
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
 }
 
-/// Sends nothing more to an endpoint that is about to be deleted; whether there is one.
+/// Disables an endpoint before its deletion. Returns whether it exists.
 ///
 /// # Errors
 /// When the database fails.
@@ -227,7 +227,7 @@ pub async fn close(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool,
         .map(|done| done.rows_affected() > 0))
 }
 
-/// Deletes an endpoint and what is left of its deliveries; whether there was one.
+/// Deletes an endpoint and its remaining deliveries. Returns whether it existed.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,4 +1,4 @@
-//! The file in the data directory that holds the master keys when the configuration does not: one key a line, the first one seals.
+//! The key file in the data directory, used without a configured master key: one key per line, the first one seals.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -17,7 +17,7 @@ use crate::clock;
 
 const NAME: &str = "master.key";
 
-/// What tells one state of the file from another without reading it.
+/// Identifies a version of the file without reading it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     inode: u64,
@@ -47,7 +47,7 @@ pub(super) fn read_or_make(data_dir: &Path) -> anyhow::Result<Keyring> {
 pub(super) fn read(path: &Path) -> anyhow::Result<Keyring> {
     let mode = fs::metadata(path).with_context(|| named(path))?.permissions().mode();
     if mode & 0o077 != 0 {
-        bail!("the key file {0} can be read by others: run `chmod 600 {0}`", path.display());
+        bail!("the key file {0} is readable by other users: run `chmod 600 {0}`", path.display());
     }
     let text = fs::read_to_string(path).map(Private::new).with_context(|| named(path))?;
     Keyring::parse(&text).with_context(|| named(path))
@@ -57,8 +57,8 @@ fn named(path: &Path) -> String {
     format!("the key file {}", path.display())
 }
 
-/// Makes the key under another name and links it into place, which fails when somebody else was faster: a key that has
-/// been used is never replaced, and a half-written one never seen.
+/// Creates the key under another name and links it into place, which fails if another process was faster: a key in use is never
+/// replaced, and a half-written one never seen.
 fn make(data_dir: &Path, path: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(data_dir)?;
     let draft = data_dir.join(format!("{NAME}.{:032x}", u128::from_ne_bytes(clock::random())));
@@ -77,7 +77,7 @@ fn write_draft(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all())
 }
 
-/// The right to change the file: one command at a time has it, and it ends with the process.
+/// An exclusive lock to change the file. It ends with the process.
 pub(crate) struct KeyFileLock {
     path: PathBuf,
     _lock: File,
@@ -87,12 +87,12 @@ impl KeyFileLock {
     /// Takes the lock.
     ///
     /// # Errors
-    /// When another command has it, or there is no key file.
+    /// If another command holds it, or there is no key file.
     pub(crate) fn take(data_dir: &Path) -> anyhow::Result<Self> {
         let path = path(data_dir);
         if !path.try_exists().with_context(|| named(&path))? {
             bail!(
-                "there is no {}: give this command the data directory of the service, which makes the key at its first start",
+                "{} does not exist: pass the data directory of the service, which creates the key at its first start",
                 named(&path)
             );
         }
@@ -103,25 +103,25 @@ impl KeyFileLock {
         Ok(Self { path, _lock: lock })
     }
 
-    /// When the file was changed.
+    /// Returns when the file was changed.
     pub(crate) fn changed(&self) -> std::io::Result<SystemTime> {
         fs::metadata(&self.path)?.modified()
     }
 
-    /// Puts these keys in place of those in the file. Whoever reads it finds either; after a power cut too.
+    /// Replaces the keys in the file atomically and durably.
     pub(super) fn replace(&self, keys: &Keyring) -> anyhow::Result<()> {
         self.try_replace(keys).with_context(|| named(&self.path))
     }
 
     fn try_replace(&self, keys: &Keyring) -> std::io::Result<()> {
-        // A name of its own: what a killed command left is written over by the next one.
+        // A fixed name: the next command overwrites what a killed one left.
         let draft = self.path.with_extension("key.new");
         match fs::remove_file(&draft) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         write_draft(&draft, &keys.to_text())?;
-        // An administrator may run the command; the service is still to read the file.
+        // An administrator may run the command, but the service must still be able to read the file.
         let owner = fs::metadata(&self.path)?;
         chown(&draft, Some(owner.uid()), Some(owner.gid()))?;
         fs::rename(&draft, &self.path)?;

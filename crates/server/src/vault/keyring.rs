@@ -1,4 +1,4 @@
-//! The master keys that are in use, and what is derived from each.
+//! The master keys in use, and the keys derived from them.
 
 use anyhow::Context as _;
 use base64::Engine as _;
@@ -13,46 +13,46 @@ use zeroize::Zeroizing;
 
 use super::{Purpose, VaultError};
 
-/// The version of records under the master key itself: nothing is sealed like this any more, and what was still opens.
+/// The version of records sealed with the master key itself: still opened, no longer written.
 const UNDERIVED: u8 = 1;
-/// The version of records under a key that is derived from the master key.
+/// The version of records sealed with a derived key.
 const DERIVED: u8 = 2;
 const KEY_ID: usize = 4;
 const NONCE: usize = 24;
 const HEADER: usize = 1 + KEY_ID;
 
-/// The context from which the key of records is derived (RFC 5869, `info`).
+/// The derivation context of the record key (RFC 5869, `info`).
 const RECORDS: &str = "switchhook records v2";
 
-/// One or more keys: the first one seals, the others open what was sealed before.
+/// One or more keys: the first one seals, all open.
 pub(super) struct Keyring(Vec<MasterKey>);
 
-/// 32 random bytes that seal nothing themselves: each use has a key of its own, derived with HKDF-SHA256.
+/// 32 random bytes that seal nothing themselves: each purpose has its own key, derived with HKDF-SHA256.
 struct MasterKey {
     bytes: Zeroizing<[u8; 32]>,
     id: [u8; KEY_ID],
     records: XChaCha20Poly1305,
 }
 
-/// By what a record was sealed.
+/// The key that sealed a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SealedBy {
-    /// As records are sealed now.
+    /// The current key.
     FirstKey,
-    /// The first key itself, from before keys were derived.
+    /// The first master key itself, from before keys were derived.
     FirstKeyUnderived,
-    /// A key that only opens.
+    /// An old key.
     OldKey,
-    /// A key that is not here.
+    /// An unknown key.
     UnknownKey,
 }
 
 impl Keyring {
-    /// Keys in base64, separated by commas or white space.
+    /// Parses base64 keys, separated by commas or whitespace.
     pub(super) fn parse(text: &Private<String>) -> anyhow::Result<Self> {
         let words = text.reveal().split([',', ' ', '\t', '\r', '\n']).filter(|word| !word.is_empty());
         let keys = words.map(MasterKey::parse).collect::<Option<Vec<_>>>().filter(|keys| !keys.is_empty());
-        // The decoder's own words would quote a character of the key.
+        // The decoder's own error would quote a character of the key.
         keys.map(Self).context("the master key must be base64 of 32 bytes: `openssl rand -base64 32`")
     }
 
@@ -60,13 +60,13 @@ impl Keyring {
         Self(keys.iter().map(MasterKey::new).collect())
     }
 
-    /// The same with another key before all others.
+    /// Adds a key before all others.
     pub(super) fn with_first(&self, key: [u8; 32]) -> Self {
         let old = self.0.iter().map(|key| *key.bytes);
         Self::of(&std::iter::once(key).chain(old).collect::<Vec<_>>())
     }
 
-    /// The first key alone.
+    /// Returns only the first key.
     pub(super) fn first_only(&self) -> Self {
         Self::of(&[*self.first().bytes])
     }
@@ -75,13 +75,13 @@ impl Keyring {
         self.0.len() > 1
     }
 
-    /// As [`Keyring::parse`] reads it, one key a line.
+    /// Formats the keys for [`Keyring::parse`], one per line.
     pub(super) fn to_text(&self) -> Zeroizing<String> {
         Zeroizing::new(self.0.iter().map(|key| format!("{}\n", STANDARD.encode(*key.bytes))).collect())
     }
 
     fn first(&self) -> &MasterKey {
-        self.0.first().expect("a keyring is never made without a key")
+        self.0.first().expect("a keyring always has a key")
     }
 
     pub(super) fn seal(&self, context: &str, plain: &[u8], nonce: [u8; NONCE]) -> Vec<u8> {
@@ -123,7 +123,7 @@ impl Keyring {
         self.first().mac(purpose, message).finalize().into_bytes().into()
     }
 
-    /// Whether any of the keys makes this code, or made it before keys were derived. In constant time for each key, so that no code
+    /// Whether any key produces this code, or did before keys were derived. Constant time per key, so that no code
     /// can be found byte by byte.
     pub(super) fn verify(&self, purpose: Purpose, message: &[u8], code: &[u8]) -> bool {
         let is_of = |mac: Hmac<Sha256>| mac.verify_truncated_left(code).is_ok();
@@ -149,7 +149,7 @@ impl MasterKey {
     fn derived(&self, context: &str) -> Zeroizing<[u8; 32]> {
         let mut derived = Zeroizing::new([0; 32]);
         let expanded = Hkdf::<Sha256>::new(None, &*self.bytes).expand(context.as_bytes(), &mut *derived);
-        expanded.expect("HKDF-SHA256 gives up to 8160 bytes");
+        expanded.expect("HKDF-SHA256 yields up to 8160 bytes");
         derived
     }
 

@@ -3,9 +3,9 @@
 pub mod receiver;
 pub mod worker;
 
-/// Names our event.
+/// The event header.
 pub const EVENT: &str = "x-voice-event";
-/// Names our delivery.
+/// The delivery id header.
 pub const DELIVERY: &str = "x-voice-delivery";
-/// Our signature.
+/// The signature header.
 pub const SIGNATURE: &str = "x-voice-signature";

@@ -1,4 +1,4 @@
-//! A small receiver on this machine, for `demo`, `webhook listen` and tests.
+//! A local webhook receiver for `demo`, `webhook listen` and tests.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use super::{DELIVERY, EVENT, SIGNATURE};
 use crate::clock::Clock;
 use crate::listener::{self, Bounds};
 
-/// Takes deliveries at any path, verifies them, and hands them on. Dropped, it stops.
+/// Accepts deliveries at any path, verifies and forwards them. Dropping it stops it.
 #[derive(Debug)]
 pub struct Receiver {
     address: SocketAddr,
@@ -29,21 +29,21 @@ pub struct Receiver {
     _stop: DropGuard,
 }
 
-/// One POST that came in.
+/// A received POST.
 #[derive(Clone, Serialize)]
 pub struct Received {
     /// `X-Voice-Event`.
     pub event: String,
     /// `X-Voice-Delivery`.
     pub id: String,
-    /// How many POSTs of this delivery there were, with this one.
+    /// The number of this POST among those of its delivery.
     pub attempt: u32,
-    /// Whether the signature belongs to the body, the secret that was set, and the present.
+    /// Whether the signature is valid for the body, the secret and the time.
     pub verified: bool,
-    /// Why it does not; absent when it does.
+    /// Why it is invalid; absent if it is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// The body; `null` when it is no JSON.
+    /// The body; `null` if it is not JSON.
     pub body: Value,
     /// All headers.
     #[serde(skip)]
@@ -64,18 +64,18 @@ struct Settings {
 }
 
 impl Receiver {
-    /// Listens on `address`; port 0 is any free one.
+    /// Listens on `address`; port 0 selects a free one.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// If the address is not available.
     pub async fn start(address: SocketAddr) -> anyhow::Result<Self> {
         Self::start_within(address, Bounds::default()).await
     }
 
-    /// As [`Receiver::start`], within these bounds.
+    /// Like [`Receiver::start`], with these limits.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// If the address is not available.
     pub async fn start_within(address: SocketAddr, bounds: Bounds) -> anyhow::Result<Self> {
         let socket = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         let address = socket.local_addr().context("the address of the receiver is unknown")?;
@@ -87,25 +87,25 @@ impl Receiver {
         Ok(Self { address, shared, received, _stop: stop.drop_guard() })
     }
 
-    /// Where to send deliveries.
+    /// Returns the URL for deliveries.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// From now on only what is signed with `secret` is accepted.
+    /// From now on accepts only deliveries signed with `secret`.
     pub fn set_secret(&self, secret: SigningSecret) {
         self.shared.settings().secret = Some(secret);
     }
 
-    /// From now on what would be accepted is answered with `status`, 200 at first.
+    /// Sets the status for accepted deliveries, 200 by default.
     pub fn answer_with(&self, status: StatusCode) {
         self.shared.settings().answer = status;
     }
 
-    /// The next delivery, in the order in which they came.
+    /// Returns the next delivery, in order of arrival.
     pub async fn next(&mut self) -> Received {
-        self.received.recv().await.expect("the sender is held by this receiver itself")
+        self.received.recv().await.expect("this receiver holds the sender")
     }
 }
 
@@ -131,7 +131,7 @@ async fn take(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes
         Some(Err(refusal)) => (false, Some(refusal), StatusCode::UNAUTHORIZED),
     };
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    // The lock is still held, so deliveries are handed on in the order in which they were counted.
+    // Sent under the lock, so that deliveries keep the order of their numbers.
     let _nobody_listens = shared.received.send(Received { event, id, attempt, verified, refusal, body, headers });
     status
 }

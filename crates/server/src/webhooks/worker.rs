@@ -78,8 +78,8 @@ impl Worker {
         Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, clients, outcomes })))
     }
 
-    /// Delivers until `stop`; then, for a few seconds at most, what is due at that time: the last events of calls that were
-    /// ended by the stop. What is under way is finished.
+    /// Delivers until `stop`, then for a few more seconds what is due by then, such as the last events of calls that the stop
+    /// ended. Finishes attempts in flight.
     pub async fn run(self, stop: CancellationToken) {
         tokio::join!(self.deliver(&stop), self.recover(&stop));
     }
@@ -193,7 +193,8 @@ impl Parts {
         let (status, wish, error, excerpt) = match sent {
             Sent::Tried(Ok(answer)) => {
                 let wish = answer.retry_after.and_then(|text| retry_after(answer.status, &text, self.clock.now()));
-                let error = (!is_success(answer.status)).then(|| format!("the receiver responded with {}", answer.status));
+                let error =
+                    (!is_success(answer.status)).then(|| format!("the receiver responded with {}", answer.status));
                 (Some(answer.status), wish, error, Some(answer.excerpt))
             }
             Sent::Tried(Err(error)) => (None, None, Some(error.to_string()), None),

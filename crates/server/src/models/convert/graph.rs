@@ -1,4 +1,4 @@
-//! A model's computation graph between reading and writing: borrowed from the file as far as it can be.
+//! A model's computation graph between reading and writing, mostly borrowed from the file.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -84,7 +84,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// The names that the node takes from the graph around it, for itself and for its subgraphs.
+    /// Returns the names that the node and its subgraphs use from the outer graph.
     fn needs(&self) -> HashSet<&str> {
         let mut needs: HashSet<&str> = self.inputs.iter().map(AsRef::as_ref).collect();
         for graph in self.subgraphs() {
@@ -97,14 +97,14 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// The names that are bound in this graph; they hide the same names outside.
+    /// Returns the names bound in this graph; they shadow outer names.
     fn own_names(&self) -> HashSet<&str> {
         let results = self.nodes.iter().flat_map(|node| &node.outputs).map(AsRef::as_ref);
         let constants = self.initializers.iter().map(|tensor| tensor.name.as_ref());
         results.chain(constants).chain(self.inputs.iter().map(|input| input.name)).collect()
     }
 
-    /// Puts every node behind the nodes whose results it needs, as ONNX demands, and keeps the order otherwise.
+    /// Sorts nodes topologically, as ONNX requires; stable otherwise.
     pub(super) fn sort(&mut self) -> Result<(), ConvertError> {
         for node in &mut self.nodes {
             node.subgraphs_mut().try_for_each(Graph::sort)?;
@@ -133,7 +133,7 @@ impl<'a> Graph<'a> {
         Ok(())
     }
 
-    /// Drops the nodes and tensors that no output needs. The nodes must be sorted.
+    /// Removes nodes and tensors that no output needs. The nodes must be sorted.
     pub(super) fn prune(&mut self) {
         for node in &mut self.nodes {
             node.subgraphs_mut().for_each(Graph::prune);

@@ -1,8 +1,8 @@
-//! From ONNX Runtime's own file format (`.ort`, FlatBuffers) to standard ONNX (protobuf), weights kept as bytes.
+//! Converts ONNX Runtime's file format (`.ort`, FlatBuffers) to standard ONNX (protobuf), with weights kept as bytes.
 //!
-//! Four steps, one file each: `flatbuffer` reads bytes, `ort` knows which field means what, `quantise` rewrites the
+//! Four steps, one file each: `flatbuffer` reads bytes, `ort` interprets fields, `quantise` rewrites the
 //! matrix products, `onnx` writes. The input is not trusted: bad bytes are an error, never a panic. The same input gives the
-//! same bytes every time, so that the result can be pinned by its hash.
+//! same bytes every time, so that the result can be pinned by hash.
 
 mod flatbuffer;
 mod graph;
@@ -10,24 +10,24 @@ mod onnx;
 mod ort;
 mod quantise;
 
-/// Vector elements and tables of one file. Real speech models have some 30,000.
+/// Maximum vector elements and tables of a file. Real speech models have about 30,000.
 const MAX_ELEMENTS: usize = 2_000_000;
 
-/// Why a file cannot be converted.
+/// Why a file could not be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
-    /// Something else than an ONNX Runtime file.
+    /// Not an ONNX Runtime file.
     #[error("it is not an ONNX Runtime model file")]
     NotOrt,
-    /// It contradicts itself.
+    /// The file is inconsistent.
     #[error("the model file is corrupt: it has {0}")]
     Malformed(&'static str),
 }
 
-/// Converts the bytes of an `.ort` file into those of an ONNX file.
+/// Converts the bytes of an `.ort` file to ONNX.
 ///
 /// # Errors
-/// When the bytes are not a well-formed model.
+/// If the bytes are not a well-formed model.
 pub fn ort_to_onnx(bytes: &[u8]) -> Result<Vec<u8>, ConvertError> {
     let buffer = flatbuffer::Buffer::new(bytes, MAX_ELEMENTS);
     let mut model = ort::read(&buffer)?;

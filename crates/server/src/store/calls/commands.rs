@@ -1,4 +1,4 @@
-//! What clients ask of a running conversation, and what carriers tell about a call: rows that any node writes and the call's own node takes.
+//! Commands to live calls, from clients and carriers: rows that any node writes and the call's node executes.
 
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
@@ -12,38 +12,38 @@ use crate::carrier::Told;
 use crate::clock;
 use crate::store::{Conn, Tx, filled, on};
 
-/// Rows deleted at once.
+/// Rows deleted per statement.
 const BATCH: i64 = 500;
 
-/// One thing to do. `Debug` would print spoken words, keys and numbers, so there is none.
+/// A command. It has no `Debug`, which would print spoken words, keys and numbers.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Command {
-    /// The agent says this.
+    /// Say something.
     Say {
         /// The words.
         text: String,
-        /// Whether instead of what it is saying.
+        /// Whether to replace the agent's current speech.
         interrupt: bool,
     },
-    /// Keys are pressed.
+    /// Send DTMF.
     Dtmf {
         /// `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of 500 ms.
         digits: String,
     },
-    /// The caller is passed on.
+    /// Transfer the caller.
     Transfer {
         /// To this number or SIP address.
         to: String,
     },
-    /// The carrier has told something to another node.
+    /// A carrier event that reached another node.
     Told {
         /// What.
         told: Told,
     },
 }
 
-/// Writes a command. The caller has locked the call and found it live; in conversation, where a client asks.
+/// Inserts a command. The call must be locked and live; in conversation for a client's command.
 ///
 /// # Errors
 /// When the database fails.
@@ -67,7 +67,7 @@ pub async fn give(
         .map(drop))
 }
 
-/// The calls, of whatever node, for which commands wait. The table holds only what nobody has taken.
+/// Returns the calls of any node with waiting commands.
 ///
 /// # Errors
 /// When the database fails.
@@ -76,16 +76,16 @@ pub async fn waiting_for_nodes(conn: &mut Conn) -> Result<Vec<Uuid>, sqlx::Error
     on!(conn, |c| sqlx::query_scalar(SQL).fetch_all(c).await)
 }
 
-/// A command that waits, and its id.
+/// A waiting command and its id.
 pub struct Waiting {
-    /// By which it is deleted.
+    /// Its id, to delete it.
     pub id: Uuid,
-    /// What is to be done.
+    /// The command.
     pub command: Command,
 }
 
-/// The commands of a call, oldest first, for the owner of its lease; for anybody else nothing. They wait until
-/// [`delete_for_runner`]: a runner whose deletion fails remembers what it has done.
+/// Returns the commands of a call, oldest first, to the owner of its lease; nothing to anyone else. They stay until
+/// [`delete_for_runner`]: a runner whose deletion fails remembers what it has executed.
 ///
 /// # Errors
 /// When the database fails.
@@ -102,7 +102,7 @@ pub async fn waiting_for_runner(conn: &mut Conn, row: &CallRow) -> Result<Vec<Wa
     Ok(found.into_iter().map(|found| Waiting { id: found.id, command: found.command.0 }).collect())
 }
 
-/// Deletes commands of a call that were carried out: words and keys do not stay in the database.
+/// Deletes executed commands of a call, so that words and keys do not stay in the database.
 ///
 /// # Errors
 /// When the database fails.
@@ -119,7 +119,7 @@ pub async fn delete_for_runner(tx: &mut Tx, call: CallId, done: &[Uuid]) -> Resu
     })
 }
 
-/// Deletes a batch of commands whose call ended before they were taken; how many there were.
+/// Deletes a batch of commands whose call ended before they were executed. Returns their number.
 ///
 /// # Errors
 /// When the database fails.

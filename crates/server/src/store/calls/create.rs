@@ -1,4 +1,4 @@
-//! The beginning of calls: their rows, with their first events and the deliveries of these.
+//! Inserts new calls with their first events and deliveries.
 
 use std::collections::BTreeMap;
 
@@ -14,40 +14,40 @@ use super::{CallRequest, CallRow};
 use crate::store::events::{self, Happened};
 use crate::store::{Tx, chunks, on};
 
-/// A call to be written for the first time.
+/// A new call.
 pub struct NewCall {
     /// Its id.
     pub id: CallId,
-    /// Whose it is.
+    /// Its tenant.
     pub tenant: TenantId,
-    /// Who placed it.
+    /// Its direction.
     pub direction: Direction,
-    /// Who talks.
+    /// The agent.
     pub agent: AgentId,
-    /// Which version of it.
+    /// The agent's version.
     pub agent_version: i64,
-    /// The tenant's number, when it is a known one.
+    /// The tenant's number, if known.
     pub number: Option<NumberId>,
     /// The carrier connection.
     pub connection: ConnectionId,
     /// Its provider.
     pub provider: String,
-    /// Who calls.
+    /// The caller.
     pub from: String,
-    /// Who is called.
+    /// The callee.
     pub to: String,
-    /// The rest.
+    /// The request's other fields.
     pub request: CallRequest,
-    /// Now.
+    /// The current time.
     pub created_at: Timestamp,
     /// When to dial.
     pub due_at: Timestamp,
-    /// How long its words are kept; for ever when there is none.
+    /// Retention of its words; `None` is for ever.
     pub retention_days: Option<u32>,
 }
 
 impl NewCall {
-    /// The call's first row, as [`Call::outbound`] or [`Call::inbound`] decided it.
+    /// Builds the call's first row from [`Call::outbound`] or [`Call::inbound`].
     #[must_use]
     pub fn row(self, begun: (Call, Vec<CallEffect>)) -> CallRow {
         let commit = |effect| if let CallEffect::Commit(change) = effect { Some(change) } else { None };
@@ -99,7 +99,7 @@ impl NewCall {
     }
 }
 
-/// Writes new calls of one tenant, each with its first event, `kind`.
+/// Inserts new calls of one tenant, each with its first event, `kind`.
 ///
 /// # Errors
 /// When the database fails.
@@ -112,7 +112,7 @@ pub async fn create(tx: &mut Tx, tenant: TenantId, rows: &[CallRow], kind: Event
     events::write(tx, tenant, &happened?).await
 }
 
-/// Counts the placed ones among new calls, for the tenant's monthly call cap.
+/// Adds new outbound calls to the tenant's monthly count.
 async fn count_placed(tx: &mut Tx, tenant: TenantId, rows: &[CallRow]) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO monthly_calls (tenant_id, month, calls) VALUES ($1, $2, $3) \
         ON CONFLICT (tenant_id, month) DO UPDATE SET calls = monthly_calls.calls + excluded.calls";

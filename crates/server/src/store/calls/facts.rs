@@ -1,4 +1,4 @@
-//! A call's row in the words of its events.
+//! Converts a call's row to the facts of its events.
 
 use serde_json::Value;
 use switchhook_core::call::{CarrierCause, EndReason, EndedBy, ErrorCode};

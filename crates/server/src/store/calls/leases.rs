@@ -1,7 +1,7 @@
-//! Who owns a call: claims, leases and fencing tokens.
+//! Ownership of calls: claims, leases and fencing tokens.
 //!
-//! A lease says until when; the token, which goes up with every claim, says who. Whoever writes under an old token finds no
-//! row and stops.
+//! A lease says until when a node owns a call; the fencing token, which increases with every claim, says who does. A write with an
+//! old token changes no row, and its writer stops.
 
 use sqlx::QueryBuilder;
 use switchhook_core::Timestamp;
@@ -12,22 +12,22 @@ use super::CallRow;
 use crate::store::lease_time::LeaseTime;
 use crate::store::{Conn, Dialect, Tx, filled, on};
 
-/// By whom and until when calls are claimed.
+/// The parameters of a claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
-    /// The node that claims.
+    /// The claiming node.
     pub node: NodeId,
-    /// The time by which calls are due.
+    /// Claim calls due by this time.
     pub now: Timestamp,
-    /// By which leases have ended, and last.
+    /// The time and duration of leases.
     pub lease: LeaseTime,
-    /// The most calls.
+    /// Maximum calls.
     pub limit: i64,
-    /// Calls that run on this node: never claimed, even if their lease has lapsed because a clock jumped.
+    /// Calls that run on this node: never claimed, even if their lease has expired because a clock jumped.
     pub running: &'a [CallId],
 }
 
-/// Claims calls that are due to be dialled: nobody's, or a dead node's.
+/// Claims calls due to be dialled, unowned or of a dead node.
 ///
 /// # Errors
 /// When the database fails.
@@ -35,8 +35,8 @@ pub async fn claim_due_for_dialer(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<
     claim_where(tx, claim, &format!("calls.status = 'queued' AND {HAS_ROOM} AND due_at <= ")).await
 }
 
-/// Whether the call's connection may have one more call at the same time: those that it has, and those that are due before
-/// this one, are fewer than its `max_concurrent`.
+/// Whether the call's connection has room for another concurrent call: its current calls and those due earlier are fewer than
+/// `max_concurrent`.
 const HAS_ROOM: &str = concat!(
     "NOT EXISTS (SELECT 1 FROM connections WHERE connections.id = calls.connection_id \
      AND max_concurrent IS NOT NULL AND max_concurrent <= ( \
@@ -46,7 +46,7 @@ const HAS_ROOM: &str = concat!(
         OR (other.status = 'queued' AND (other.due_at, other.id) < (calls.due_at, calls.id)))))"
 );
 
-/// Claims calls that were already dialled by a node that is dead, or whose runner on this one had to give up.
+/// Claims calls already dialled by a dead node, or whose runner on this node gave up.
 ///
 /// # Errors
 /// When the database fails.
@@ -54,7 +54,7 @@ pub async fn claim_abandoned_for_recovery(tx: &mut Tx, claim: &Claim<'_>) -> Res
     claim_where(tx, claim, "calls.status IN ('dialing', 'in_progress') AND due_at <= ").await
 }
 
-/// Gives a call that has just arrived to the node on which it arrived; its row comes back.
+/// Claims a new inbound call for the node that received it. Returns its row.
 ///
 /// # Errors
 /// When the database fails.
@@ -66,8 +66,8 @@ pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, lease: Lease
     on!(tx, |c| sqlx::query_as(sql).bind(id.uuid()).bind(node.uuid()).fetch_one(c).await)
 }
 
-/// Takes a call whose sound has come to this node from the node that dialled it; nothing when the carrier knows the call by another id or
-/// none yet, when the call is not about to be answered any more, or when it is this node's already.
+/// Takes a call whose media reached this node over from the node that dialled it. `None` if the carrier's id differs or is unknown
+/// yet, if the call is not about to be answered any more, or if this node already owns it.
 ///
 /// # Errors
 /// When the database fails.
@@ -109,7 +109,7 @@ async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<
     })
 }
 
-/// Takes a call over from whoever has it, for one change made elsewhere than in its runner. Returns the new token.
+/// Takes a call over for one change outside its runner. Returns the new token.
 ///
 /// # Errors
 /// When the database fails.
@@ -119,8 +119,8 @@ pub async fn take_over(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<i64,
     on!(tx, |c| sqlx::query_scalar(SQL).bind(id.uuid()).bind(tenant.uuid()).fetch_one(c).await)
 }
 
-/// Extends the leases of the calls that run on this node, and says which those are: any other of `running` has ended, or
-/// belongs to somebody else by now. What is only claimed by the node and runs nowhere lapses.
+/// Renews the leases of this node's running calls and returns the renewed ones: any other of `running` has ended or belongs to
+/// another node. Claimed calls that do not run expire.
 ///
 /// # Errors
 /// When the database fails.
@@ -145,7 +145,7 @@ pub async fn renew_leases_for_node(
     Ok(kept.into_iter().map(CallId::from_uuid).collect())
 }
 
-/// Gives queued calls back that this node claimed and did not dial.
+/// Releases queued calls that this node claimed but did not dial.
 ///
 /// # Errors
 /// When the database fails.
@@ -158,7 +158,7 @@ pub async fn hand_back_for_node(tx: &mut Tx, node: NodeId) -> Result<(), sqlx::E
     on!(tx, |c| sqlx::query(SQL).bind(node.uuid()).execute(c).await.map(drop))
 }
 
-/// The calls of this node whose end somebody asked for.
+/// Returns this node's calls whose end was requested.
 ///
 /// # Errors
 /// When the database fails.

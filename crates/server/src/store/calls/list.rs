@@ -1,7 +1,7 @@
 //! Lists of a tenant's calls.
 //!
-//! A list without filters is a page of the index over all calls. With filters, calls are in three places: live ones and those
-//! that ended lately are few, and filtered row by row; all others are in the segments of the [search index](super::search).
+//! A list without filters is a page of the index over all calls. With filters, calls are in three places: live calls and recently
+//! ended ones are few and filtered row by row; all others are in the segments of the [search index](super::search).
 
 use std::collections::HashMap;
 
@@ -14,35 +14,35 @@ use super::{CallRow, search};
 use crate::store::page::{PAGE_BYTES, Page, fitting};
 use crate::store::{Conn, Dialect, filled, on};
 
-/// Which calls a list shows; every part that is set must hold.
+/// The filters of a list; every filter that is set must match.
 #[derive(Clone, Default)]
 pub struct Filter {
-    /// Any of these; so are all lists here.
+    /// Any of these, as in all lists here.
     pub status: Vec<String>,
     /// `inbound` or `outbound`.
     pub direction: Vec<String>,
-    /// Who talked.
+    /// Agents.
     pub agent: Vec<Uuid>,
-    /// Over which number.
+    /// The tenant's numbers.
     pub number: Vec<Uuid>,
-    /// Who was called.
+    /// Callees.
     pub to: Vec<String>,
-    /// Who called.
+    /// Callers.
     pub from: Vec<String>,
-    /// Why calls failed.
+    /// Error codes.
     pub error_code: Vec<String>,
-    /// Why calls ended.
+    /// End reasons.
     pub end_reason: Vec<String>,
-    /// Created at or after this.
+    /// Created at or after this time.
     pub created_after: Option<Timestamp>,
-    /// Created before this.
+    /// Created before this time.
     pub created_before: Option<Timestamp>,
-    /// Metadata that must be there, as text.
+    /// Required metadata, as text.
     pub metadata: Vec<(String, String)>,
 }
 
 impl Filter {
-    /// The columns that must hold one of some words.
+    /// Returns the columns with required texts.
     fn words(&self) -> [(&'static str, &Vec<String>); 6] {
         [
             ("to_number", &self.to),
@@ -54,12 +54,12 @@ impl Filter {
         ]
     }
 
-    /// The columns that must hold one of some ids.
+    /// Returns the columns with required ids.
     fn ids(&self) -> [(&'static str, &Vec<Uuid>); 2] {
         [("number_id", &self.number), ("agent_id", &self.agent)]
     }
 
-    /// What the search index is asked for: each part must hold, by any of its terms. Those that few calls have come first.
+    /// Returns the query for the search index: every part must match with any of its terms. Rare terms come first.
     pub(super) fn terms(&self) -> Vec<Vec<i64>> {
         let metadata = self.metadata.iter().map(|(key, value)| vec![search::metadata_term(key, value)]);
         let ids = self.ids().map(|(column, ids)| ids.iter().map(|id| search::term(column, id.as_bytes())).collect());
@@ -69,7 +69,7 @@ impl Filter {
         metadata.chain(ids).chain(words).filter(|terms: &Vec<i64>| !terms.is_empty()).collect()
     }
 
-    /// Whether a call of the search index is one of those asked for: terms are hashes, and ids are as exact as a millisecond.
+    /// Checks a result of the search index again: terms are hashes, and ids are only exact to the millisecond.
     pub(super) fn matches(&self, row: &CallRow) -> bool {
         let word = |column: &str| match column {
             "to_number" => Some(&row.to_number),
@@ -93,7 +93,7 @@ impl Filter {
             })
     }
 
-    /// The ids that calls of a page may have, first and last: an id begins with the time of its creation.
+    /// Returns the range of ids of a page: an id starts with its creation time.
     pub(super) fn range(&self, cursor: Option<Uuid>) -> (Uuid, Uuid) {
         let lowest = self.created_after.map_or(Uuid::nil(), |at| CallId::new(at, [0; 10]).uuid());
         let highest = self.created_before.map_or(Uuid::max(), |at| CallId::new(at, [u8::MAX; 10]).uuid());
@@ -102,7 +102,7 @@ impl Filter {
     }
 }
 
-/// A page of a tenant's calls, newest first. It is shorter than `limit` where its calls would be too large together.
+/// Returns a page of a tenant's calls, newest first. Large calls make it shorter than `limit`.
 ///
 /// # Errors
 /// When the database fails.
@@ -126,7 +126,7 @@ pub async fn list(
         ids.truncate(fit);
         left -= sizes.iter().take(fit).sum::<i64>();
         let found = by_ids(conn, tenant, &ids).await?;
-        // Terms are hashes, ids are as exact as a millisecond, and a call may have changed since its id was found.
+        // Terms are hashes, ids are only exact to the millisecond, and a call may have changed since the search.
         rows.extend(found.into_iter().filter(|row| filter.matches(row)));
         next = ids.last().copied().or(next);
         if !more || full || i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit) {
@@ -135,7 +135,7 @@ pub async fn list(
     }
 }
 
-/// The ids of the newest calls that `filter` seems to show.
+/// Returns the ids of the newest calls that `filter` probably matches.
 async fn ids(
     conn: &mut Conn,
     tenant: TenantId,
@@ -147,7 +147,7 @@ async fn ids(
     if terms.is_empty() {
         return page(conn, tenant, filter, cursor, wanted).await;
     }
-    // What ends meanwhile goes from the live ones to the recent ones to the segments: in this order nothing is overlooked.
+    // Calls move from live to recent to segments; querying in this order misses none.
     let mut ids = live_ones(conn, tenant, filter, cursor, wanted).await?;
     ids.extend(recent_ones(conn, tenant, filter, cursor, wanted).await?);
     ids.extend(search::find(conn, tenant, filter, terms, cursor, wanted).await?);
@@ -157,10 +157,10 @@ async fn ids(
     Ok(ids)
 }
 
-/// After a list of ids. Written so that no index serves it: PostgreSQL would otherwise read all calls of the tenant beside the few.
+/// A tenant condition that no index serves; PostgreSQL would otherwise read all calls of the tenant.
 const OF_TENANT: &str = ") AND COALESCE(tenant_id = ";
 
-/// The bytes that calls take, in the order of their ids.
+/// Returns the sizes of calls in bytes, in the order of their ids.
 async fn sizes(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<i64>, sqlx::Error> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -178,11 +178,11 @@ async fn sizes(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<i6
         query.build_query_as().fetch_all(c).await
     })?;
     let sizes: HashMap<Uuid, i64> = sizes.into_iter().collect();
-    // One that is gone meanwhile takes nothing.
+    // A deleted call has no size.
     Ok(ids.iter().map(|id| sizes.get(id).copied().unwrap_or(0)).collect())
 }
 
-/// The calls with these ids, newest first.
+/// Returns the calls with these ids, newest first.
 async fn by_ids(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<CallRow>, sqlx::Error> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -248,7 +248,7 @@ async fn live_ones(
     })
 }
 
-/// Calls that have ended and are in no segment yet.
+/// Returns ended calls that are in no segment yet.
 async fn recent_ones(
     conn: &mut Conn,
     tenant: TenantId,
@@ -260,9 +260,9 @@ async fn recent_ones(
     let dialect = conn.dialect();
     on!(conn, |c| {
         let (beginning, end) = match dialect {
-            // It joins in this order and in no other.
+            // CROSS JOIN fixes SQLite's join order.
             Dialect::Sqlite => ("pending CROSS JOIN calls WHERE calls.id = pending.call_id", ""),
-            // It would join by reading all calls when it does not know how few are pending.
+            // Without statistics PostgreSQL would join by reading all calls.
             Dialect::Postgres => ("calls WHERE calls.id = ANY (ARRAY (SELECT call_id FROM pending", "))"),
         };
         let mut query =
@@ -296,7 +296,7 @@ where
     String: for<'q> Encode<'q, DB> + Type<DB>,
     Uuid: for<'q> Encode<'q, DB> + Type<DB>,
 {
-    // Numbers, true and false are compared as they are written.
+    // Numbers, true and false are compared as text.
     let (metadata, equals) = match dialect {
         Dialect::Sqlite => (
             "(SELECT CASE type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(atom AS TEXT) END \

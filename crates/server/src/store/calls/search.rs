@@ -1,9 +1,9 @@
-//! The search index: an inverted index over the calls that have ended, for lists with filters.
+//! The search index: an inverted index over ended calls, for lists with filters.
 //!
-//! A filter's field and value are a *term*. When a tenant has enough ended calls that are not in the index yet, they become a
-//! *segment*, which lists their ids in ascending order; a *posting* says at which positions of a segment the calls are that have
-//! a term. Several filters are an intersection of small bitmaps, however many calls each of them alone would find, so a list
-//! costs about the same when it finds nothing. Segments never change; they are deleted when all their calls are.
+//! A filter's field and value are a *term*. When a tenant has enough ended calls outside the index, they become a *segment*, which
+//! lists their ids in ascending order. A *posting* holds the positions of a segment's calls that have a term. Several filters
+//! intersect small bitmaps, however many calls each matches alone, so a list costs about the same when it finds nothing. Segments
+//! never change; they are deleted when all their calls are.
 
 mod positions;
 mod segments;
@@ -28,20 +28,20 @@ use self::positions::Positions;
 use super::Filter;
 use crate::store::{Conn, on};
 
-/// Segments whose postings are asked for one by one rather than all.
+/// Up to this many segments, postings are queried per segment rather than all together.
 const FEW: usize = 64;
 
-/// A field's value, hashed: what calls are found by. Whoever finds a call compares the value itself.
+/// Hashes a field's value. Searches compare the value itself afterwards.
 pub(super) fn term(field: &str, value: &[u8]) -> i64 {
     hash(&[field.as_bytes(), value])
 }
 
-/// As [`term`], of metadata.
+/// Like [`term`], for metadata.
 pub(super) fn metadata_term(key: &str, value: &str) -> i64 {
     hash(&[b"metadata", key.as_bytes(), value.as_bytes()])
 }
 
-/// What metadata is compared by: words as they are, numbers, true and false as they are written.
+/// Returns metadata as text for comparison: strings as they are, numbers, true and false as written.
 pub(super) fn metadata_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -61,14 +61,14 @@ fn hash(parts: &[&[u8]]) -> i64 {
     i64::from_le_bytes(first)
 }
 
-/// A segment in which there may be calls of a page.
+/// A segment that may contain calls of a page.
 #[derive(FromRow)]
 struct Segment {
     segment: i64,
     last_id: Uuid,
 }
 
-/// The ids of the newest calls of the segments that `filter` seems to show, newest first; `terms` are its own.
+/// Returns the ids of the newest calls in segments that `filter` probably matches, newest first; `terms` are its terms.
 ///
 /// # Errors
 /// When the database fails.
@@ -85,7 +85,7 @@ pub(super) async fn find(
     let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
     let mut found: Vec<Uuid> = Vec::new();
     for segment in segments_between(conn, tenant, first, last).await? {
-        // Segments overlap a little: calls do not end in the order in which they began.
+        // Segments overlap slightly, because calls do not end in the order of their creation.
         if found.get(wanted - 1).is_some_and(|oldest| *oldest > segment.last_id) {
             break;
         }
@@ -99,7 +99,7 @@ pub(super) async fn find(
     Ok(found)
 }
 
-/// Where the calls are that have a term of each of `terms`, by segment; nothing when there is none.
+/// Returns the positions of calls with a term of each of `terms`, by segment.
 async fn matched(
     conn: &mut Conn,
     tenant: TenantId,
@@ -126,7 +126,7 @@ async fn matched(
     Ok(matched)
 }
 
-/// The postings of some terms, in all segments or `among` some.
+/// Returns the postings of some terms, in all segments or `among` some.
 async fn postings(
     conn: &mut Conn,
     tenant: TenantId,
@@ -151,7 +151,7 @@ async fn postings(
     Ok(rows.into_iter().map(|(segment, positions)| (segment, Positions::read(&positions))).collect())
 }
 
-/// The segments with calls between two ids, those with the newest calls first.
+/// Returns the segments with calls between two ids, newest first.
 async fn segments_between(
     conn: &mut Conn,
     tenant: TenantId,

@@ -1,8 +1,8 @@
-//! What deliveries send.
+//! Bodies of deliveries.
 //!
-//! An event's data is stored once, in its row of `events`; its deliveries refer to it, so that a call with many endpoints costs the
-//! database no more bytes than one with none. Their `body` is empty until the event's words are about to change or go: then
-//! [`freeze`] gives those that are still under way bytes of their own, because every attempt sends the same ones.
+//! An event's data is stored once, in its row of `events`. Deliveries refer to it, so that a call with many endpoints stores no
+//! more bytes than one with none. Their `body` is empty until the event's words are about to change or be deleted: then [`freeze`]
+//! copies the bytes to deliveries in flight, because every attempt sends the same bytes.
 
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{Conn, Tx, on};
 use crate::store::{filled, retention};
 
-/// The data of the event that a delivery without bytes of its own tells of.
+/// Selects the event's data for a delivery without its own bytes.
 macro_rules! data {
     () => {
         "CASE WHEN LENGTH(deliveries.body) = 0 THEN (SELECT CAST(events.data AS TEXT) FROM events \
@@ -22,7 +22,7 @@ macro_rules! data {
 }
 pub(super) use data;
 
-/// Where the bytes of a delivery come from.
+/// The sources of a delivery's bytes.
 #[derive(Clone, FromRow)]
 pub struct Source {
     body: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The bytes that every attempt of the delivery sends.
+    /// Returns the bytes of every attempt.
     #[must_use]
     pub fn into_bytes(self, id: Uuid, event: &str) -> Vec<u8> {
         if !self.body.is_empty() {
@@ -55,10 +55,10 @@ struct Row {
     source: Source,
 }
 
-/// The bytes that a delivery's attempts send, without words that may no longer be kept.
+/// Returns the bytes of a delivery, without deleted words.
 ///
 /// # Errors
-/// When the database fails or there is no such delivery.
+/// When the database fails or the delivery does not exist.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Result<Vec<u8>, sqlx::Error> {
     const SQL: &str = concat!(
         "SELECT id, event, erase, body, created_at, ",
@@ -70,7 +70,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Result<Ve
     Ok(if row.erase { retention::body_without_words(&bytes) } else { bytes })
 }
 
-/// Gives deliveries of these calls that are under way their own copy of what they send, before their events change or go.
+/// Copies the bytes to deliveries in flight of these calls, before their events change or are deleted.
 ///
 /// # Errors
 /// When the database fails.

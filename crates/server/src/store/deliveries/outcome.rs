@@ -1,4 +1,4 @@
-//! What comes of attempts, recorded under their fencing tokens, and what that says about their endpoints.
+//! Outcomes of attempts, recorded under their fencing tokens, and the state of their endpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,34 +13,34 @@ use crate::batch::BatchJob;
 use crate::store::Store;
 use crate::store::lease_time::LeaseTime;
 
-/// An endpoint that has only failed for so long is disabled.
+/// An endpoint is disabled after only failing for this long.
 pub const PATIENCE: Duration = Duration::from_secs(5 * 24 * 3600);
-/// Why, for its owner.
+/// The reason, shown to its owner.
 const GIVEN_UP: &str = "Every attempt has failed for 5 days. Enable the endpoint again once it works.";
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// How long it took; `None` when nobody knows.
+    /// Its duration; `None` if unknown.
     pub duration: Option<Duration>,
-    /// The status of the answer.
+    /// The response status.
     pub status: Option<u16>,
     /// Why it failed.
     pub error: Option<String>,
-    /// The beginning of the answer's body.
+    /// The start of the response body.
     pub response_excerpt: Option<String>,
-    /// What becomes of the delivery.
+    /// The next state of the delivery.
     pub then: Then,
 }
 
-/// What becomes of a delivery after an attempt.
+/// The state of a delivery after an attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Then {
-    /// It arrived.
+    /// Delivered.
     Succeeded,
-    /// It is tried again.
+    /// To be retried.
     RetryAt(Timestamp),
-    /// It was the last attempt.
+    /// Failed for good.
     #[default]
     Failed,
 }

@@ -1,7 +1,7 @@
-//! The queue as the worker sees it: claims under a lease. What comes of them is in [`outcome`](super::outcome).
+//! The delivery queue: claims under a lease. Outcomes are in [`outcome`](super::outcome).
 //!
-//! An attempt is counted and logged in the transaction that claims it, so it is never made twice: when its node dies,
-//! the attempt counts, however far it came.
+//! An attempt is counted and logged in the transaction that claims it, so it is never made twice: if its node dies,
+//! the attempt counts, however far it got.
 
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
@@ -14,10 +14,10 @@ use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
 use crate::store::{Dialect, Store};
 
-/// Endpoints served by one claim, so that the claim stays short.
+/// Maximum endpoints per claim, to keep it short.
 const ENDPOINTS_PER_CLAIM: i64 = 64;
 
-/// What one attempt holds of its delivery.
+/// The lease of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct Lease {
     /// The delivery.
@@ -30,14 +30,14 @@ pub struct Lease {
     pub lease_token: i64,
 }
 
-/// An attempt to be made.
+/// An attempt to make.
 #[derive(Clone)]
 pub struct Claimed {
-    /// Under which its outcome is recorded.
+    /// The lease to record its outcome under.
     pub lease: Lease,
     /// The kind of event.
     pub event: String,
-    /// What to send.
+    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -50,15 +50,15 @@ struct ClaimedRow {
     source: Source,
 }
 
-/// What is to be sent to one endpoint.
+/// The claimed attempts of one endpoint.
 pub struct Batch {
-    /// Where to.
+    /// The endpoint.
     pub endpoint: WebhookRow,
-    /// First attempts, then repeated ones.
+    /// First attempts, then retries.
     pub attempts: Vec<Claimed>,
 }
 
-/// When the next waiting delivery is due, if any waits.
+/// Returns when the next pending delivery is due.
 ///
 /// # Errors
 /// When the database fails.
@@ -68,11 +68,11 @@ pub async fn next_due_for_worker(conn: &mut Conn) -> Result<Option<Timestamp>, s
     Ok(due.flatten().map(Timestamp::from_micros))
 }
 
-/// Claims due deliveries for as long as `lease` says, and counts their attempts. The node has `under_way` already, which decides with
-/// [`share`] how many an endpoint may have.
+/// Claims due deliveries for the duration of `lease` and counts their attempts. The node already has `under_way` attempts, which
+/// decides with [`share`] how many an endpoint may have.
 ///
-/// Endpoints that work come first, then those of tenants with the fewest under way. Within an endpoint first attempts come before repeated
-/// ones, and the first attempts of one call are made one after another in the order of its events.
+/// Healthy endpoints come first, then those of tenants with the fewest attempts in flight. Within an endpoint first attempts come
+/// before retries, and the first attempts of a call are made one after another in the order of its events.
 ///
 /// # Errors
 /// When the database fails.
@@ -105,7 +105,7 @@ pub async fn claim_due_for_worker(
     Ok(batches)
 }
 
-/// Endpoints that work before those that fail, tenants with little under way before others, and so with endpoints.
+/// Sorts healthy endpoints before failing ones, then by the tenant's and the endpoint's attempts in flight.
 ///
 /// The sub-selects have limits so that PostgreSQL asks the index once per endpoint and does not gather the whole backlog.
 async fn endpoints_with_work(conn: &mut Conn, now: Timestamp, under_way: i64) -> Result<Vec<Uuid>, sqlx::Error> {
@@ -135,9 +135,9 @@ async fn endpoints_with_work(conn: &mut Conn, now: Timestamp, under_way: i64) ->
         .await)
 }
 
-/// Those of the endpoints that are enabled and for which no other node is claiming just now, in the order given.
+/// Locks the endpoints that are enabled and that no other node is claiming, in the given order.
 async fn lock_endpoints(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<WebhookRow>, sqlx::Error> {
-    // On SQLite a transaction is alone anyway.
+    // SQLite serialises transactions.
     let lock = if tx.dialect() == Dialect::Postgres { " FOR NO KEY UPDATE SKIP LOCKED" } else { "" };
     let mut rows: Vec<WebhookRow> = Vec::new();
     for chunk in chunks(ids) {
@@ -164,8 +164,7 @@ async fn in_flight(tx: &mut Tx, webhook: Uuid) -> Result<i64, sqlx::Error> {
     on!(tx, |c| sqlx::query_scalar(SQL).bind(webhook).fetch_one(c).await)
 }
 
-/// First attempts before others; a first attempt waits while that of an earlier event of its call is still to be made or under
-/// way.
+/// First attempts before retries; a first attempt waits while that of an earlier event of its call is pending or in flight.
 fn claim_sql(lease_until: &str) -> String {
     const DUE: &str = concat!(
         " WHERE state = 'pending' AND id IN ( \

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::SEGMENT;
 
 const WORDS: usize = SEGMENT.div_ceil(64);
-/// Of the stored bitmap. Stored positions take two bytes each, and are stored as long as they take less.
+/// Size of a stored bitmap. Positions take two bytes each and are stored as a list while that is smaller.
 const BITMAP: usize = WORDS * 8;
 
 /// Positions in a segment.
@@ -13,7 +13,7 @@ const BITMAP: usize = WORDS * 8;
 pub(super) struct Positions([u64; WORDS]);
 
 impl Positions {
-    /// As they were stored. What is not in a segment is ignored.
+    /// Parses stored positions. Ignores positions outside a segment.
     pub(super) fn read(stored: &[u8]) -> Self {
         let mut positions = Self::default();
         if stored.len() == BITMAP {
@@ -28,7 +28,7 @@ impl Positions {
         positions
     }
 
-    /// To be stored.
+    /// Returns the bytes to store.
     pub(super) fn stored(&self) -> Vec<u8> {
         let count: u32 = self.0.iter().map(|word| word.count_ones()).sum();
         if usize::try_from(count).unwrap_or(SEGMENT) * 2 < BITMAP {
@@ -38,19 +38,19 @@ impl Positions {
         }
     }
 
-    /// Adds one.
+    /// Adds a position.
     pub(super) fn insert(&mut self, position: usize) {
         if let Some(word) = self.0.get_mut(position / 64) {
             *word |= 1 << (position % 64);
         }
     }
 
-    /// Adds others.
+    /// Adds all of `others`.
     pub(super) fn add(&mut self, others: &Self) {
         self.0.iter_mut().zip(others.0).for_each(|(word, other)| *word |= other);
     }
 
-    /// Keeps those that are in `others` too; whether any are left.
+    /// Intersects with `others`. Returns whether any are left.
     pub(super) fn keep(&mut self, others: &Self) -> bool {
         self.0.iter_mut().zip(others.0).for_each(|(word, other)| *word &= other);
         self.0.iter().any(|word| *word != 0)
@@ -60,7 +60,7 @@ impl Positions {
         (0..SEGMENT).filter(|position| self.0[position / 64] & (1 << (position % 64)) != 0)
     }
 
-    /// The ids at these positions.
+    /// Returns the ids at these positions.
     pub(super) fn of(&self, ids: &[Uuid]) -> impl Iterator<Item = Uuid> {
         self.iter().filter_map(|position| ids.get(position).copied())
     }

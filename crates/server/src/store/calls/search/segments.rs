@@ -1,4 +1,4 @@
-//! How ended calls come into the search index, and how they leave it.
+//! Adds ended calls to the search index and removes them.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use super::{metadata_term, metadata_text, term};
 use crate::store::calls::{CallRequest, CallRow};
 use crate::store::{Conn, Dialect, Tx, chunks, filled, is_duplicate, on};
 
-/// The calls of a segment. More would make a list of few calls dearer and a segment's transaction longer; fewer, a list that
-/// reads every segment.
+/// Calls per segment. More would slow down lists of few calls and lengthen transactions; fewer would slow down lists that
+/// read every segment.
 pub const SEGMENT: usize = 1024;
 
-/// Notes that a call has ended.
+/// Adds an ended call to the pending ones.
 ///
 /// # Errors
 /// When the database fails.
@@ -26,7 +26,7 @@ pub(in crate::store) async fn add(tx: &mut Tx, row: &CallRow, ended_at: i64) -> 
     on!(tx, |c| sqlx::query(SQL).bind(row.tenant_id).bind(row.id).bind(ended_at).execute(c).await.map(drop))
 }
 
-/// The ids of a segment, ascending; none when it was deleted meanwhile.
+/// Returns the ids of a segment, ascending; none if it has been deleted.
 pub(super) async fn ids(conn: &mut Conn, tenant: TenantId, segment: i64) -> Result<Vec<Uuid>, sqlx::Error> {
     const SQL: &str = "SELECT ids FROM call_search_segments WHERE tenant_id = $1 AND segment = $2";
     let ids: Option<Vec<u8>> =
@@ -38,9 +38,9 @@ fn read_ids(stored: &[u8]) -> Vec<Uuid> {
     stored.as_chunks::<16>().0.iter().map(|id| Uuid::from_bytes(*id)).collect()
 }
 
-/// Tenants with calls that ended after `since`, for whom it is worth looking at what is pending.
+/// Returns tenants with calls that ended after `since`.
 ///
-/// The order has both engines read the index by time.
+/// The order makes both engines read the index by time.
 ///
 /// # Errors
 /// When the database fails.
@@ -55,7 +55,7 @@ pub async fn tenants_with_ends_for_housekeeping(
     Ok(tenants.into_iter().map(TenantId::from_uuid).collect())
 }
 
-/// Tenants with enough pending calls for a segment, and how many they have.
+/// Returns tenants with enough pending calls for a segment, and their number.
 ///
 /// # Errors
 /// When the database fails.
@@ -66,7 +66,7 @@ pub async fn tenants_to_index_for_housekeeping(conn: &mut Conn) -> Result<Vec<(T
     Ok(tenants.into_iter().map(|(id, calls)| (TenantId::from_uuid(id), usize::try_from(calls).unwrap_or(0))).collect())
 }
 
-/// How many ended calls of a tenant are in no segment, counted up to one segment.
+/// Counts a tenant's pending calls, up to one segment.
 ///
 /// # Errors
 /// When the database fails.
@@ -78,7 +78,7 @@ pub async fn pending_for_housekeeping(conn: &mut Conn, tenant: TenantId) -> Resu
     Ok(usize::try_from(pending).unwrap_or(0))
 }
 
-/// What a call is found by.
+/// The columns to index.
 #[derive(FromRow)]
 struct Indexed {
     id: Uuid,
@@ -113,18 +113,18 @@ impl Indexed {
     }
 }
 
-/// Makes up to `most` segments of a tenant's oldest pending calls, as far as there are enough; how many.
+/// Creates up to `most` segments from a tenant's oldest pending calls. Returns their number.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn seal_for_housekeeping(tx: &mut Tx, tenant: TenantId, most: usize) -> Result<usize, sqlx::Error> {
     let calls = oldest_pending(tx, tenant, SEGMENT * most).await?;
     let segments = calls.as_slice().as_chunks::<SEGMENT>().0;
-    // In the order of the table: each of its pages is written to once.
+    // In the order of the table, so that each page is written once.
     let mut postings: BTreeMap<(i64, i64), Positions> = BTreeMap::new();
     for calls in segments {
         let segment = match insert_segment(tx, tenant, calls).await {
-            // Another node is making one of this tenant.
+            // Another node is creating a segment of this tenant.
             Err(error) if is_duplicate(&error) => return Ok(0),
             inserted => inserted?,
         };
@@ -144,7 +144,7 @@ pub async fn seal_for_housekeeping(tx: &mut Tx, tenant: TenantId, most: usize) -
     Ok(segments.len())
 }
 
-/// A tenant's oldest pending calls, at most `most`, in the order of their ids.
+/// Returns a tenant's oldest pending calls, at most `most`, by id.
 async fn oldest_pending(tx: &mut Tx, tenant: TenantId, most: usize) -> Result<Vec<Indexed>, sqlx::Error> {
     const SQL: &str = "SELECT call_id FROM call_search_pending WHERE tenant_id = $1 ORDER BY call_id LIMIT $2";
     let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
@@ -154,14 +154,14 @@ async fn oldest_pending(tx: &mut Tx, tenant: TenantId, most: usize) -> Result<Ve
         .fetch_all(c)
         .await)?;
     let mut calls = Vec::with_capacity(ids.len());
-    // What is too little for a segment waits.
+    // Too few calls for a segment stay pending.
     for ids in ids.as_chunks::<SEGMENT>().0 {
         calls.extend(indexed(tx, ids).await?);
     }
     Ok(calls)
 }
 
-/// What calls are found by, in the order of their ids.
+/// Returns the columns to index of calls, by id.
 async fn indexed(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Indexed>, sqlx::Error> {
     on!(tx, |c| {
         let mut query = QueryBuilder::new(
@@ -177,7 +177,7 @@ async fn indexed(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Indexed>, sqlx::Error>
     })
 }
 
-/// Writes a segment of calls in the order of their ids; its number.
+/// Inserts a segment of calls sorted by id. Returns its number.
 async fn insert_segment(tx: &mut Tx, tenant: TenantId, calls: &[Indexed; SEGMENT]) -> Result<i64, sqlx::Error> {
     const SQL: &str = "INSERT INTO call_search_segments (tenant_id, segment, first_id, last_id, last_ended_at, ids) \
         SELECT $1, COALESCE(MAX(segment), 0) + 1, $2, $3, $4, $5 FROM call_search_segments WHERE tenant_id = $1 \
@@ -203,7 +203,7 @@ async fn insert_postings(tx: &mut Tx, tenant: TenantId, postings: &[(i64, i64, V
     })
 }
 
-/// Takes calls out of those that are pending.
+/// Removes calls from the pending ones.
 ///
 /// # Errors
 /// When the database fails.
@@ -223,17 +223,17 @@ pub async fn forget_for_housekeeping(tx: &mut Tx, tenant: TenantId, calls: &[Uui
     Ok(())
 }
 
-/// A segment whose calls may all be deleted.
+/// A segment whose calls can all be deleted.
 pub struct Expired {
-    /// Whose it is.
+    /// Its tenant.
     pub tenant: TenantId,
     /// Its number.
     pub segment: i64,
-    /// Its calls, those that were deleted already too.
+    /// Its calls, including deleted ones.
     pub calls: Vec<Uuid>,
 }
 
-/// The segment whose calls have been over for the longest, if all of them ended before `before`.
+/// Returns the oldest segment, if all its calls ended before `before`.
 ///
 /// # Errors
 /// When the database fails.
@@ -252,8 +252,8 @@ pub async fn expired_segment_for_housekeeping(
     }))
 }
 
-/// Deletes the postings by which some calls of a segment are found; calls of the segment that are still there may then no longer
-/// be found by what they have in common with these.
+/// Deletes the postings of some calls of a segment; remaining calls of the segment may then no longer
+/// be found by terms they share with these.
 ///
 /// # Errors
 /// When the database fails.
@@ -282,7 +282,7 @@ pub(in crate::store) async fn delete_postings(
     Ok(())
 }
 
-/// Deletes a segment whose calls have been deleted.
+/// Deletes a segment of deleted calls.
 ///
 /// # Errors
 /// When the database fails.
