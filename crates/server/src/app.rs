@@ -18,7 +18,6 @@ use crate::carrier::simulator::Simulator;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
 use crate::files;
-use crate::hints::Hints;
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::listener;
@@ -28,6 +27,7 @@ use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
 use crate::store::Store;
 use crate::vault::Vault;
+use crate::wakeups::Wakeups;
 use crate::webhooks::worker::Worker;
 
 /// How often a long preparation of the database is reported.
@@ -50,7 +50,7 @@ pub struct Service {
     /// No new calls.
     stop_calls: CancellationToken,
     /// No more patience with those that live.
-    hurry: CancellationToken,
+    end_now: CancellationToken,
     calls: TaskTracker,
     /// Everything else.
     stop: CancellationToken,
@@ -69,7 +69,7 @@ impl Service {
         let vault = Vault::from_config(&config)?;
         let listener = listen(config.listen)
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
-        let hints = Hints::default();
+        let wakeups = Wakeups::default();
         let address = listener.local_addr()?;
         let addresses = Addresses::new(config.reached_at(address), &vault);
         let mut state = HttpState::new(
@@ -77,7 +77,7 @@ impl Service {
             clock.clone(),
             config.clone(),
             vault.clone(),
-            hints.clone(),
+            wakeups.clone(),
             addresses.clone(),
         );
         let apart = [store.apart(8), store.apart(1), store.apart(8)];
@@ -90,7 +90,7 @@ impl Service {
             speech: None,
             draining: state.draining.clone(),
             stop_calls: CancellationToken::new(),
-            hurry: CancellationToken::new(),
+            end_now: CancellationToken::new(),
             calls: TaskTracker::new(),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -105,18 +105,18 @@ impl Service {
                 leases: for_leases,
                 clock: clock.clone(),
                 config: config.clone(),
-                hints: hints.clone(),
+                wakeups: wakeups.clone(),
                 setup: Arc::new(setup),
                 node: NodeId::new(clock.now(), clock::random()),
                 live: service.live.clone(),
                 runners: TaskTracker::new(),
             };
             state = state.with_calls(context.clone());
-            let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.hurry.clone());
+            let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.end_now.clone());
             service.calls.spawn(run);
         }
         if config.has_role(Role::Webhooks) {
-            let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, hints)?;
+            let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, wakeups)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }
         state.exemptions.load(&store).await?;
@@ -163,8 +163,8 @@ impl Service {
 
     /// Cancel it to end the calls for which [`Service::stop`] waits.
     #[must_use]
-    pub fn hurry(&self) -> CancellationToken {
-        self.hurry.clone()
+    pub fn end_now(&self) -> CancellationToken {
+        self.end_now.clone()
     }
 
     /// Takes up no more calls and lets the live ones end, for at most `patience`; then ends them. The API answers and
@@ -175,7 +175,7 @@ impl Service {
         self.calls.close();
         if tokio::time::timeout(patience, self.calls.wait()).await.is_err() {
             tracing::warn!(calls = self.live.count(), "ending the calls that are still live");
-            self.hurry.cancel();
+            self.end_now.cancel();
             // The deadlines of a call that is being ended are shorter than this.
             if tokio::time::timeout(LAST_WORK, self.calls.wait()).await.is_err() {
                 tracing::error!("some calls did not end; they will be taken up again at the next start");

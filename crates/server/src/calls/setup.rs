@@ -46,7 +46,7 @@ use crate::vault::Vault;
 pub struct CallPlan {
     /// How long, in seconds.
     pub ring_timeout_seconds: u32,
-    /// Who hears, thinks and speaks.
+    /// STT, LLM and TTS.
     pub pipeline: Pipeline,
     /// The speech-to-speech models that hold the conversation in its place, the first one preferred; none where the agent has none.
     pub realtime: Vec<Model>,
@@ -182,7 +182,7 @@ impl Setup {
         })
     }
 
-    /// The carrier of the call in `row`. A line can be ended also when nobody could talk on it.
+    /// The carrier of the call in `row`. A leg can be ended also when no conversation could be held on it.
     ///
     /// # Errors
     /// As [`Setup::plan`].
@@ -282,7 +282,7 @@ impl Setup {
         let variables = variables(agent, row);
         let tools =
             Toolbox::new(self.providers.tools(tenant), &shared, agent, &variables, &secrets, schemas, row.call_id());
-        // A model that hears and speaks needs no recogniser, and a language model to look back only where one is named.
+        // Speech to speech needs no STT, and an LLM for post-call analysis only where one is named.
         let (hears, thinks) = (agent.realtime.is_none(), agent.realtime.is_none() || agent.llm.is_some());
         let stt = if hears { self.stt(conn, tenant, agent).await? } else { Vec::new() };
         let llm = if thinks { self.llm(conn, tenant, agent).await? } else { Vec::new() };

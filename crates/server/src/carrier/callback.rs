@@ -1,17 +1,17 @@
-//! What carriers ask and tell us over HTTP, in the words that all of them share.
+//! Carriers' webhooks: requests, what they mean and how they are answered, in terms that all carriers share.
 
 use std::borrow::Cow;
 
 use axum::http::{HeaderMap, Method, header};
 use url::form_urlencoded;
 
-use super::Told;
+use super::CarrierEvent;
 
 /// A request to one of our addresses, as the carrier that made it is to check and read it.
 pub struct CallbackRequest<'a> {
     /// Its method.
     pub method: &'a Method,
-    /// The public URL as the carrier was told it: the configured public address with the path and query as they were sent,
+    /// The public URL as given to the carrier: the configured public address with the path and query as they were sent,
     /// byte for byte. Of a websocket's handshake too, so it begins with `http`.
     pub url: &'a str,
     /// Its headers.
@@ -30,7 +30,7 @@ impl CallbackRequest<'_> {
     ///
     /// # Errors
     /// When it brings another one.
-    pub fn check_bearer(&self) -> Result<(), Refused> {
+    pub fn check_bearer(&self) -> Result<(), CallbackError> {
         if !self.headers.contains_key(header::AUTHORIZATION) {
             return Ok(());
         }
@@ -41,7 +41,7 @@ impl CallbackRequest<'_> {
         if brought.is_some() && brought == self.token() {
             return Ok(());
         }
-        Err(Refused::Signature("The media stream brings the token of another call.".to_owned()))
+        Err(CallbackError::Signature("The media stream brings the token of another call.".to_owned()))
     }
 
     /// The token in its path.
@@ -71,16 +71,16 @@ impl CallbackRequest<'_> {
     }
 }
 
-/// What a request says.
+/// A webhook, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback {
     /// The carrier's id of the call it is about.
     pub carrier_call_id: String,
-    /// What it tells, in order.
-    pub told: Vec<Told>,
+    /// The events it reports, in order.
+    pub events: Vec<CarrierEvent>,
     /// Somebody calls one of our numbers and waits for an answer.
-    pub incoming: Option<Incoming>,
-    /// Whether the carrier asks what to do with a call that we placed and somebody answered: as [`super::Carrier::take`] says.
+    pub incoming: Option<IncomingCall>,
+    /// Whether the carrier asks what to do with a call that we placed and somebody answered: as [`super::Carrier::accept`] says.
     pub wants_instructions: bool,
     /// What is answered otherwise, unless somebody calls.
     pub reply: Reply,
@@ -88,16 +88,16 @@ pub struct Callback {
 
 /// A call that arrives. `Debug` would print numbers, and so does not.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Incoming {
+pub struct IncomingCall {
     /// Who calls: mostly E.164, but anything a carrier says, such as `anonymous`.
     pub from: String,
     /// Which number is called.
     pub to: String,
 }
 
-impl std::fmt::Debug for Incoming {
+impl std::fmt::Debug for IncomingCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Incoming")
+        f.write_str("IncomingCall")
     }
 }
 
@@ -123,7 +123,7 @@ pub enum Decline {
 
 /// Why a request is not listened to. The words are for the operator; they do not quote the request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum CallbackError {
     /// Its signature is missing or wrong: 403.
     #[error("{0}")]
     Signature(String),

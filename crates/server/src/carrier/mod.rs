@@ -1,12 +1,11 @@
 //! Telephone carriers: what all of them have in common. What differs stays in each one's folder.
 //!
-//! A [`Carrier`] is asked to do things; what happens on the line comes back as [`CarrierEvent`]s, through a [`Line`] that the
-//! call's runner listens to. Carriers repeat themselves, reorder and come late: the call's state machine copes with that.
-
+//! A [`Carrier`] is asked to do things; what happens on a leg comes back as [`LegEvent`]s, through [`LegEvents`], to the
+//! call's runner. Carriers repeat themselves, reorder and come late: the call's state machine copes with that.
 //!
 //! Carriers that speak HTTP report to addresses of ours ([`address`]); what such a request means is the carrier's to say
-//! ([`callback`]), and what is done about it the same for all (`http/carrier/`). Their sound comes over websockets ([`stream`]):
-//! each carrier's messages are a [`stream::Wire`], everything else is the same for all.
+//! ([`callback`]), and what is done about it the same for all (`http/carrier/`). Their audio comes over websockets ([`stream`]):
+//! each carrier's messages are a [`stream::StreamProtocol`], everything else is the same for all.
 
 pub mod address;
 pub mod callback;
@@ -33,10 +32,10 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use self::address::{Addresses, CallAddress, ConnectionAddress};
-use self::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
+use self::callback::{Callback, CallbackError, CallbackRequest, Decline, Reply};
 use self::media_queue::MediaReceiver;
 use self::rest::Rest;
-use self::stream::Wire;
+use self::stream::StreamProtocol;
 use crate::queues::Queue;
 use crate::store::connections::Credentials;
 
@@ -49,29 +48,29 @@ pub trait Carrier: Send + Sync {
     /// [`DialError::Refused`] when nobody was rung and nobody will be; [`DialError::Unknown`] when that is not certain.
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError>;
 
-    /// Picks up an incoming leg; what happens on it is told to `line`.
+    /// Answers an incoming leg; what happens on it is sent to `events`.
     ///
     /// # Errors
-    /// When the carrier could not be told.
-    async fn answer(&self, leg: &LegRef, line: Line) -> Result<(), CarrierError>;
+    /// When the carrier could not be reached or refuses.
+    async fn answer(&self, leg: &LegRef, events: LegEvents) -> Result<(), CarrierError>;
 
     /// Ends a leg. Ending one that has ended is fine.
     ///
     /// # Errors
-    /// When the carrier could not be told; the caller tries again or lets the carrier's own limits end the leg.
+    /// When the carrier could not be reached or refuses; the caller tries again or lets the carrier's own limits end the leg.
     async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError>;
 
-    /// Presses keys on a leg, where the carrier does that itself. `None` when it does not: then tones are sent in the sound.
+    /// Sends DTMF on a leg, where the carrier has a call for it. `None` when it has not: then tones are sent in band.
     /// `w` is a pause of 500 ms.
     async fn send_dtmf(&self, _leg: &LegRef, _digits: &str) -> Option<Result<(), CarrierError>> {
         None
     }
 
-    /// Passes the far end of a leg on to somebody else, without announcing them. Afterwards the leg is no longer ours: nothing
-    /// more is told of it, and it is not hung up.
+    /// Transfers the far end of a leg, cold. Afterwards the leg is no longer ours: nothing more is reported about it, and it is
+    /// not hung up.
     ///
     /// # Errors
-    /// When the carrier refuses or could not be told; the leg is then as it was.
+    /// When the carrier refuses or could not be reached; the leg is then as it was.
     async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError>;
 
     /// The legs at the carrier that may be this one, whose dial was intended by a process that died or whose answer was lost: the one
@@ -80,7 +79,7 @@ pub trait Carrier: Send + Sync {
     ///
     /// # Errors
     /// When the carrier could not be asked.
-    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError>;
+    async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError>;
 
     /// Tries the credentials without ringing anybody, and says in sentences what was found: the kind of account, and what it
     /// may not do.
@@ -93,42 +92,42 @@ pub trait Carrier: Send + Sync {
     ///
     /// # Errors
     /// When the signature is wrong, or the request is not one that this carrier sends.
-    fn read(&self, _request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
-        Err(Refused::NotFound)
+    fn read(&self, _request: &CallbackRequest<'_>) -> Result<Callback, CallbackError> {
+        Err(CallbackError::NotFound)
     }
 
     /// The answer to a request that announces a call, which we take, or asks what to do with one that we placed. Where that does
     /// not yet answer the call, [`Carrier::answer`] does. Given again for the same call when the carrier asks again.
-    fn take(&self, _call: &CallAddress) -> Reply {
+    fn accept(&self, _call: &CallAddress) -> Reply {
         Reply::Empty
     }
 
-    /// Refuses a call that was announced by [`callback::Incoming`], politely.
+    /// Refuses a call that was announced by [`callback::IncomingCall`], politely.
     async fn decline(&self, _carrier_call_id: &str, _why: Decline) -> Reply {
         Reply::Empty
     }
 
-    /// Checks a websocket's handshake, and says how sound is coded on it.
+    /// Checks a websocket's handshake, and returns the protocol spoken on it.
     ///
     /// # Errors
     /// When the signature is wrong, or this carrier has no websockets.
-    fn wire(&self, _handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
-        Err(Refused::NotFound)
+    fn wire(&self, _handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError> {
+        Err(CallbackError::NotFound)
     }
 
     /// Where the carrier sends the calls of one of its numbers.
     ///
     /// # Errors
     /// When the carrier could not be asked.
-    async fn inbound(&self, _number: &PhoneNumber) -> Result<Inbound, CarrierError> {
-        Ok(Inbound::NothingToSet)
+    async fn inbound_route(&self, _number: &PhoneNumber) -> Result<InboundRoute, CarrierError> {
+        Ok(InboundRoute::NothingToSet)
     }
 
     /// Has the carrier send the calls of one of its numbers to us.
     ///
     /// # Errors
-    /// When the number is not on the account, or the carrier refuses or could not be told.
-    async fn set_inbound(&self, _number: &PhoneNumber, _to: &ConnectionAddress) -> Result<(), CarrierError> {
+    /// When the number is not on the account, or the carrier refuses or could not be reached.
+    async fn set_inbound_route(&self, _number: &PhoneNumber, _to: &ConnectionAddress) -> Result<(), CarrierError> {
         Ok(())
     }
 }
@@ -169,7 +168,7 @@ impl Connection<'_> {
 
 /// Where a carrier sends the calls of a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inbound {
+pub enum InboundRoute {
     /// This carrier needs no such setting.
     NothingToSet,
     /// The number is not on the account.
@@ -194,23 +193,23 @@ pub struct DialRequest {
     /// The carrier ends a call that we failed to end, after so many seconds of conversation. One that offers no such limit ends it
     /// with its media stream.
     pub time_limit_seconds: u32,
-    /// Whether the carrier is to tell people from answering machines, where it can.
-    pub machines: Machines,
-    /// Where the carrier reports and brings its sound.
+    /// Answering machine detection, where the carrier has it.
+    pub machines: AmdMode,
+    /// Where the carrier sends status callbacks and opens its media stream.
     pub address: CallAddress,
-    /// Where what happens is told.
-    pub line: Line,
+    /// Receives what happens.
+    pub events: LegEvents,
 }
 
-/// What a carrier is to find out about answering machines.
+/// Answering machine detection (AMD).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Machines {
-    /// Nothing.
-    Ignore,
-    /// Whether there is one: it is hung up on.
+pub enum AmdMode {
+    /// No detection.
+    Off,
+    /// Detects a machine, which is hung up on.
     Detect,
-    /// Also when its greeting has ended: a message is left.
-    AwaitBeep,
+    /// Detects also when its greeting has ended: a message is left.
+    DetectMessageEnd,
 }
 
 /// The carrier has taken the call.
@@ -292,7 +291,7 @@ impl LegRef {
 
 /// A leg that a carrier knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundLeg {
     /// The carrier's own id of it.
     pub carrier_call_id: String,
     /// How it ended, if it has.
@@ -301,7 +300,7 @@ pub struct Found {
     pub certain: bool,
 }
 
-/// The carrier could not be told or asked something.
+/// A request to the carrier failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{words}")]
 pub struct CarrierError {
@@ -314,41 +313,40 @@ pub struct CarrierError {
 /// Events that may wait for the runner of a call. A call has a handful of them, and whoever signs callbacks can send more.
 const WAITING: usize = 64;
 
-/// Where a carrier tells what happens on one call's line. Clones tell the same call.
+/// The channel for the events of one call's leg. Clones send to the same call.
 #[derive(Clone, Debug)]
-pub struct Line(mpsc::Sender<CarrierEvent>);
+pub struct LegEvents(mpsc::Sender<LegEvent>);
 
-impl Line {
-    /// A line and where to listen to it; sound has its own channels.
+impl LegEvents {
+    /// A channel and its receiver; audio has channels of its own.
     #[must_use]
-    pub fn new() -> (Self, mpsc::Receiver<CarrierEvent>) {
+    pub fn new() -> (Self, mpsc::Receiver<LegEvent>) {
         let (sender, receiver) = mpsc::channel(WAITING);
         (Self(sender), receiver)
     }
 
-    /// Tells the call's runner. Whether anybody still listens makes no difference to the carrier. What is told too often is dropped:
-    /// how the call ended is looked up.
-    pub fn tell(&self, event: CarrierEvent) {
+    /// Sends an event to the call's runner, if it still runs. Dropped when the channel is full: how the call ended is looked up.
+    pub fn send(&self, event: LegEvent) {
         if let Err(TrySendError::Full(_)) = self.0.try_send(event) {
             Queue::CarrierEvents.full();
         }
     }
 }
 
-/// Something that happened on the line.
+/// Something that happened on a leg.
 #[derive(Debug)]
-pub enum CarrierEvent {
-    /// The carrier says so.
-    Told(Told),
-    /// Sound flows.
+pub enum LegEvent {
+    /// The carrier reported it.
+    Carrier(CarrierEvent),
+    /// Audio flows.
     Media(Media),
 }
 
-/// What a carrier says about a call. It may be told on another node than the call's own, so it can be written down.
+/// What a carrier reports about a leg. It may reach another node than the call's own, so it can be stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
-    /// Its own id of the call, which a lost answer may have kept from us.
+pub enum CarrierEvent {
+    /// Its id of the call, for when the response to the dial was lost.
     Id(String),
     /// The far end rings.
     Ringing,
@@ -361,29 +359,29 @@ pub enum Told {
         /// Whether the beep was heard, or the greeting ended without one.
         greeting_ended: bool,
     },
-    /// There will be no sound; one sentence says why.
+    /// There will be no audio; one sentence says why.
     NoMedia(String),
     /// The leg has ended.
     Hangup(Hangup),
 }
 
-/// Both directions of a call's sound. Dropping it stops our side.
+/// Both directions of a call's media. Dropping it stops our side.
 #[derive(Debug)]
 pub struct Media {
     /// From the carrier. Closed when the stream has ended.
     pub incoming: MediaReceiver,
-    /// To the carrier. A carrier that cannot keep up is a broken line: 4 s of frames, then the driver ends the call.
+    /// To the carrier. A carrier that cannot keep up is gone: 4 s of frames, then the driver ends the call.
     pub outgoing: mpsc::Sender<ToCarrier>,
     /// Whether the carrier queues what it is sent, plays it in real time and throws it away at [`ToCarrier::Clear`]: then audio may
     /// be sent ahead of its time.
     pub buffered: bool,
 }
 
-/// What comes from the line.
+/// Media from the carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "almost every message is sound")]
+#[expect(clippy::large_enum_variant, reason = "almost every message is audio")]
 pub enum FromCarrier {
-    /// 20 ms of sound.
+    /// 20 ms of audio.
     Audio(CallerAudio),
     /// A key was pressed.
     Dtmf(char),
@@ -393,11 +391,11 @@ pub enum FromCarrier {
     Broken,
 }
 
-/// What goes to the line.
+/// Media to the carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "almost every message is sound")]
+#[expect(clippy::large_enum_variant, reason = "almost every message is audio")]
 pub enum ToCarrier {
-    /// 20 ms of sound.
+    /// 20 ms of audio.
     Audio(AgentAudio),
     /// Answered by [`FromCarrier::MarkPlayed`] once everything before it has been played, or was cleared.
     Mark(u64),

@@ -75,10 +75,10 @@ async fn until_stopped(service: Service, config: &Config) {
     lifecycle::asked_to_stop().await;
     output::note("Stopping: live calls may end; a second signal ends them now.");
     let patience = config.drain_timeout;
-    let hurry = service.hurry();
+    let end_now = service.end_now();
     tokio::spawn(async move {
         lifecycle::asked_to_stop().await;
-        hurry.cancel();
+        end_now.cancel();
     });
     service.stop(patience).await;
 }

@@ -22,12 +22,12 @@ use crate::carrier::simulator::Simulator;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gather::Gather;
-use crate::hints::Hints;
 use crate::models::Models;
 use crate::outbound::Exemptions;
 use crate::providers::registry::Registry;
 use crate::store::{Store, rate};
 use crate::vault::Vault;
+use crate::wakeups::Wakeups;
 
 /// Everything that a handler may need. Clones share it.
 #[derive(Clone, FromRef)]
@@ -41,7 +41,7 @@ pub struct HttpState {
     /// Seals and opens credentials.
     pub vault: Vault,
     /// Wakes those who have work.
-    pub hints: Hints,
+    pub wakeups: Wakeups,
     /// Takes in calls, when this node has the role.
     #[from_ref(skip)]
     pub calls: Option<Arc<Context>>,
@@ -127,7 +127,7 @@ impl HttpState {
         clock: Clock,
         config: Arc<Config>,
         vault: Vault,
-        hints: Hints,
+        wakeups: Wakeups,
         addresses: Addresses,
     ) -> Self {
         Self {
@@ -137,7 +137,7 @@ impl HttpState {
             clock,
             config,
             vault,
-            hints,
+            wakeups,
             calls: None,
             last_used: LastUsed::default(),
             throttle: Throttle::default(),

@@ -4,14 +4,14 @@
 //! deadlines; what the simulated caller says is decided by [`caller`], which only ever hears how loud the agent is. When the
 //! process dies, its phone network dies with it: a new one knows no legs.
 
+mod audio;
 mod caller;
-mod dice;
+mod fault_rng;
+mod faults;
 mod leg;
 pub mod recordings;
 mod scenario;
 mod settings;
-mod sound;
-mod teller;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::scenario::Scenario;
 pub use self::settings::{Faults, SimulatorSettings};
 
-use super::{Carrier, CarrierError, DialError, DialRequest, Dialed, Found, LegRef, Line};
+use super::{Carrier, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegEvents, LegRef};
 use crate::panics::caught;
 
 /// The provider of its connections.
@@ -41,7 +41,7 @@ pub const PROVIDER: &str = "simulator";
 pub struct Simulator {
     network: Network,
     settings: SimulatorSettings,
-    /// Gets a line for each dial.
+    /// Gets a line of text for each dial.
     dial_log: Option<Arc<File>>,
 }
 
@@ -49,12 +49,12 @@ pub struct Simulator {
 #[derive(Clone, Default)]
 struct Network(Arc<Mutex<HashMap<CallId, Leg>>>);
 
-/// A leg, and how it is told to end.
+/// A leg, and how to end it.
 #[derive(Clone, Default)]
 struct Leg {
     end: CancellationToken,
-    /// Whether it was passed on: it then ends without a word to us.
-    passed_on: Arc<AtomicBool>,
+    /// Whether it was transferred: it then ends without an event.
+    transferred: Arc<AtomicBool>,
     /// Somebody calls us, and this is what they will do; nothing once we have answered.
     waiting: Option<Scenario>,
 }
@@ -116,15 +116,15 @@ impl Simulator {
     }
 
     /// The far end of a leg, as this connection's network behaves.
-    fn far_end(&self, call: CallId, line: Line, scenario: Scenario, leg: &Leg) -> leg::FarEnd {
+    fn far_end(&self, call: CallId, events: LegEvents, scenario: Scenario, leg: &Leg) -> leg::FarEnd {
         leg::FarEnd {
             call,
-            line,
+            events,
             scenario,
             settings: self.settings.clone(),
             end: leg.end.clone(),
-            passed_on: leg.passed_on.clone(),
-            heard_keys: Arc::default(),
+            transferred: leg.transferred.clone(),
+            dtmf_received: Arc::default(),
         }
     }
 
@@ -169,7 +169,7 @@ impl Carrier for Simulator {
                 let carrier_call_id = carrier_call_id(request.call);
                 let leg = Leg::default();
                 self.network.with(|legs| legs.insert(request.call, leg.clone()));
-                let far_end = self.far_end(request.call, request.line, scenario, &leg);
+                let far_end = self.far_end(request.call, request.events, scenario, &leg);
                 let ring = Duration::from_secs(request.ring_timeout_seconds.into());
                 self.live(request.call, async move { far_end.rung(ring).await });
                 Ok(Dialed::now(carrier_call_id))
@@ -177,7 +177,7 @@ impl Carrier for Simulator {
         }
     }
 
-    async fn answer(&self, leg: &LegRef, line: Line) -> Result<(), CarrierError> {
+    async fn answer(&self, leg: &LegRef, events: LegEvents) -> Result<(), CarrierError> {
         let found = self.network.with(|legs| {
             let leg = legs.get_mut(&leg.call)?;
             Some((leg.waiting.take()?, leg.clone()))
@@ -186,7 +186,7 @@ impl Carrier for Simulator {
             let words = "The caller has hung up, or was answered already.".to_owned();
             return Err(CarrierError { code: ErrorCode::CarrierError, words });
         };
-        let far_end = self.far_end(leg.call, line, scenario, &found);
+        let far_end = self.far_end(leg.call, events, scenario, &found);
         self.live(leg.call, async move { far_end.answered_by_us().await });
         Ok(())
     }
@@ -203,15 +203,15 @@ impl Carrier for Simulator {
         }
         let found = self.network.with(|legs| legs.get(&leg.call).cloned());
         let found = found.ok_or_else(|| refused("The simulated carrier knows no such call."))?;
-        found.passed_on.store(true, Ordering::Relaxed);
+        found.transferred.store(true, Ordering::Relaxed);
         found.end.cancel();
         Ok(())
     }
 
-    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
+    async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {
         let lives = self.network.with(|legs| legs.contains_key(&leg.call));
         let carrier_call_id = carrier_call_id(leg.call);
-        Ok(lives.then_some(Found { carrier_call_id, ended: None, certain: true }).into_iter().collect())
+        Ok(lives.then_some(FoundLeg { carrier_call_id, ended: None, certain: true }).into_iter().collect())
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {

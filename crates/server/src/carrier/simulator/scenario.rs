@@ -21,7 +21,7 @@ pub enum Scenario {
     CarrierErrs,
     /// Hangs up in the middle of the agent's sentence.
     HangsUpOnAgent,
-    /// Holds the line, silent, until somebody hangs up.
+    /// Stays silent until somebody hangs up.
     Silent,
     /// A voicemail: greeting, beep, then it listens.
     Voicemail,

@@ -12,7 +12,7 @@ pub struct SimulatorSettings {
     pub time_scale: f64,
     /// Callers press these keys in place of talking: one entry each time the agent has spoken.
     pub presses: Vec<String>,
-    /// Whether callers cannot be passed on.
+    /// Whether transfers are refused.
     pub refuse_transfers: bool,
     /// What goes wrong.
     pub faults: Faults,
@@ -42,7 +42,7 @@ pub struct Faults {
     pub drop_audio: f64,
     /// The most by which a frame of audio comes late, in milliseconds.
     pub jitter_ms: u32,
-    /// Of the dice.
+    /// Seeds the random source; 0 takes one from the call.
     pub seed: u64,
 }
 
@@ -50,14 +50,14 @@ pub struct Faults {
 fn probability<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Sent {
+    enum Probability {
         Switch(bool),
         Number(f64),
     }
-    match Sent::deserialize(deserializer)? {
-        Sent::Switch(on) => Ok(f64::from(u8::from(on))),
-        Sent::Number(number) if (0.0..=1.0).contains(&number) => Ok(number),
-        Sent::Number(_) => Err(serde::de::Error::custom("must be a probability from 0 to 1")),
+    match Probability::deserialize(deserializer)? {
+        Probability::Switch(on) => Ok(f64::from(u8::from(on))),
+        Probability::Number(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        Probability::Number(_) => Err(serde::de::Error::custom("must be a probability from 0 to 1")),
     }
 }
 

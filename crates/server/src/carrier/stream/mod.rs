@@ -1,10 +1,10 @@
-//! Sound over websockets, as several carriers bring it: JSON messages with base64 sound in both directions.
+//! Audio over websockets, as several carriers carry it: JSON messages with base64 audio in both directions.
 //!
-//! A carrier's messages are a [`Wire`], which is pure. Here is what is the same for all: waiting for the beginning, coding of
-//! sound ([`codec`]), order and gaps ([`order`]), and noticing that the other end is gone.
+//! A carrier's messages are a [`StreamProtocol`], which is pure. Shared by all: waiting for the start, encoding ([`codec`]), order and
+//! gaps ([`reorder`]), and detecting a dead peer.
 
 pub mod codec;
-pub mod order;
+pub mod reorder;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,34 +17,33 @@ use switchhook_media::frame::{CallerAudio, Framer};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use self::codec::{Decoder, Encoder, Format, UnknownFormat};
-use self::order::{Order, Piece};
+use self::codec::{StreamDecoder, StreamEncoder, StreamFormat, UnsupportedSampleRate};
+use self::reorder::{Chunk, ReorderBuffer};
 use super::media_queue::{MediaSender, media_queue};
 use super::{FromCarrier, Media, ToCarrier};
 use crate::panics::caught;
 
-/// From the handshake to the message that says whose sound this is.
-const BEGINNING: Duration = Duration::from_secs(10);
-/// Carriers send silence too. After this long without a message the other end is asked whether it is still there, and after as
-/// long again it is not.
+/// From the handshake to the start message.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// Carriers send silence too. After this long without a message the peer is pinged; after as long again it is gone.
 const IDLE: Duration = Duration::from_secs(10);
 /// Frames of the agent that may wait: four seconds.
 const WAITING: usize = 200;
-/// The longest message that is read, in bytes: many seconds of sound.
+/// The longest message that is read, in bytes: many seconds of audio.
 pub const MESSAGE_LIMIT: usize = 1 << 20;
 
-/// Pieces of callers' sound that never came.
-const PIECES_LOST: &str = "switchhook_media_pieces_lost_total";
+/// Chunks of callers' audio that never arrived.
+const CHUNKS_LOST: &str = "switchhook_media_chunks_lost_total";
 
 /// Messages on media websockets that could not be read.
 const UNREADABLE: &str = "switchhook_media_messages_unreadable_total";
 
 /// The messages of one carrier's media websocket. Pure: text in, meaning out, and the other way round.
-pub trait Wire: Send {
+pub trait StreamProtocol: Send {
     /// Reads a text message.
-    fn read(&mut self, text: &str) -> Heard;
+    fn read(&mut self, text: &str) -> StreamEvent;
 
-    /// Writes a message that plays `payload`, which is coded as [`Started::spoken`] says.
+    /// Writes a message that plays `payload`, which is in the format of [`StreamStart::outbound`].
     fn play(&mut self, payload: &[u8]) -> String;
 
     /// Writes a message that comes back once everything before it has been played or cleared.
@@ -54,51 +53,54 @@ pub trait Wire: Send {
     fn clear(&mut self) -> String;
 }
 
-/// What a message says. `Debug` would print sound, so there is none.
+/// A message, read. `Debug` would print audio, so there is none.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum StreamEvent {
     /// Nothing of interest.
-    Nothing,
-    /// Whose sound this is, and how it is coded.
-    Started(Started),
-    /// Sound of the caller.
-    Sound {
-        /// Its place in the stream where the carrier numbers it; each piece is one more than the one before.
+    Ignored,
+    /// Which call this is, and the audio formats.
+    Start(StreamStart),
+    /// The caller's audio.
+    Audio {
+        /// Its sequence number, where the carrier numbers chunks.
         chunk: Option<u64>,
-        /// As [`Started::heard`] says.
+        /// In the format of [`StreamStart::inbound`].
         payload: Vec<u8>,
     },
-    /// A key was pressed.
-    Key(char),
+    /// A DTMF digit.
+    Dtmf(char),
     /// Everything before this mark was played or cleared.
     Mark(u64),
     /// The carrier ends the stream.
-    Stopped,
-    /// The carrier complains about something we sent; its words.
-    Complaint(String),
+    Stop,
+    /// The carrier rejected something we sent; its message.
+    Error(String),
     /// It cannot be read; why.
     Malformed(String),
 }
 
 /// The beginning of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Started {
+pub struct StreamStart {
     /// The carrier's id of the call.
     pub carrier_call_id: String,
     /// The token that the stream's parameters repeat, where there are such.
     pub token: Option<String>,
-    /// How the caller's sound is coded.
-    pub heard: Format,
-    /// How the agent's sound is to be coded.
-    pub spoken: Format,
+    /// The caller's audio.
+    pub inbound: StreamFormat,
+    /// The agent's audio.
+    pub outbound: StreamFormat,
 }
 
-/// Carries a call's sound until either side ends it. Nothing is carried before `attach` has taken the stream for a call.
-pub async fn serve<F>(mut socket: WebSocket, mut wire: Box<dyn Wire>, attach: impl FnOnce(Started, Media) -> F)
-where
+/// Carries a call's audio until either side ends it. Nothing is carried before `attach` has accepted the stream for a call.
+pub async fn serve<F>(
+    mut socket: WebSocket,
+    mut wire: Box<dyn StreamProtocol>,
+    attach: impl FnOnce(StreamStart, Media) -> F,
+) where
     F: Future<Output = bool>,
 {
-    let Some(started) = beginning(&mut socket, &mut *wire).await else {
+    let Some(started) = await_start(&mut socket, &mut *wire).await else {
         return close(socket).await;
     };
     let Ok((decoder, encoder)) = coders(&started).inspect_err(|error| tracing::warn!(%error, "a stream is refused"))
@@ -112,11 +114,11 @@ where
     }
     let (sink, stream) = socket.split();
     let wire = Arc::new(std::sync::Mutex::new(wire));
-    let (pings, asked) = mpsc::channel(1);
-    let mut speaker = Speaker { wire: wire.clone(), encoder, sink };
-    let listener = Listener {
+    let (pings, ping_requests) = mpsc::channel(1);
+    let mut writer = StreamWriter { wire: wire.clone(), encoder, sink };
+    let reader = StreamReader {
         wire,
-        order: Order::default(),
+        reorder: ReorderBuffer::default(),
         decoder,
         framer: Framer::default(),
         to_us: to_us.clone(),
@@ -125,8 +127,8 @@ where
     };
     let carried = caught(async {
         tokio::select! {
-            () = listener.run(stream) => {}
-            () = speaker.run(from_us, asked) => {}
+            () = reader.run(stream) => {}
+            () = writer.run(from_us, ping_requests) => {}
         }
     });
     if carried.await.is_err() {
@@ -134,11 +136,11 @@ where
     }
     drop(to_us);
     // Whether the other end still listens makes no difference.
-    let _ = timeout(IDLE, speaker.sink.close()).await;
+    let _ = timeout(IDLE, writer.sink.close()).await;
 }
 
-fn coders(started: &Started) -> Result<(Decoder, Encoder), UnknownFormat> {
-    Ok((Decoder::new(started.heard)?, Encoder::new(started.spoken)?))
+fn coders(started: &StreamStart) -> Result<(StreamDecoder, StreamEncoder), UnsupportedSampleRate> {
+    Ok((StreamDecoder::new(started.inbound)?, StreamEncoder::new(started.outbound)?))
 }
 
 async fn close(mut socket: WebSocket) {
@@ -146,20 +148,20 @@ async fn close(mut socket: WebSocket) {
     let _ = timeout(IDLE, socket.send(Message::Close(None))).await;
 }
 
-async fn beginning(socket: &mut WebSocket, wire: &mut dyn Wire) -> Option<Started> {
-    let by = Instant::now() + BEGINNING;
+async fn await_start(socket: &mut WebSocket, wire: &mut dyn StreamProtocol) -> Option<StreamStart> {
+    let by = Instant::now() + START_TIMEOUT;
     loop {
         match timeout_at(by, socket.recv()).await {
             Ok(Some(Ok(Message::Text(text)))) => match wire.read(&text) {
-                Heard::Started(started) => return Some(started),
-                Heard::Stopped => return None,
-                Heard::Malformed(why) => tracing::warn!(why, "a carrier's message could not be read"),
+                StreamEvent::Start(started) => return Some(started),
+                StreamEvent::Stop => return None,
+                StreamEvent::Malformed(why) => tracing::warn!(why, "a carrier's message could not be read"),
                 _ => {}
             },
             Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return None,
             Ok(Some(Ok(_))) => {}
             Err(_) => {
-                tracing::warn!("a media websocket never said whose sound it carries");
+                tracing::warn!("a media websocket never sent its start message");
                 return None;
             }
         }
@@ -167,33 +169,33 @@ async fn beginning(socket: &mut WebSocket, wire: &mut dyn Wire) -> Option<Starte
 }
 
 /// A wire is used from both directions, for a moment each.
-type SharedWire = Arc<std::sync::Mutex<Box<dyn Wire>>>;
+type SharedWire = Arc<std::sync::Mutex<Box<dyn StreamProtocol>>>;
 
-fn with<T>(wire: &SharedWire, use_it: impl FnOnce(&mut dyn Wire) -> T) -> T {
+fn with<T>(wire: &SharedWire, use_it: impl FnOnce(&mut dyn StreamProtocol) -> T) -> T {
     // It is whole at every step.
     use_it(&mut **wire.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
 /// From the carrier to us.
-struct Listener {
+struct StreamReader {
     wire: SharedWire,
-    order: Order,
-    decoder: Decoder,
+    reorder: ReorderBuffer,
+    decoder: StreamDecoder,
     framer: Framer,
     to_us: MediaSender,
     said_unreadable: bool,
     pings: mpsc::Sender<()>,
 }
 
-impl Listener {
+impl StreamReader {
     /// Until the stream ends.
     async fn run(mut self, mut stream: SplitStream<WebSocket>) {
-        let mut asked = false;
+        let mut pinged = false;
         loop {
             match timeout(IDLE, stream.next()).await {
                 Ok(Some(Ok(Message::Text(text)))) => {
-                    let heard = with(&self.wire, |wire| wire.read(&text));
-                    if !self.hear(heard) {
+                    let event = with(&self.wire, |wire| wire.read(&text));
+                    if !self.handle(event) {
                         if self.to_us.is_closed() {
                             // What the agent said last is being sent. An end that does not take it is not waited for.
                             tokio::time::sleep(IDLE).await;
@@ -203,33 +205,33 @@ impl Listener {
                 }
                 Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return,
                 Ok(Some(Ok(_))) => {}
-                Err(_) if asked => {
-                    tracing::warn!("nothing comes over a media websocket any more");
+                Err(_) if pinged => {
+                    tracing::warn!("a media websocket went silent");
                     return;
                 }
                 Err(_) => {
-                    asked = true;
+                    pinged = true;
                     // One that waits is as good as two.
                     let _ = self.pings.try_send(());
                     continue;
                 }
             }
-            asked = false;
+            pinged = false;
         }
     }
 
-    /// Whether the stream goes on.
-    fn hear(&mut self, heard: Heard) -> bool {
-        match heard {
-            Heard::Sound { chunk, payload } => {
-                return self.order.push(chunk, payload).iter().all(|piece| self.sound(piece));
+    /// Returns whether the stream goes on.
+    fn handle(&mut self, event: StreamEvent) -> bool {
+        match event {
+            StreamEvent::Audio { chunk, payload } => {
+                return self.reorder.push(chunk, payload).iter().all(|chunk| self.audio(chunk));
             }
-            Heard::Key(key) => return self.to_us.send(FromCarrier::Dtmf(key)),
-            Heard::Mark(mark) => return self.to_us.send(FromCarrier::MarkPlayed(mark)),
-            Heard::Stopped => return false,
-            Heard::Complaint(words) => tracing::warn!(words, "the carrier complains about what it was sent"),
-            Heard::Malformed(why) => self.unreadable(&why),
-            Heard::Nothing | Heard::Started(_) => {}
+            StreamEvent::Dtmf(key) => return self.to_us.send(FromCarrier::Dtmf(key)),
+            StreamEvent::Mark(mark) => return self.to_us.send(FromCarrier::MarkPlayed(mark)),
+            StreamEvent::Stop => return false,
+            StreamEvent::Error(words) => tracing::warn!(words, "the carrier rejected a message"),
+            StreamEvent::Malformed(why) => self.unreadable(&why),
+            StreamEvent::Ignored | StreamEvent::Start(_) => {}
         }
         true
     }
@@ -242,12 +244,12 @@ impl Listener {
         }
     }
 
-    /// Whether the stream goes on: not when the conversation has ended, though the other end goes on.
-    fn sound(&mut self, piece: &Piece) -> bool {
-        let payload = match piece {
-            Piece::Sound(payload) => payload,
-            Piece::Lost(pieces) => {
-                metrics::counter!(PIECES_LOST).increment(*pieces);
+    /// Returns whether the stream goes on: not once the conversation has ended.
+    fn audio(&mut self, chunk: &Chunk) -> bool {
+        let payload = match chunk {
+            Chunk::Audio(payload) => payload,
+            Chunk::Lost(chunks) => {
+                metrics::counter!(CHUNKS_LOST).increment(*chunks);
                 return true;
             }
         };
@@ -257,22 +259,22 @@ impl Listener {
 }
 
 /// From us to the carrier.
-struct Speaker {
+struct StreamWriter {
     wire: SharedWire,
-    encoder: Encoder,
+    encoder: StreamEncoder,
     sink: SplitSink<WebSocket, Message>,
 }
 
-impl Speaker {
+impl StreamWriter {
     /// Until our side ends the stream, or the other end is gone.
-    async fn run(&mut self, mut from_us: mpsc::Receiver<ToCarrier>, mut asked: mpsc::Receiver<()>) {
+    async fn run(&mut self, mut from_us: mpsc::Receiver<ToCarrier>, mut ping_requests: mpsc::Receiver<()>) {
         loop {
             let sent = tokio::select! {
                 message = from_us.recv() => match message {
-                    Some(message) => self.speak(message, &mut from_us).await,
+                    Some(message) => self.send(message, &mut from_us).await,
                     None => return,
                 },
-                Some(()) = asked.recv() => self.sink.send(Message::Ping(Bytes::new())).await,
+                Some(()) = ping_requests.recv() => self.sink.send(Message::Ping(Bytes::new())).await,
             };
             if sent.is_err() {
                 return;
@@ -281,7 +283,7 @@ impl Speaker {
     }
 
     /// Sends `first` and whatever waits behind it; audio that waits together goes in one message.
-    async fn speak(&mut self, first: ToCarrier, from_us: &mut mpsc::Receiver<ToCarrier>) -> Result<(), axum::Error> {
+    async fn send(&mut self, first: ToCarrier, from_us: &mut mpsc::Receiver<ToCarrier>) -> Result<(), axum::Error> {
         let (mut next, mut payload) = (Some(first), Vec::new());
         while let Some(message) = next {
             match message {
@@ -309,7 +311,7 @@ impl Speaker {
         self.feed(|wire| wire.play(&payload)).await
     }
 
-    async fn feed(&mut self, message: impl FnOnce(&mut dyn Wire) -> String) -> Result<(), axum::Error> {
+    async fn feed(&mut self, message: impl FnOnce(&mut dyn StreamProtocol) -> String) -> Result<(), axum::Error> {
         let text = with(&self.wire, message);
         self.sink.feed(Message::Text(text.into())).await
     }

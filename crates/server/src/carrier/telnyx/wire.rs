@@ -5,10 +5,10 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::carrier::stream::codec::{Coding, Format};
-use crate::carrier::stream::{Heard, Started, Wire};
+use crate::carrier::stream::codec::{Encoding, StreamFormat};
+use crate::carrier::stream::{StreamEvent, StreamProtocol, StreamStart};
 
-/// How sound is coded in both directions.
+/// The audio codec of both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Codec {
     Pcmu,
@@ -32,28 +32,28 @@ impl Codec {
         Self::ALL.into_iter().find(|codec| codec.word() == word)
     }
 
-    pub(super) const fn format(self) -> Format {
+    pub(super) const fn format(self) -> StreamFormat {
         match self {
-            Self::Pcmu => Format::MU_LAW,
-            Self::Pcma => Format::A_LAW,
-            Self::L16 => Format::L16,
+            Self::Pcmu => StreamFormat::MU_LAW,
+            Self::Pcma => StreamFormat::A_LAW,
+            Self::L16 => StreamFormat::L16,
         }
     }
 }
 
 /// 20 ms of silence: the shortest message that Telnyx takes.
-fn silence(format: Format) -> Vec<u8> {
+fn silence(format: StreamFormat) -> Vec<u8> {
     let samples = usize::try_from(format.rate / 50).unwrap_or(0);
     match format.coding {
-        Coding::G711(law) => vec![law.encode(0); samples],
-        Coding::L16 => vec![0; 2 * samples],
+        Encoding::G711(law) => vec![law.encode(0); samples],
+        Encoding::L16 => vec![0; 2 * samples],
     }
 }
 
 /// The websocket of a call.
 pub(super) struct TelnyxWire {
-    /// How we asked that the agent's sound be taken; once the stream has started, how it is.
-    spoken: Format,
+    /// The format that we requested for the agent's audio; once the stream has started, the actual one.
+    outbound: StreamFormat,
     /// Whether the stream has begun, and the id that it said then.
     begun: Option<Option<String>>,
 }
@@ -138,32 +138,32 @@ struct Complaint {
     detail: Option<String>,
 }
 
-impl Wire for TelnyxWire {
-    fn read(&mut self, text: &str) -> Heard {
+impl StreamProtocol for TelnyxWire {
+    fn read(&mut self, text: &str) -> StreamEvent {
         let message = match serde_json::from_str(text) {
             Ok(message) => message,
-            Err(error) => return Heard::Malformed(format!("it is not as Telnyx describes it: {error}")),
+            Err(error) => return StreamEvent::Malformed(format!("it is not as Telnyx describes it: {error}")),
         };
         if self.is_foreign(&message) {
-            return Heard::Malformed("it is of another stream".to_owned());
+            return StreamEvent::Malformed("it is of another stream".to_owned());
         }
         match message {
             Message::Start { .. } if self.begun.is_some() => {
-                Heard::Malformed("it starts a stream that has begun".to_owned())
+                StreamEvent::Malformed("it starts a stream that has begun".to_owned())
             }
             Message::Start { start, stream_id } => self.started(start, stream_id),
-            Message::Media { media, .. } => sound(&media),
-            Message::Dtmf { dtmf, .. } => dtmf.digit.chars().next().map_or(Heard::Nothing, Heard::Key),
-            Message::Mark { mark, .. } => mark.name.parse().map_or(Heard::Nothing, Heard::Mark),
-            Message::Stop { .. } => Heard::Stopped,
-            Message::Error { payload } => Heard::Complaint(payload.words()),
-            Message::Other => Heard::Nothing,
+            Message::Media { media, .. } => audio(&media),
+            Message::Dtmf { dtmf, .. } => dtmf.digit.chars().next().map_or(StreamEvent::Ignored, StreamEvent::Dtmf),
+            Message::Mark { mark, .. } => mark.name.parse().map_or(StreamEvent::Ignored, StreamEvent::Mark),
+            Message::Stop { .. } => StreamEvent::Stop,
+            Message::Error { payload } => StreamEvent::Error(payload.words()),
+            Message::Other => StreamEvent::Ignored,
         }
     }
 
     fn play(&mut self, payload: &[u8]) -> String {
         // A resampler gives less at its beginning.
-        let mut silence = silence(self.spoken);
+        let mut silence = silence(self.outbound);
         silence.truncate(silence.len().saturating_sub(payload.len()));
         let payload = BASE64_STANDARD.encode([&silence, payload].concat());
         json!({ "event": "media", "media": { "payload": payload } }).to_string()
@@ -181,7 +181,7 @@ impl Wire for TelnyxWire {
 impl TelnyxWire {
     /// On a stream for which we asked for this codec.
     pub(super) fn new(codec: Codec) -> Self {
-        Self { spoken: codec.format(), begun: None }
+        Self { outbound: codec.format(), begun: None }
     }
 
     /// Whether a message is of another stream than the one that this websocket began with. One that does not say is not.
@@ -190,23 +190,23 @@ impl TelnyxWire {
         ours.is_some_and(|ours| message.stream_id().is_some_and(|stream| stream != ours))
     }
 
-    fn started(&mut self, start: Start, stream_id: Option<String>) -> Heard {
-        match heard(&start.media_format) {
-            Some(heard) => {
+    fn started(&mut self, start: Start, stream_id: Option<String>) -> StreamEvent {
+        match inbound_format(&start.media_format) {
+            Some(inbound) => {
                 // Where Telnyx sends another codec it could not convert to ours, and converts ours to the call's.
-                if heard.coding == self.spoken.coding {
-                    self.spoken = heard;
+                if inbound.coding == self.outbound.coding {
+                    self.outbound = inbound;
                 }
                 self.begun = Some(stream_id);
-                Heard::Started(Started {
+                StreamEvent::Start(StreamStart {
                     carrier_call_id: start.call_control_id,
                     token: start.client_state.and_then(|state| token(&state)),
-                    heard,
-                    spoken: self.spoken,
+                    inbound,
+                    outbound: self.outbound,
                 })
             }
-            None => Heard::Malformed(format!(
-                "the sound is coded as {}, which is not understood: set the codecs of Telnyx's application to G.711",
+            None => StreamEvent::Malformed(format!(
+                "the audio codec {} is not supported: set the codecs of Telnyx's application to G.711",
                 start.media_format.encoding
             )),
         }
@@ -214,13 +214,13 @@ impl TelnyxWire {
 }
 
 /// Telnyx does not convert between all codecs: it may send that of the call instead of the one that was asked for.
-fn heard(format: &MediaFormat) -> Option<Format> {
+fn inbound_format(format: &MediaFormat) -> Option<StreamFormat> {
     if format.channels.is_some_and(|channels| channels != 1) {
         return None;
     }
     let codec = Codec::named(&format.encoding)?.format();
     let rate = format.sample_rate.unwrap_or(codec.rate);
-    (codec.coding == Coding::L16 || rate == codec.rate).then_some(Format { rate, ..codec })
+    (codec.coding == Encoding::L16 || rate == codec.rate).then_some(StreamFormat { rate, ..codec })
 }
 
 /// What we gave as `client_state` with the dial.
@@ -228,13 +228,13 @@ fn token(state: &str) -> Option<String> {
     String::from_utf8(BASE64_STANDARD.decode(state).ok()?).ok()
 }
 
-fn sound(media: &Media) -> Heard {
+fn audio(media: &Media) -> StreamEvent {
     if media.track.as_deref().is_some_and(|track| track != "inbound") {
-        return Heard::Nothing;
+        return StreamEvent::Ignored;
     }
     match BASE64_STANDARD.decode(&media.payload) {
-        Ok(payload) => Heard::Sound { chunk: media.chunk.as_ref().and_then(whole_number), payload },
-        Err(_) => Heard::Malformed("its payload is no base64".to_owned()),
+        Ok(payload) => StreamEvent::Audio { chunk: media.chunk.as_ref().and_then(whole_number), payload },
+        Err(_) => StreamEvent::Malformed("its payload is no base64".to_owned()),
     }
 }
 
@@ -272,15 +272,15 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
 mod tests {
     use super::*;
 
-    fn heard(text: &str) -> Heard {
+    fn read(text: &str) -> StreamEvent {
         TelnyxWire::new(Codec::Pcma).read(text)
     }
 
-    fn started(encoding: &str, rate: u32) -> Option<Started> {
+    fn started(encoding: &str, rate: u32) -> Option<StreamStart> {
         started_on(&mut TelnyxWire::new(Codec::Pcma), encoding, rate)
     }
 
-    fn started_on(wire: &mut TelnyxWire, encoding: &str, rate: u32) -> Option<Started> {
+    fn started_on(wire: &mut TelnyxWire, encoding: &str, rate: u32) -> Option<StreamStart> {
         let format = json!({ "encoding": encoding, "sample_rate": rate, "channels": 1 });
         let start = json!({
             "user_id": "u", "call_control_id": "v3:x", "call_session_id": "s", "from": "+12025550199", "to": "+12025550100",
@@ -288,7 +288,7 @@ mod tests {
         });
         let message = json!({ "event": "start", "sequence_number": "1", "start": start, "stream_id": "s" });
         match wire.read(&message.to_string()) {
-            Heard::Started(started) => Some(started),
+            StreamEvent::Start(started) => Some(started),
             _ => None,
         }
     }
@@ -297,8 +297,11 @@ mod tests {
     fn a_stream_begins_with_whose_it_is_and_how_it_is_coded() {
         let start = started("PCMU", 8_000).expect("it starts");
         let whose = (start.carrier_call_id.as_str(), start.token.as_deref());
-        assert_eq!((whose, start.heard, start.spoken), (("v3:x", Some("abc")), Format::MU_LAW, Format::A_LAW));
-        assert_eq!(started("L16", 16_000).expect("it starts").heard, Format::L16);
+        assert_eq!(
+            (whose, start.inbound, start.outbound),
+            (("v3:x", Some("abc")), StreamFormat::MU_LAW, StreamFormat::A_LAW)
+        );
+        assert_eq!(started("L16", 16_000).expect("it starts").inbound, StreamFormat::L16);
         assert!(started("PCMA", 8_000).is_some());
         assert!(
             started("G722", 8_000).is_none() && started("OPUS", 16_000).is_none() && started("PCMU", 16_000).is_none()
@@ -310,8 +313,8 @@ mod tests {
         for (rate, bytes) in [(8_000, 320), (16_000, 640), (24_000, 960)] {
             let mut wire = TelnyxWire::new(Codec::L16);
             let start = started_on(&mut wire, "L16", rate).expect("it starts");
-            let format = Format { rate, ..Format::L16 };
-            assert_eq!((start.heard, start.spoken), (format, format));
+            let format = StreamFormat { rate, ..StreamFormat::L16 };
+            assert_eq!((start.inbound, start.outbound), (format, format));
             let played: Value = serde_json::from_str(&wire.play(&[7, 7])).expect("JSON");
             let payload = BASE64_STANDARD.decode(played["media"]["payload"].as_str().expect("text")).expect("base64");
             assert_eq!(payload.len(), bytes, "20 ms at {rate} Hz");
@@ -321,30 +324,31 @@ mod tests {
     #[test]
     fn each_message_is_read() {
         let media = |media: &str| {
-            heard(&format!(r#"{{"event":"media","sequence_number":"4","media":{media},"stream_id":"s"}}"#))
+            read(&format!(r#"{{"event":"media","sequence_number":"4","media":{media},"stream_id":"s"}}"#))
         };
-        let sound = Heard::Sound { chunk: Some(2), payload: b"abc".to_vec() };
-        assert!(media(r#"{"track":"inbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == sound);
-        assert!(media(r#"{"track":"outbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == Heard::Nothing);
-        assert!(matches!(media(r#"{"track":"inbound","chunk":"2","payload":"?"}"#), Heard::Malformed(_)));
-        assert!(heard(r#"{"event":"connected","version":"1.0.0"}"#) == Heard::Nothing);
+        let audio = StreamEvent::Audio { chunk: Some(2), payload: b"abc".to_vec() };
+        assert!(media(r#"{"track":"inbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == audio);
+        assert!(media(r#"{"track":"outbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == StreamEvent::Ignored);
+        assert!(matches!(media(r#"{"track":"inbound","chunk":"2","payload":"?"}"#), StreamEvent::Malformed(_)));
+        assert!(read(r#"{"event":"connected","version":"1.0.0"}"#) == StreamEvent::Ignored);
         assert!(
-            heard(r##"{"event":"dtmf","stream_id":"s","occurred_at":"z","sequence_number":"5","dtmf":{"digit":"#"}}"##)
-                == Heard::Key('#')
+            read(r##"{"event":"dtmf","stream_id":"s","occurred_at":"z","sequence_number":"5","dtmf":{"digit":"#"}}"##)
+                == StreamEvent::Dtmf('#')
         );
         assert!(
-            heard(r#"{"event":"mark","stream_id":"s","sequence_number":"5","mark":{"name":"17"}}"#) == Heard::Mark(17)
+            read(r#"{"event":"mark","stream_id":"s","sequence_number":"5","mark":{"name":"17"}}"#)
+                == StreamEvent::Mark(17)
         );
         assert!(
-            heard(
+            read(
                 r#"{"event":"stop","sequence_number":"5","stop":{"user_id":"u","call_control_id":"v3:x"},"stream_id":"s"}"#
-            ) == Heard::Stopped
+            ) == StreamEvent::Stop
         );
         let error =
             r#"{"event":"error","payload":{"code":100003,"title":"malformed_frame","detail":"Why"},"stream_id":"s"}"#;
-        assert!(heard(error) == Heard::Complaint("100003 malformed_frame Why".to_owned()));
-        assert!(heard(r#"{"event":"something_new"}"#) == Heard::Nothing);
-        assert!(matches!(heard("no JSON"), Heard::Malformed(_)));
+        assert!(read(error) == StreamEvent::Error("100003 malformed_frame Why".to_owned()));
+        assert!(read(r#"{"event":"something_new"}"#) == StreamEvent::Ignored);
+        assert!(matches!(read("no JSON"), StreamEvent::Malformed(_)));
     }
 
     #[test]
@@ -358,7 +362,7 @@ mod tests {
             format!(r#"{{"event":"media","media":{{"track":"inbound","payload":"YWJj"}},"stream_id":"{stream}"}}"#)
         };
         let mut wire = TelnyxWire::new(Codec::Pcmu);
-        assert!(matches!(wire.read(&start("s")), Heard::Started(_)));
+        assert!(matches!(wire.read(&start("s")), StreamEvent::Start(_)));
         for message in [
             start("s"),
             start("other"),
@@ -367,10 +371,10 @@ mod tests {
             r#"{"event":"mark","mark":{"name":"1"},"stream_id":"other"}"#.to_owned(),
             r#"{"event":"stop","stream_id":"other"}"#.to_owned(),
         ] {
-            assert!(matches!(wire.read(&message), Heard::Malformed(_)), "{message}");
+            assert!(matches!(wire.read(&message), StreamEvent::Malformed(_)), "{message}");
         }
-        assert!(wire.read(&media("s")) == Heard::Sound { chunk: None, payload: b"abc".to_vec() });
-        assert!(wire.read(r#"{"event":"stop"}"#) == Heard::Stopped, "one that does not say is of this stream");
+        assert!(wire.read(&media("s")) == StreamEvent::Audio { chunk: None, payload: b"abc".to_vec() });
+        assert!(wire.read(r#"{"event":"stop"}"#) == StreamEvent::Stop, "one that does not say is of this stream");
     }
 
     #[test]

@@ -23,15 +23,16 @@ use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
 
 use self::records::{Account, CallRecord, Route};
-use self::rest::Api;
-use self::signature::Keys;
+use self::rest::TwilioApi;
+use self::signature::SigningKeys;
 use self::wire::MediaStreams;
 use super::address::{Addresses, CallAddress, ConnectionAddress};
-use super::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
+use super::callback::{Callback, CallbackError, CallbackRequest, Decline, Reply};
 use super::rest::{RestError, below};
-use super::stream::Wire;
+use super::stream::StreamProtocol;
 use super::{
-    Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Found, Inbound, LegRef, Line, Machines,
+    AmdMode, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, InboundRoute, LegEvents,
+    LegRef,
 };
 
 /// A credential.
@@ -109,8 +110,8 @@ fn twilio(connection: &Connection<'_>) -> Result<Adapter, String> {
     let tokens = std::iter::once(token).chain(connection.credential("secondary_auth_token")).collect();
     Ok(Adapter {
         flavour: Flavour::Twilio,
-        api: Api::new(Flavour::Twilio, connection.rest.clone(), account_url, user, password),
-        keys: Keys::Twilio { tokens, shared: connection.credential("webhook_key_secret") },
+        api: TwilioApi::new(Flavour::Twilio, connection.rest.clone(), account_url, user, password),
+        keys: SigningKeys::Twilio { tokens, shared: connection.credential("webhook_key_secret") },
         addresses: connection.addresses.clone(),
     })
 }
@@ -122,8 +123,8 @@ fn signalwire(connection: &Connection<'_>) -> Result<Adapter, String> {
     let account_url = below(&base, &["api", "laml", "2010-04-01", "Accounts", project.reveal()]);
     Ok(Adapter {
         flavour: Flavour::SignalWire,
-        api: Api::new(Flavour::SignalWire, connection.rest.clone(), account_url, project, token),
-        keys: Keys::SignalWire { signing },
+        api: TwilioApi::new(Flavour::SignalWire, connection.rest.clone(), account_url, project, token),
+        keys: SigningKeys::SignalWire { signing },
         addresses: connection.addresses.clone(),
     })
 }
@@ -146,8 +147,8 @@ fn space_url(connection: &Connection<'_>) -> Result<String, String> {
 
 struct Adapter {
     flavour: Flavour,
-    api: Api,
-    keys: Keys,
+    api: TwilioApi,
+    keys: SigningKeys,
     addresses: Addresses,
 }
 
@@ -174,13 +175,13 @@ impl Adapter {
             ["initiated", "ringing", "answered", "completed"].map(|event| ("StatusCallbackEvent", event.to_owned())),
         );
         let detection = match request.machines {
-            Machines::Ignore => return fields,
-            Machines::Detect => "Enable",
-            Machines::AwaitBeep => "DetectMessageEnd",
+            AmdMode::Off => return fields,
+            AmdMode::Detect => "Enable",
+            AmdMode::DetectMessageEnd => "DetectMessageEnd",
         };
         fields.extend([
             ("MachineDetection", detection.to_owned()),
-            // Otherwise whoever answers hears nothing until the detection has ended.
+            // Synchronous detection would leave the callee in silence until it has ended.
             ("AsyncAmd", "true".to_owned()),
             ("AsyncAmdStatusCallback", address.report(callback::AMD)),
             ("AsyncAmdStatusCallbackMethod", POST.to_owned()),
@@ -248,7 +249,7 @@ impl Carrier for Adapter {
     }
 
     /// Nothing to do: the answer to the announcement has answered the call.
-    async fn answer(&self, _leg: &LegRef, _line: Line) -> Result<(), CarrierError> {
+    async fn answer(&self, _leg: &LegRef, _events: LegEvents) -> Result<(), CarrierError> {
         Ok(())
     }
 
@@ -268,7 +269,7 @@ impl Carrier for Adapter {
         if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer)) }
     }
 
-    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
+    async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {
         if let Some(id) = &leg.carrier_call_id {
             return Ok(self.api.call(id).await?.and_then(|call| call.found(self.flavour)).into_iter().collect());
         }
@@ -285,12 +286,12 @@ impl Carrier for Adapter {
         account.in_words(self.flavour).map_err(|words| self.error(&words))
     }
 
-    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
+    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, CallbackError> {
         self.keys.check(request, request.url)?;
         callback::read(self.flavour, &self.addresses, request)
     }
 
-    fn take(&self, call: &CallAddress) -> Reply {
+    fn accept(&self, call: &CallAddress) -> Reply {
         Reply::Xml(twiml::connect(self.flavour, call))
     }
 
@@ -298,7 +299,7 @@ impl Carrier for Adapter {
         Reply::Xml(twiml::reject(why))
     }
 
-    fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
+    fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError> {
         match self.flavour {
             // Signed is what the TwiML said: `wss` for `https`.
             Flavour::Twilio => self.keys.check(handshake, &handshake.url.replacen("http", "ws", 1))?,
@@ -308,19 +309,19 @@ impl Carrier for Adapter {
         Ok(Box::new(MediaStreams::default()))
     }
 
-    async fn inbound(&self, number: &PhoneNumber) -> Result<Inbound, CarrierError> {
-        let Some(found) = self.api.number(number).await? else { return Ok(Inbound::NotOnAccount) };
+    async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError> {
+        let Some(found) = self.api.number(number).await? else { return Ok(InboundRoute::NotOnAccount) };
         Ok(match found.route() {
-            Route::Unset => Inbound::Unset,
-            Route::Url(to) | Route::Trunk(to) => Inbound::To(to.to_owned()),
+            Route::Unset => InboundRoute::Unset,
+            Route::Url(to) | Route::Trunk(to) => InboundRoute::To(to.to_owned()),
             Route::Application(id) => {
                 let url = self.api.application(id).await?.and_then(|application| application.voice_url);
-                Inbound::To(url.unwrap_or_else(|| id.to_owned()))
+                InboundRoute::To(url.unwrap_or_else(|| id.to_owned()))
             }
         })
     }
 
-    async fn set_inbound(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
+    async fn set_inbound_route(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
         let found = self.api.number(number).await?;
         let found = found.ok_or_else(|| self.error("the number is not on the account"))?;
         let mut fields = inbound_fields(to);

@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::twiml::TOKEN;
-use crate::carrier::stream::codec::{Coding, Format};
-use crate::carrier::stream::{Heard, Started, Wire};
+use crate::carrier::stream::codec::{Encoding, StreamFormat};
+use crate::carrier::stream::{StreamEvent, StreamProtocol, StreamStart};
 
-/// Messages of carriers that were not the ones expected next.
+/// Media messages that were out of sequence.
 const OUT_OF_SEQUENCE: &str = "switchhook_media_messages_out_of_sequence_total";
 
 /// The messages of one stream.
@@ -22,14 +22,14 @@ pub(super) struct MediaStreams {
     stream: String,
     /// The number of the next message, from the first one on.
     next: Option<u64>,
-    /// So many were not the ones expected.
+    /// How many messages were out of sequence.
     unexpected: u64,
 }
 
 /// A message of ours.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Sent<'a> {
+struct OutgoingMessage<'a> {
     event: &'static str,
     stream_sid: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,20 +50,20 @@ struct Name {
 
 impl MediaStreams {
     fn message(&self, event: &'static str, media: Option<Payload>, mark: Option<Name>) -> String {
-        serde_json::to_string(&Sent { event, stream_sid: &self.stream, media, mark }).expect("text is JSON")
+        serde_json::to_string(&OutgoingMessage { event, stream_sid: &self.stream, media, mark }).expect("text is JSON")
     }
 
-    fn start(&mut self, message: &Value) -> Result<Heard, &'static str> {
+    fn start(&mut self, message: &Value) -> Result<StreamEvent, &'static str> {
         if !self.stream.is_empty() {
             return Err("a second start on a stream that has begun");
         }
         let start = &message["start"];
         let stream = start["streamSid"].as_str().or(message["streamSid"].as_str());
         let carrier_call_id = start["callSid"].as_str().ok_or("a start without callSid")?.to_owned();
-        let format = format(&start["mediaFormat"]).ok_or("a start with sound in a coding that is not known here")?;
+        let format = format(&start["mediaFormat"]).ok_or("a start with an unsupported audio encoding")?;
         stream.ok_or("a start without streamSid")?.clone_into(&mut self.stream);
         let token = start["customParameters"][TOKEN].as_str().map(str::to_owned);
-        Ok(Heard::Started(Started { carrier_call_id, token, heard: format, spoken: format }))
+        Ok(StreamEvent::Start(StreamStart { carrier_call_id, token, inbound: format, outbound: format }))
     }
 
     /// Whether a message is of another stream than the one that this websocket began with. One that does not say is not.
@@ -71,7 +71,7 @@ impl MediaStreams {
         !self.stream.is_empty() && message["streamSid"].as_str().is_some_and(|stream| stream != self.stream)
     }
 
-    /// Whether messages are missing is of interest to whoever looks for the reason of bad sound.
+    /// Missing messages are counted: they explain bad audio.
     fn count(&mut self, message: &Value) {
         let Some(number) = whole(&message["sequenceNumber"]) else { return };
         if self.next.is_some_and(|next| next != number) {
@@ -85,25 +85,25 @@ impl MediaStreams {
     }
 }
 
-impl Wire for MediaStreams {
-    fn read(&mut self, text: &str) -> Heard {
+impl StreamProtocol for MediaStreams {
+    fn read(&mut self, text: &str) -> StreamEvent {
         let Ok(message) = serde_json::from_str::<Value>(text) else {
-            return Heard::Malformed("a message that is no JSON".to_owned());
+            return StreamEvent::Malformed("a message that is no JSON".to_owned());
         };
         if self.is_foreign(&message) {
-            return Heard::Malformed("a message of another stream".to_owned());
+            return StreamEvent::Malformed("a message of another stream".to_owned());
         }
         self.count(&message);
-        let heard = match message["event"].as_str() {
+        let event = match message["event"].as_str() {
             Some("start") => self.start(&message),
-            Some("media") => sound(&message["media"]),
+            Some("media") => audio(&message["media"]),
             Some("dtmf") => key(&message["dtmf"]),
             // One that was cleared comes back, too. Names that are no numbers are not ours.
-            Some("mark") => Ok(whole(&message["mark"]["name"]).map_or(Heard::Nothing, Heard::Mark)),
-            Some("stop") => Ok(Heard::Stopped),
-            _ => Ok(Heard::Nothing),
+            Some("mark") => Ok(whole(&message["mark"]["name"]).map_or(StreamEvent::Ignored, StreamEvent::Mark)),
+            Some("stop") => Ok(StreamEvent::Stop),
+            _ => Ok(StreamEvent::Ignored),
         };
-        heard.unwrap_or_else(|why| Heard::Malformed(why.to_owned()))
+        event.unwrap_or_else(|why| StreamEvent::Malformed(why.to_owned()))
     }
 
     fn play(&mut self, payload: &[u8]) -> String {
@@ -119,36 +119,36 @@ impl Wire for MediaStreams {
     }
 }
 
-fn sound(media: &Value) -> Result<Heard, &'static str> {
+fn audio(media: &Value) -> Result<StreamEvent, &'static str> {
     if media["track"].as_str().is_some_and(|track| track.starts_with("outbound")) {
-        return Ok(Heard::Nothing);
+        return Ok(StreamEvent::Ignored);
     }
-    let payload = media["payload"].as_str().ok_or("sound without a payload")?;
-    let payload = STANDARD.decode(payload).map_err(|_| "sound whose payload is no base64")?;
-    Ok(Heard::Sound { chunk: whole(&media["chunk"]), payload })
+    let payload = media["payload"].as_str().ok_or("media without a payload")?;
+    let payload = STANDARD.decode(payload).map_err(|_| "media whose payload is not base64")?;
+    Ok(StreamEvent::Audio { chunk: whole(&media["chunk"]), payload })
 }
 
-fn key(dtmf: &Value) -> Result<Heard, &'static str> {
+fn key(dtmf: &Value) -> Result<StreamEvent, &'static str> {
     let digit = dtmf["digit"].as_str().unwrap_or_default();
     match digit.as_bytes() {
-        &[key @ (b'0'..=b'9' | b'*' | b'#' | b'A'..=b'D')] => Ok(Heard::Key(key.into())),
+        &[key @ (b'0'..=b'9' | b'*' | b'#' | b'A'..=b'D')] => Ok(StreamEvent::Dtmf(key.into())),
         _ => Err("a key that telephones do not have"),
     }
 }
 
 /// µ-law at 8 kHz, unless it says otherwise.
-fn format(told: &Value) -> Option<Format> {
-    let rate = match &told["sampleRate"] {
+fn format(events: &Value) -> Option<StreamFormat> {
+    let rate = match &events["sampleRate"] {
         Value::Null => None,
         rate => Some(u32::try_from(whole(rate)?).ok()?),
     };
-    let coding = match told["encoding"].as_str() {
-        None => Format::MU_LAW.coding,
-        Some(name) if name.eq_ignore_ascii_case("audio/x-mulaw") => Format::MU_LAW.coding,
-        Some(name) if name.eq_ignore_ascii_case("audio/x-l16") => Coding::L16,
+    let coding = match events["encoding"].as_str() {
+        None => StreamFormat::MU_LAW.coding,
+        Some(name) if name.eq_ignore_ascii_case("audio/x-mulaw") => StreamFormat::MU_LAW.coding,
+        Some(name) if name.eq_ignore_ascii_case("audio/x-l16") => Encoding::L16,
         Some(_) => return None,
     };
-    Some(Format { coding, rate: rate.unwrap_or(Format::MU_LAW.rate) })
+    Some(StreamFormat { coding, rate: rate.unwrap_or(StreamFormat::MU_LAW.rate) })
 }
 
 /// A whole number, also as text.
@@ -182,38 +182,38 @@ mod tests {
 
     fn started() -> MediaStreams {
         let mut wire = MediaStreams::default();
-        assert!(matches!(wire.read(START), Heard::Started(_)));
+        assert!(matches!(wire.read(START), StreamEvent::Start(_)));
         wire
     }
 
-    fn sound(chunk: Option<u64>, payload: &[u8]) -> Heard {
-        Heard::Sound { chunk, payload: payload.to_vec() }
+    fn audio(chunk: Option<u64>, payload: &[u8]) -> StreamEvent {
+        StreamEvent::Audio { chunk, payload: payload.to_vec() }
     }
 
     #[test]
     fn twilios_stream_is_read_from_its_beginning_to_its_end() {
         let mut wire = MediaStreams::default();
-        assert!(wire.read(r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#) == Heard::Nothing);
-        let expected = Started {
+        assert!(wire.read(r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#) == StreamEvent::Ignored);
+        let expected = StreamStart {
             carrier_call_id: "CA1".to_owned(),
             token: Some("abc".to_owned()),
-            heard: Format::MU_LAW,
-            spoken: Format::MU_LAW,
+            inbound: StreamFormat::MU_LAW,
+            outbound: StreamFormat::MU_LAW,
         };
-        assert!(wire.read(START) == Heard::Started(expected));
+        assert!(wire.read(START) == StreamEvent::Start(expected));
         let media = r#"{"event":"media","sequenceNumber":"2","media":{"track":"inbound","chunk":"1","timestamp":"5","payload":"/38A"},"streamSid":"MZ1"}"#;
-        assert!(wire.read(media) == sound(Some(1), &[0xff, 0x7f, 0x00]));
+        assert!(wire.read(media) == audio(Some(1), &[0xff, 0x7f, 0x00]));
         let dtmf =
             r#"{"event":"dtmf","streamSid":"MZ1","sequenceNumber":"3","dtmf":{"track":"inbound_track","digit":"1"}}"#;
-        assert!(wire.read(dtmf) == Heard::Key('1'));
+        assert!(wire.read(dtmf) == StreamEvent::Dtmf('1'));
         assert!(
             wire.read(r#"{"event":"mark","sequenceNumber":"4","streamSid":"MZ1","mark":{"name":"7"}}"#)
-                == Heard::Mark(7)
+                == StreamEvent::Mark(7)
         );
-        assert!(wire.read(r#"{"event":"of-the-future","sequenceNumber":"5"}"#) == Heard::Nothing);
+        assert!(wire.read(r#"{"event":"of-the-future","sequenceNumber":"5"}"#) == StreamEvent::Ignored);
         let stop =
             r#"{"event":"stop","sequenceNumber":"6","stop":{"accountSid":"AC1","callSid":"CA1"},"streamSid":"MZ1"}"#;
-        assert!(wire.read(stop) == Heard::Stopped);
+        assert!(wire.read(stop) == StreamEvent::Stop);
         assert_eq!(wire.unexpected, 0);
     }
 
@@ -228,12 +228,12 @@ mod tests {
             r#"{"event":"mark","mark":{"name":"7"},"streamSid":"MZ2"}"#.to_owned(),
             r#"{"event":"stop","streamSid":"MZ2"}"#.to_owned(),
         ] {
-            assert!(matches!(wire.read(&message), Heard::Malformed(_)), "{message}");
+            assert!(matches!(wire.read(&message), StreamEvent::Malformed(_)), "{message}");
         }
         assert_eq!(wire.clear(), r#"{"event":"clear","streamSid":"MZ1"}"#);
         assert!(
             wire.read(r#"{"event":"media","media":{"payload":"/38A"},"streamSid":"MZ1"}"#)
-                == sound(None, &[0xff, 0x7f, 0x00])
+                == audio(None, &[0xff, 0x7f, 0x00])
         );
     }
 
@@ -241,13 +241,17 @@ mod tests {
     fn signalwires_stream_leaves_out_what_it_likes() {
         let mut wire = MediaStreams::default();
         let start = r#"{"event":"start","sequenceNumber":1,"start":{"streamSid":"s-1","callSid":"c-1","mediaFormat":{"encoding":"audio/x-L16","sampleRate":"16000","channels":1}}}"#;
-        let expected =
-            Started { carrier_call_id: "c-1".to_owned(), token: None, heard: Format::L16, spoken: Format::L16 };
-        assert!(wire.read(start) == Heard::Started(expected));
-        assert!(wire.read(r#"{"event":"media","media":{"payload":"AAE="}}"#) == sound(None, &[0, 1]));
-        assert!(wire.read(r#"{"event":"media","media":{"chunk":3,"payload":""}}"#) == sound(Some(3), &[]));
-        assert!(wire.read(r#"{"event":"dtmf","dtmf":{"digit":"D","duration":2000}}"#) == Heard::Key('D'));
-        assert!(wire.read(r#"{"event":"stop"}"#) == Heard::Stopped);
+        let expected = StreamStart {
+            carrier_call_id: "c-1".to_owned(),
+            token: None,
+            inbound: StreamFormat::L16,
+            outbound: StreamFormat::L16,
+        };
+        assert!(wire.read(start) == StreamEvent::Start(expected));
+        assert!(wire.read(r#"{"event":"media","media":{"payload":"AAE="}}"#) == audio(None, &[0, 1]));
+        assert!(wire.read(r#"{"event":"media","media":{"chunk":3,"payload":""}}"#) == audio(Some(3), &[]));
+        assert!(wire.read(r#"{"event":"dtmf","dtmf":{"digit":"D","duration":2000}}"#) == StreamEvent::Dtmf('D'));
+        assert!(wire.read(r#"{"event":"stop"}"#) == StreamEvent::Stop);
         assert_eq!(wire.clear(), r#"{"event":"clear","streamSid":"s-1"}"#);
     }
 
@@ -273,13 +277,13 @@ mod tests {
             r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"encoding":"audio/opus"}}}"#,
             r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"sampleRate":-1}}}"#,
         ] {
-            assert!(matches!(MediaStreams::default().read(message), Heard::Malformed(_)), "{message}");
+            assert!(matches!(MediaStreams::default().read(message), StreamEvent::Malformed(_)), "{message}");
         }
         for message in ["[]", "{}", "7", r#"{"event":7}"#, r#"{"event":"mark","mark":{"name":"not ours"}}"#] {
-            assert!(started().read(message) == Heard::Nothing, "{message}");
+            assert!(started().read(message) == StreamEvent::Ignored, "{message}");
         }
         let ours = r#"{"event":"media","media":{"track":"outbound","payload":"/38A"}}"#;
-        assert!(started().read(ours) == Heard::Nothing, "our own sound is not heard");
+        assert!(started().read(ours) == StreamEvent::Ignored, "our own audio is ignored");
     }
 
     #[test]
@@ -288,7 +292,7 @@ mod tests {
         for number in [json!("2"), json!(3), json!("5"), json!("5"), json!(6), json!(u64::MAX), json!("x"), json!(null)]
         {
             let message = json!({ "event": "mark", "sequenceNumber": number, "mark": { "name": "1" } });
-            assert!(wire.read(&message.to_string()) == Heard::Mark(1));
+            assert!(wire.read(&message.to_string()) == StreamEvent::Mark(1));
         }
         assert_eq!(wire.unexpected, 3);
     }

@@ -51,7 +51,7 @@ pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, 
     // The time is asked under the lock, so that commands are done in the order in which they were taken down.
     commands::give(&mut tx, tenant.id, id, &command, state.clock.now()).await?;
     tx.commit().await?;
-    state.hints.calls.notify_one();
+    state.wakeups.calls.notify_one();
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 

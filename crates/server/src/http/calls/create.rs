@@ -240,8 +240,8 @@ pub(super) async fn create(
     let accepted = tokio::time::timeout(patience, state.acceptances.submit(tenant.id, wish)).await;
     match accepted.map_err(|_| in_flight())?? {
         Accepted::Answered { stored, replayed } => {
-            state.hints.calls.notify_one();
-            state.hints.webhooks.notify_one();
+            state.wakeups.calls.notify_one();
+            state.wakeups.webhooks.notify_one();
             Ok(answer(&stored, replayed))
         }
         Accepted::KeyReused => Err(key_reused()),

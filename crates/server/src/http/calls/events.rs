@@ -112,9 +112,9 @@ fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallibl
 impl Follower {
     /// The next event, when there is one; nothing when the stream is over.
     async fn next(&mut self) -> Option<EventRow> {
-        let hints = self.state.hints.webhooks.clone();
+        let wakeups = self.state.wakeups.webhooks.clone();
         while !self.ended && !self.state.draining.started() {
-            let hint = hints.followed(); // From before the look, so that nothing falls between the two.
+            let wakeup = wakeups.followed(); // From before the look, so that nothing falls between the two.
             let mut conn = self.state.store.read().await.ok()?;
             if self.checked.elapsed() >= RECHECK {
                 let now = self.state.clock.now();
@@ -130,7 +130,7 @@ impl Follower {
                 return Some(event);
             }
             tokio::time::sleep(PAUSE).await;
-            let _ = tokio::time::timeout(LOOK - PAUSE, hint).await; // Either way it is time to look.
+            let _ = tokio::time::timeout(LOOK - PAUSE, wakeup).await; // Either way it is time to look.
         }
         None
     }

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::create::over_quota;
 use super::resource::CallResource;
-use crate::calls::incoming::{self, Arrival, NotTaken};
+use crate::calls::incoming::{self, InboundCall, InboundRefusal};
 use crate::clock;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
@@ -54,21 +54,21 @@ pub(super) async fn inbound(
     };
     let (number, agent) = simulated_number(&mut state.store.read().await?, &tenant, &request.to).await?;
     let call = CallId::new(state.clock.now(), clock::random());
-    let arrival = Arrival {
-        call,
+    let inbound = InboundCall {
+        id: call,
         carrier_call_id: calls.setup.simulator().call_in(call, &request.from),
         number,
         provider: "simulator".to_owned(),
         from: request.from.reveal().to_owned(),
         agent,
     };
-    let taken = incoming::take_in(calls, arrival).await;
-    if !matches!(taken, Ok(Ok(_))) {
+    let accepted = incoming::accept(calls, inbound).await;
+    if !matches!(accepted, Ok(Ok(_))) {
         calls.setup.simulator().give_up(call);
     }
-    let row = taken?.map_err(|refused| match refused {
-        NotTaken::Nobody => ApiError::invalid_field("to", "its inbound agent no longer exists"),
-        NotTaken::Quota(exceeded) => over_quota(exceeded),
+    let row = accepted?.map_err(|refused| match refused {
+        InboundRefusal::NoAgent => ApiError::invalid_field("to", "its inbound agent no longer exists"),
+        InboundRefusal::Quota(exceeded) => over_quota(exceeded),
     })?;
     let location = format!("/v1/calls/{call}");
     let body = Json(WithWarnings { resource: CallResource::from(row), warnings });

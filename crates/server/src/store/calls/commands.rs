@@ -1,4 +1,4 @@
-//! What clients ask of a running conversation, and what carriers tell about a call: rows that any node writes and the call's own node takes.
+//! Commands of clients to a running conversation, and carrier events that reached another node: rows that any node writes and the call's own node takes.
 
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
@@ -8,7 +8,7 @@ use switchhook_core::id::{CallId, CommandId, TenantId};
 use uuid::Uuid;
 
 use super::CallRow;
-use crate::carrier::Told;
+use crate::carrier::CarrierEvent;
 use crate::clock;
 use crate::store::{Conn, Tx, filled, on};
 
@@ -31,15 +31,15 @@ pub enum Command {
         /// `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of 500 ms.
         digits: String,
     },
-    /// The caller is passed on.
+    /// Transfers the caller.
     Transfer {
         /// To this number or SIP address.
         to: String,
     },
-    /// The carrier has told something to another node.
-    Told {
-        /// What.
-        told: Told,
+    /// A carrier event that reached another node.
+    CarrierEvent {
+        /// The event.
+        event: CarrierEvent,
     },
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchhook::carrier::address::Addresses;
 use switchhook::carrier::rest::Rest;
 use switchhook::carrier::telnyx::Telnyx as Adapter;
-use switchhook::carrier::{Carrier as _, Connection, Found, Inbound, LegRef};
+use switchhook::carrier::{Carrier as _, Connection, FoundLeg, InboundRoute, LegRef};
 use switchhook::config::Config;
 use switchhook::vault::Vault;
 use switchhook_core::phone_number::PhoneNumber;
@@ -39,12 +39,12 @@ fn number(text: &str) -> PhoneNumber {
 async fn set_up(rig: &Rig) {
     rig.telnyx.add_number(OURS, None);
     let (adapter, addresses) = adapter(rig);
-    assert_eq!(adapter.inbound(&number(OURS)).await, Ok(Inbound::Unset));
-    assert_eq!(adapter.inbound(&number(THEM)).await, Ok(Inbound::NotOnAccount));
+    assert_eq!(adapter.inbound_route(&number(OURS)).await, Ok(InboundRoute::Unset));
+    assert_eq!(adapter.inbound_route(&number(THEM)).await, Ok(InboundRoute::NotOnAccount));
     let to = addresses.for_connection("telnyx", rig.connection.parse().expect("an id"));
-    adapter.set_inbound(&number(OURS), &to).await.expect("Telnyx does it");
-    assert!(adapter.set_inbound(&number(THEM), &to).await.is_err());
-    assert_eq!(adapter.inbound(&number(OURS)).await, Ok(Inbound::To(to.report("events"))));
+    adapter.set_inbound_route(&number(OURS), &to).await.expect("Telnyx does it");
+    assert!(adapter.set_inbound_route(&number(THEM), &to).await.is_err());
+    assert_eq!(adapter.inbound_route(&number(OURS)).await, Ok(InboundRoute::To(to.report("events"))));
     assert_eq!(rig.telnyx.application_url(), to.report("events"));
 }
 
@@ -158,15 +158,15 @@ async fn telnyx_is_asked_what_became_of_a_call() {
     let by_id = LegRef { carrier_call_id: Some(id.clone()), ..by_state.clone() };
     // It is on the second page of the list.
     for leg in [&by_state, &by_id] {
-        let live = Found { carrier_call_id: id.clone(), ended: None, certain: true };
-        assert_eq!(adapter.find(leg).await, Ok(vec![live]));
+        let live = FoundLeg { carrier_call_id: id.clone(), ended: None, certain: true };
+        assert_eq!(adapter.look_up(leg).await, Ok(vec![live]));
     }
     assert_eq!(adapter.hang_up(&by_state).await, Ok(()));
     rig.client().wait_for_end(&call).await;
     rig.telnyx.ended(THEM).await;
-    let found = adapter.find(&by_id).await.expect("it answers");
+    let found = adapter.look_up(&by_id).await.expect("it answers");
     assert!(found.iter().all(|leg| leg.ended.is_some()) && found.len() == 1, "{found:?}");
-    assert_eq!(adapter.find(&by_state).await, Ok(vec![]));
+    assert_eq!(adapter.look_up(&by_state).await, Ok(vec![]));
     for leg in [&by_state, &by_id] {
         assert_eq!(adapter.hang_up(leg).await, Ok(()), "ending what has ended is fine");
     }
@@ -178,9 +178,11 @@ async fn a_number_of_another_application_is_taken_over() {
     let rig = Rig::start().await;
     rig.telnyx.add_number(OURS, Some("17"));
     let (adapter, addresses) = adapter(&rig);
-    assert!(matches!(adapter.inbound(&number(OURS)).await, Ok(Inbound::To(elsewhere)) if elsewhere.contains("17")));
+    assert!(
+        matches!(adapter.inbound_route(&number(OURS)).await, Ok(InboundRoute::To(elsewhere)) if elsewhere.contains("17"))
+    );
     let to = addresses.for_connection("telnyx", rig.connection.parse().expect("an id"));
-    adapter.set_inbound(&number(OURS), &to).await.expect("Telnyx does it");
-    assert_eq!(adapter.inbound(&number(OURS)).await, Ok(Inbound::To(to.report("events"))), "{APPLICATION}");
+    adapter.set_inbound_route(&number(OURS), &to).await.expect("Telnyx does it");
+    assert_eq!(adapter.inbound_route(&number(OURS)).await, Ok(InboundRoute::To(to.report("events"))), "{APPLICATION}");
     rig.service.stop().await;
 }

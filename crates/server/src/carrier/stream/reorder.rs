@@ -1,58 +1,58 @@
-//! Numbered pieces of sound, put into their order. Over a websocket nothing overtakes anything, but carriers take the pieces
-//! from networks where it does, and some send them as they come.
+//! Puts numbered chunks of audio in order. A websocket keeps order, but carriers receive the chunks from networks that do not, and
+//! some forward them as they arrive.
 
 use std::collections::BTreeMap;
 
-/// Pieces that are held back for one that is missing: 100 ms of the usual ones. Sound that is later than that is too late.
+/// Chunks that are held back for one that is missing: 100 ms of the usual ones. Sound that is later than that is too late.
 const HELD: usize = 5;
 
-/// Puts pieces into their order.
+/// Puts chunks into their order.
 #[derive(Default)]
-pub struct Order {
+pub struct ReorderBuffer {
     /// The number of the next piece; nothing before the first.
     next: Option<u64>,
     held: BTreeMap<u64, Vec<u8>>,
-    /// Pieces that came too late, one after the other without one in time between them, and the number of the first.
+    /// Chunks that came too late, one after the other without one in time between them, and the number of the first.
     late: (u64, Vec<Vec<u8>>),
 }
 
-/// What comes next. `Debug` would print sound, so there is none.
+/// What comes next. `Debug` would print audio, so there is none.
 #[derive(PartialEq, Eq)]
-pub enum Piece {
-    /// Sound.
-    Sound(Vec<u8>),
-    /// So many pieces never came.
+pub enum Chunk {
+    /// Audio.
+    Audio(Vec<u8>),
+    /// How many chunks never arrived.
     Lost(u64),
 }
 
-impl Order {
+impl ReorderBuffer {
     /// Takes a piece, and gives those whose turn it is. One that comes twice or too late is dropped; one without a number is
-    /// taken as it comes. More pieces in a row than were ever waited for are not late: the carrier has begun to count anew.
-    pub fn push(&mut self, chunk: Option<u64>, payload: Vec<u8>) -> Vec<Piece> {
-        let Some(chunk) = chunk else { return vec![Piece::Sound(payload)] };
+    /// taken as it comes. More chunks in a row than were ever waited for are not late: the carrier has begun to count anew.
+    pub fn push(&mut self, chunk: Option<u64>, payload: Vec<u8>) -> Vec<Chunk> {
+        let Some(chunk) = chunk else { return vec![Chunk::Audio(payload)] };
         let mut next = *self.next.get_or_insert(chunk);
         if chunk < next {
             return self.counts_anew(chunk, payload);
         }
         self.late.1.clear();
         self.held.insert(chunk, payload);
-        let mut pieces = Vec::new();
+        let mut chunks = Vec::new();
         if self.held.len() > HELD
             && let Some((&first, _)) = self.held.first_key_value()
         {
-            pieces.push(Piece::Lost(first - next));
+            chunks.push(Chunk::Lost(first - next));
             next = first;
         }
         while let Some(payload) = self.held.remove(&next) {
-            pieces.push(Piece::Sound(payload));
+            chunks.push(Chunk::Audio(payload));
             next = next.saturating_add(1);
         }
         self.next = Some(next);
-        pieces
+        chunks
     }
 
     /// A piece that is too late; gives it with those before it when it shows that the numbering has begun anew.
-    fn counts_anew(&mut self, chunk: u64, payload: Vec<u8>) -> Vec<Piece> {
+    fn counts_anew(&mut self, chunk: u64, payload: Vec<u8>) -> Vec<Chunk> {
         let (first, late) = &mut self.late;
         if late.is_empty() || *first + late.len() as u64 != chunk {
             (*first, *late) = (chunk, Vec::new());
@@ -63,7 +63,7 @@ impl Order {
         }
         self.next = Some(chunk + 1);
         let before = std::mem::take(&mut self.held).into_values();
-        before.chain(std::mem::take(&mut self.late.1)).map(Piece::Sound).collect()
+        before.chain(std::mem::take(&mut self.late.1)).map(Chunk::Audio).collect()
     }
 }
 
@@ -72,17 +72,17 @@ mod tests {
     use super::*;
 
     fn order(chunks: &[u64]) -> String {
-        let mut order = Order::default();
-        let mut heard = Vec::new();
+        let mut order = ReorderBuffer::default();
+        let mut played = Vec::new();
         for &chunk in chunks {
-            for piece in order.push(Some(chunk), chunk.to_string().into_bytes()) {
-                heard.push(match piece {
-                    Piece::Sound(payload) => String::from_utf8(payload).expect("a number"),
-                    Piece::Lost(pieces) => format!("-{pieces}"),
+            for chunk in order.push(Some(chunk), chunk.to_string().into_bytes()) {
+                played.push(match chunk {
+                    Chunk::Audio(payload) => String::from_utf8(payload).expect("a number"),
+                    Chunk::Lost(chunks) => format!("-{chunks}"),
                 });
             }
         }
-        heard.join(" ")
+        played.join(" ")
     }
 
     #[test]
@@ -96,9 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_whose_numbering_begins_anew_is_heard() {
+    fn a_caller_whose_numbering_restarts_is_still_received() {
         assert_eq!(order(&[500, 501, 1, 2, 3, 4, 5]), "500 501", "they may be late");
-        assert_eq!(order(&[500, 501, 1, 2, 3, 4, 5, 6, 7, 8]), "500 501 1 2 3 4 5 6 7 8", "and all of them are heard");
+        assert_eq!(
+            order(&[500, 501, 1, 2, 3, 4, 5, 6, 7, 8]),
+            "500 501 1 2 3 4 5 6 7 8",
+            "and all of them are released"
+        );
         assert_eq!(order(&[500, 501, 503, 0, 1, 2, 3, 4, 5, 6]), "500 501 503 0 1 2 3 4 5 6", "with what was held");
         assert_eq!(order(&[9, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 8, 16]), "9 10 11 12 13 14 15 16", "late ones");
         assert_eq!(order(&[9, 3, 3, 3, 3, 3, 3, 3, 10]), "9 10", "one that is repeated");
@@ -107,8 +111,8 @@ mod tests {
 
     #[test]
     fn pieces_without_numbers_are_heard_as_they_come() {
-        let mut order = Order::default();
-        assert!(order.push(None, vec![1]) == [Piece::Sound(vec![1])]);
-        assert!(order.push(None, vec![1]) == [Piece::Sound(vec![1])]);
+        let mut order = ReorderBuffer::default();
+        assert!(order.push(None, vec![1]) == [Chunk::Audio(vec![1])]);
+        assert!(order.push(None, vec![1]) == [Chunk::Audio(vec![1])]);
     }
 }
