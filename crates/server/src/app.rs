@@ -14,7 +14,6 @@ use tokio_util::task::TaskTracker;
 use crate::calls::setup::Setup;
 use crate::calls::{self, Context, Live};
 use crate::carrier::address::Addresses;
-use crate::carrier::simulator::Simulator;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
 use crate::files;
@@ -97,9 +96,9 @@ impl Service {
         };
         if config.has_role(Role::Calls) {
             let providers = Registry::new(&config, models, state.exemptions.clone())?;
-            let simulator = simulator(&config)?;
             service.speech = Some(providers.local_speech());
-            let setup = Setup::new(config.clone(), vault.clone(), providers, simulator, addresses)?;
+            let setup = Setup::new(config.clone(), vault.clone(), providers, addresses)?;
+            setup.drivers().start().await?;
             let context = Context {
                 store: for_calls,
                 leases: for_leases,
@@ -112,8 +111,12 @@ impl Service {
                 runners: TaskTracker::new(),
             };
             state = state.with_calls(context.clone());
+            let setup = context.setup.clone();
             let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.end_now.clone());
-            service.calls.spawn(run);
+            service.calls.spawn(async move {
+                run.await;
+                setup.drivers().stop().await;
+            });
         }
         if config.has_role(Role::Webhooks) {
             let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, wakeups)?;
@@ -209,9 +212,4 @@ async fn index_calls(store: &Store) -> Result<(), sqlx::Error> {
         }
     })
     .await
-}
-
-fn simulator(config: &Config) -> anyhow::Result<Simulator> {
-    let Some(path) = &config.simulator_dial_log else { return Ok(Simulator::new()) };
-    Simulator::with_dial_log(path).with_context(|| format!("the dial log {} cannot be opened", path.display()))
 }

@@ -74,7 +74,7 @@ async fn news(prepared: &mut Option<Prepared>) -> News {
 }
 
 /// What is to be read before anything can be done about a call.
-type Loaded = (Result<Arc<dyn Carrier>, String>, Result<CallPlan, String>);
+type Loaded = (Result<Arc<Carrier>, String>, Result<CallPlan, String>);
 
 /// Reads it, again while the database is away, for less than a lease. Nothing can be done at a deadline of the call before this: to hang up
 /// takes the carrier's credentials.
@@ -85,7 +85,13 @@ async fn load(context: &Context, row: &CallRow) -> Result<Loaded, sqlx::Error> {
         let loading = Box::pin(async {
             let (store, setup) = (&context.store, &context.setup);
             let (carrier, plan) = tokio::join!(caught(setup.carrier(store, row)), caught(setup.plan(store, row)));
-            Ok((set_up(carrier)?, set_up(plan)?))
+            let (carrier, mut plan) = (set_up(carrier)?, set_up(plan)?);
+            let fault =
+                carrier.as_ref().ok().and_then(|carrier| carrier.simulation.as_ref()?.provider_fault(row.far_end()));
+            if let (Some(fault), Ok(plan)) = (fault, &mut plan) {
+                plan.inject(fault);
+            }
+            Ok((carrier, plan))
         });
         match timeout(ONE_TRY, loading).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Err(error) if Instant::now() < give_up => {
@@ -167,7 +173,7 @@ struct Runner {
     call: Call,
     timing: Timing,
     /// Or why there is none: one sentence.
-    carrier: Result<Arc<dyn Carrier>, String>,
+    carrier: Result<Arc<Carrier>, String>,
     plan: Result<Arc<CallPlan>, String>,
     events: LegEvents,
     prepared: Option<Prepared>,

@@ -2,10 +2,53 @@
 
 use std::borrow::Cow;
 
+use async_trait::async_trait;
 use axum::http::{HeaderMap, Method, header};
+use switchhook_core::phone_number::PhoneNumber;
 use url::form_urlencoded;
 
-use super::CarrierEvent;
+use super::address::{CallAddress, ConnectionAddress};
+use super::{CarrierError, CarrierEvent};
+
+/// Reads and answers a carrier's webhooks, and has it send them.
+#[async_trait]
+pub trait Webhooks: Send + Sync {
+    /// Reads a request to one of our addresses, after checking its signature.
+    ///
+    /// # Errors
+    /// When the signature is wrong, or the request is not one that this carrier sends.
+    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, CallbackError>;
+
+    /// The reply that accepts an announced call, or says what to do with one that we placed. Where that does not answer the call,
+    /// [`super::CallControl::answer`] does. Given again when the carrier asks again.
+    fn accept(&self, call: &CallAddress) -> Reply;
+
+    /// Declines a call that was announced by [`IncomingCall`].
+    async fn decline(&self, carrier_call_id: &str, why: Decline) -> Reply;
+
+    /// Where the carrier sends the calls of one of its numbers.
+    ///
+    /// # Errors
+    /// When the carrier could not be asked.
+    async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError>;
+
+    /// Has the carrier send the calls of one of its numbers to us.
+    ///
+    /// # Errors
+    /// When the number is not on the account, or the carrier refuses or could not be reached.
+    async fn set_inbound_route(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError>;
+}
+
+/// Where a carrier sends the calls of a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InboundRoute {
+    /// The number is not on the account.
+    NotOnAccount,
+    /// Nowhere.
+    Unset,
+    /// To this address.
+    To(String),
+}
 
 /// A request to one of our addresses, as the carrier that made it is to check and read it.
 pub struct CallbackRequest<'a> {
@@ -80,7 +123,7 @@ pub struct Callback {
     pub events: Vec<CarrierEvent>,
     /// Somebody calls one of our numbers and waits for an answer.
     pub incoming: Option<IncomingCall>,
-    /// Whether the carrier asks what to do with a call that we placed and somebody answered: as [`super::Carrier::accept`] says.
+    /// Whether the carrier asks what to do with a call that we placed and somebody answered: see [`Webhooks::accept`].
     pub wants_instructions: bool,
     /// What is answered otherwise, unless somebody calls.
     pub reply: Reply,

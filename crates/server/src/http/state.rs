@@ -18,7 +18,6 @@ use super::throttle::Throttle;
 use crate::calls::Context;
 use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
-use crate::carrier::simulator::Simulator;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gather::Gather;
@@ -103,7 +102,7 @@ impl HttpState {
         let models = Models::new(&self.config.data_dir);
         let providers = Registry::new(&self.config, models, self.exemptions.clone())?;
         let (config, vault, addresses) = (self.config.clone(), self.vault.clone(), self.addresses.clone());
-        let setup = Setup::new(config, vault, providers, Simulator::new(), addresses)?;
+        let setup = Setup::new(config, vault, providers, addresses)?;
         Ok(kept.insert(Arc::new(setup)).clone())
     }
 

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::effects::{CARRIER_ANSWER, answer_of};
 use super::{Runner, Stopped, TaskOutcome, talking};
 use crate::calls::tariff::numbering_plan;
-use crate::carrier::simulator;
+use crate::carrier::registry;
 use crate::panics::caught;
 use crate::store::calls::commands::{self, Command, Waiting};
 use crate::store::{self, Store, dial_policy, tenants};
@@ -146,7 +146,7 @@ impl Runner {
         }
         let keys = std::mem::take(&mut self.keys);
         self.ask_carrier(async move {
-            let in_band = match answer_of(carrier.send_dtmf(&leg, &keys)).await {
+            let in_band = match answer_of(carrier.control.send_dtmf(&leg, &keys)).await {
                 Some(None) => Some(keys),
                 Some(Some(Ok(()))) => None,
                 Some(Some(Err(error))) => {
@@ -187,12 +187,12 @@ impl Runner {
         self.transferring = Some(by);
         self.talk.tell(talk::Command::TransferStarted);
         let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
-        let counted = self.row.provider != simulator::PROVIDER;
+        let counted = registry::rings_phones(&self.row.provider);
         self.ask_carrier(async move {
             if !may_transfer(&store, tenant, &to, counted, now).await {
                 return TaskOutcome::Transfer { accepted: false, by };
             }
-            let accepted = match answer_of(carrier.transfer(&leg, &to)).await {
+            let accepted = match answer_of(carrier.control.transfer(&leg, &to)).await {
                 Some(Ok(())) => true,
                 Some(Err(error)) => {
                     tracing::warn!(%error, "the carrier refused a transfer");

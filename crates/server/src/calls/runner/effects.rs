@@ -103,7 +103,7 @@ impl Runner {
         });
     }
 
-    fn dial_request(&self) -> Result<(Arc<dyn Carrier>, DialRequest), (ErrorCode, String)> {
+    fn dial_request(&self) -> Result<(Arc<Carrier>, DialRequest), (ErrorCode, String)> {
         let config = |words: &String| (ErrorCode::ConfigError, words.clone());
         let plan = self.plan.as_ref().map_err(config)?;
         let carrier = self.carrier.as_ref().map_err(config)?;
@@ -151,7 +151,7 @@ impl Runner {
         let events = self.events.clone();
         self.start(async move {
             // Not answered in time, the call ends by its deadline.
-            match answer_of(carrier.answer(&leg, events)).await {
+            match answer_of(carrier.control.answer(&leg, events)).await {
                 Some(Ok(())) => {}
                 Some(Err(error)) => tracing::warn!(%error, "an incoming call could not be answered"),
                 None => tracing::warn!("the carrier did not take the answer to an incoming call"),
@@ -217,7 +217,7 @@ fn machines(wanted: &AnsweringMachine) -> AmdMode {
 /// A carrier and one leg of it.
 struct LegControl {
     store: Store,
-    carrier: Arc<dyn Carrier>,
+    carrier: Arc<Carrier>,
     connection: ConnectionId,
     leg: LegRef,
 }
@@ -225,7 +225,7 @@ struct LegControl {
 impl LegControl {
     /// The leg as the carrier knows it: `Some(None)` when it knows none, `None` when several fit or it could not be asked.
     async fn find(&self) -> Option<Option<FoundLeg>> {
-        let found = match answer_of(self.carrier.look_up(&self.leg)).await {
+        let found = match answer_of(self.carrier.control.look_up(&self.leg)).await {
             Some(Ok(found)) => found,
             Some(Err(error)) => {
                 tracing::warn!(%error, "the carrier could not be asked about a call");
@@ -297,9 +297,9 @@ impl LegControl {
     }
 }
 
-async fn hang_up(carrier: &Arc<dyn Carrier>, leg: &LegRef) {
+async fn hang_up(carrier: &Arc<Carrier>, leg: &LegRef) {
     for (attempt, pause) in (1..).zip(HANG_UP_AGAIN.map(Some).into_iter().chain([None])) {
-        match answer_of(carrier.hang_up(leg)).await {
+        match answer_of(carrier.control.hang_up(leg)).await {
             Some(Ok(())) => return,
             Some(Err(error)) => tracing::warn!(%error, attempt, "the carrier did not hang up"),
             None => tracing::warn!(attempt, "the carrier did not answer a request to hang up"),
@@ -313,7 +313,7 @@ async fn hang_up(carrier: &Arc<dyn Carrier>, leg: &LegRef) {
 
 /// A dial under way.
 struct Dial {
-    carrier: Arc<dyn Carrier>,
+    carrier: Arc<Carrier>,
     request: DialRequest,
     /// Cancelled when the call is not to be dialled any more.
     dial_permit: CancellationToken,
@@ -328,7 +328,7 @@ impl Dial {
     async fn ask(&self, decided: Instant, outcomes: &mpsc::UnboundedSender<TaskOutcome>) -> CallInput {
         let mut pause = FIRST_PAUSE;
         loop {
-            let (words, retry_after) = match answer_of(self.carrier.dial(self.request.clone())).await {
+            let (words, retry_after) = match answer_of(self.carrier.control.dial(self.request.clone())).await {
                 Some(Ok(Dialed { carrier_call_id, waits })) => {
                     return CallInput::DialAccepted { carrier_call_id, waits: waits.min(LONGEST_QUEUE) };
                 }

@@ -10,6 +10,7 @@ pub(crate) mod rest;
 pub(crate) mod signature;
 pub(crate) mod wire;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -25,15 +26,22 @@ use self::rest::{TelnyxApi, TelnyxError};
 use self::signature::PublicKey;
 use self::wire::{Codec, TelnyxWire};
 use super::address::{Addresses, CallAddress, ConnectionAddress};
-use super::callback::{Callback, CallbackError, CallbackRequest, Decline, Reply};
+use super::callback::{Callback, CallbackError, CallbackRequest, Decline, InboundRoute, Reply, Webhooks};
+use super::registry::CarrierKind;
 use super::stream::StreamProtocol;
 use super::{
-    AmdMode, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, InboundRoute, LegEvents,
-    LegRef,
+    AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
+    LegRef, WebSocketMedia,
 };
 
-/// The word for it in the API and in addresses.
-const PROVIDER: &str = "telnyx";
+/// Telnyx in the registry.
+pub const KIND: CarrierKind = CarrierKind {
+    required_credentials: &["api_key", "public_key"],
+    inbound_topic: Some(EVENTS),
+    driver: Some(|_| Arc::new(connect)),
+    ..CarrierKind::planned("telnyx")
+};
+
 const BASE_URL: &str = "https://api.telnyx.com/v2";
 /// The last segment of the addresses to which webhooks come.
 const EVENTS: &str = "events";
@@ -57,7 +65,7 @@ const PAGE: &str = "100";
 const PAGES: usize = 20;
 
 /// One connection to Telnyx.
-pub struct Telnyx {
+struct Telnyx {
     api: TelnyxApi,
     public_key: PublicKey,
     /// The id of the Voice API application, which Telnyx also calls a connection.
@@ -103,12 +111,17 @@ struct Balance {
     currency: Option<String>,
 }
 
+/// The adapter of a connection.
+fn connect(connection: &Connection<'_>) -> Result<Carrier, String> {
+    Ok(Carrier::over_http(Arc::new(Telnyx::new(connection)?)))
+}
+
 impl Telnyx {
     /// Made of `credentials.{api_key, public_key}` and `settings.{connection_id, base_url, codec}`.
     ///
     /// # Errors
     /// One sentence that names what is missing or wrong.
-    pub fn connect(connection: &Connection<'_>) -> Result<Self, String> {
+    fn new(connection: &Connection<'_>) -> Result<Self, String> {
         let base = connection.rest.base_url(connection.setting("base_url").unwrap_or(BASE_URL))?;
         let key = connection.required("api_key")?;
         let public_key = PublicKey::parse(connection.required("public_key")?.reveal())?;
@@ -167,7 +180,7 @@ impl Telnyx {
 
     /// Has Telnyx open the media stream of a call that has just been answered.
     async fn start_streaming(&self, id: &str, call: CallId) -> Result<(), CarrierError> {
-        let mut body = self.stream(&self.addresses.for_call(PROVIDER, call));
+        let mut body = self.stream(&self.addresses.for_call(KIND.name, call));
         for (attempt, pause) in (1..).zip(STREAM_AGAIN.map(Some).into_iter().chain([None])) {
             // A command whose id was seen before is ignored, though it was refused then.
             body.insert("command_id".to_owned(), json!(format!("{call}-stream-{attempt}")));
@@ -244,7 +257,7 @@ fn without_id() -> CarrierError {
 }
 
 #[async_trait]
-impl Carrier for Telnyx {
+impl CallControl for Telnyx {
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
         let dialed: Result<TelnyxCall, TelnyxError> = self.api.post(&["calls"], &self.dial_body(&request)).await;
         dialed.map(|shown| Dialed::now(shown.call_control_id)).map_err(TelnyxError::of_dial)
@@ -324,13 +337,21 @@ impl Carrier for Telnyx {
         }
         Ok(found)
     }
+}
 
+#[async_trait]
+impl Webhooks for Telnyx {
     fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, CallbackError> {
         self.public_key.check(request)?;
         if request.topic != EVENTS {
             return Err(CallbackError::NotFound);
         }
         callback::read(request.body)
+    }
+
+    /// A command answers the call, not the reply.
+    fn accept(&self, _call: &CallAddress) -> Reply {
+        Reply::Empty
     }
 
     async fn decline(&self, carrier_call_id: &str, why: Decline) -> Reply {
@@ -349,12 +370,6 @@ impl Carrier for Telnyx {
             }
         });
         Reply::Empty
-    }
-
-    /// Telnyx signs no handshakes. It brings the token that it was given with the stream, and comes to an address that holds it.
-    fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError> {
-        handshake.check_bearer()?;
-        Ok(Box::new(TelnyxWire::new(self.codec)))
     }
 
     async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError> {
@@ -386,5 +401,13 @@ impl Carrier for Telnyx {
             self.api.patch(&["phone_numbers", &number.id], &json!({ "connection_id": self.application })).await?;
         }
         Ok(())
+    }
+}
+
+impl WebSocketMedia for Telnyx {
+    /// Telnyx signs no handshakes. It brings the token that it was given with the stream, and comes to an address that holds it.
+    fn open(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError> {
+        handshake.check_bearer()?;
+        Ok(Box::new(TelnyxWire::new(self.codec)))
     }
 }

@@ -27,12 +27,13 @@ use self::rest::TwilioApi;
 use self::signature::SigningKeys;
 use self::wire::MediaStreams;
 use super::address::{Addresses, CallAddress, ConnectionAddress};
-use super::callback::{Callback, CallbackError, CallbackRequest, Decline, Reply};
+use super::callback::{Callback, CallbackError, CallbackRequest, Decline, InboundRoute, Reply, Webhooks};
+use super::registry::CarrierKind;
 use super::rest::{RestError, below};
 use super::stream::StreamProtocol;
 use super::{
-    AmdMode, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, InboundRoute, LegEvents,
-    LegRef,
+    AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
+    LegRef, WebSocketMedia,
 };
 
 /// A credential.
@@ -47,6 +48,22 @@ const MAX_TIMEOUT: u32 = 600;
 const MAX_TIME_LIMIT: u32 = 86_400;
 /// What our own limit of a call becomes when somebody else talks on it: Twilio's default, in seconds.
 const LONGEST_AFTER_TRANSFER: &str = "14400";
+
+/// Twilio in the registry.
+pub const TWILIO: CarrierKind = CarrierKind {
+    required_credentials: &["account_sid", "auth_token"],
+    inbound_topic: Some(callback::VOICE),
+    driver: Some(|_| Arc::new(connect_twilio)),
+    ..CarrierKind::planned("twilio")
+};
+
+/// SignalWire in the registry.
+pub const SIGNALWIRE: CarrierKind = CarrierKind {
+    required_credentials: &["project_id", "api_token", "signing_key"],
+    inbound_topic: Some(callback::VOICE),
+    driver: Some(|_| Arc::new(connect_signalwire)),
+    ..CarrierKind::planned("signalwire")
+};
 
 /// Which of the two carriers that speak this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,24 +89,12 @@ impl Flavour {
     }
 }
 
-/// The adapter of one connection.
+/// The adapter of a Twilio connection.
 ///
-/// Twilio takes `credentials.account_sid` and `auth_token`; requests are authorised with `api_key_sid` and `api_key_secret`
+/// It takes `credentials.account_sid` and `auth_token`; requests are authorised with `api_key_sid` and `api_key_secret`
 /// where those are given, but signatures are always made with the auth token. While that is being changed,
-/// `secondary_auth_token` counts as well; signatures by HMAC-SHA256 are made with `webhook_key_secret`. SignalWire takes
-/// `credentials.project_id`, `api_token` and `signing_key`, and `settings.space`.
-///
-/// # Errors
-/// One sentence that says what is missing or wrong.
-pub fn connect(flavour: Flavour, connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
-    let adapter = match flavour {
-        Flavour::Twilio => twilio(connection)?,
-        Flavour::SignalWire => signalwire(connection)?,
-    };
-    Ok(Arc::new(adapter))
-}
-
-fn twilio(connection: &Connection<'_>) -> Result<Adapter, String> {
+/// `secondary_auth_token` counts as well; signatures by HMAC-SHA256 are made with `webhook_key_secret`.
+fn connect_twilio(connection: &Connection<'_>) -> Result<Carrier, String> {
     let (account, token) = (connection.required("account_sid")?, connection.required("auth_token")?);
     if !account.reveal().starts_with("AC") {
         return Err(
@@ -108,25 +113,26 @@ fn twilio(connection: &Connection<'_>) -> Result<Adapter, String> {
     let base = connection.rest.base_url(connection.setting("base_url").unwrap_or("https://api.twilio.com"))?;
     let account_url = below(&base, &["2010-04-01", "Accounts", account.reveal()]);
     let tokens = std::iter::once(token).chain(connection.credential("secondary_auth_token")).collect();
-    Ok(Adapter {
+    Ok(Carrier::over_http(Arc::new(Adapter {
         flavour: Flavour::Twilio,
         api: TwilioApi::new(Flavour::Twilio, connection.rest.clone(), account_url, user, password),
         keys: SigningKeys::Twilio { tokens, shared: connection.credential("webhook_key_secret") },
         addresses: connection.addresses.clone(),
-    })
+    })))
 }
 
-fn signalwire(connection: &Connection<'_>) -> Result<Adapter, String> {
+/// The adapter of a SignalWire connection, of `credentials.project_id`, `api_token` and `signing_key`, and `settings.space`.
+fn connect_signalwire(connection: &Connection<'_>) -> Result<Carrier, String> {
     let project = connection.required("project_id")?;
     let (token, signing) = (connection.required("api_token")?, connection.required("signing_key")?);
     let base = connection.rest.base_url(&space_url(connection)?)?;
     let account_url = below(&base, &["api", "laml", "2010-04-01", "Accounts", project.reveal()]);
-    Ok(Adapter {
+    Ok(Carrier::over_http(Arc::new(Adapter {
         flavour: Flavour::SignalWire,
         api: TwilioApi::new(Flavour::SignalWire, connection.rest.clone(), account_url, project, token),
         keys: SigningKeys::SignalWire { signing },
         addresses: connection.addresses.clone(),
-    })
+    })))
 }
 
 /// `settings.base_url`, or the address of `settings.space`, which people also give as a host.
@@ -229,7 +235,7 @@ fn inbound_fields(to: &ConnectionAddress) -> Vec<(&'static str, String)> {
 }
 
 #[async_trait]
-impl Carrier for Adapter {
+impl CallControl for Adapter {
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
         let answer = self.api.create_call(&self.create_fields(&request)).await.map_err(|error| {
             let words = self.flavour.says(&error);
@@ -285,7 +291,10 @@ impl Carrier for Adapter {
         let account: Account = self.api.account().await?;
         account.in_words(self.flavour).map_err(|words| self.error(&words))
     }
+}
 
+#[async_trait]
+impl Webhooks for Adapter {
     fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, CallbackError> {
         self.keys.check(request, request.url)?;
         callback::read(self.flavour, &self.addresses, request)
@@ -297,16 +306,6 @@ impl Carrier for Adapter {
 
     async fn decline(&self, _carrier_call_id: &str, why: Decline) -> Reply {
         Reply::Xml(twiml::reject(why))
-    }
-
-    fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError> {
-        match self.flavour {
-            // Signed is what the TwiML said: `wss` for `https`.
-            Flavour::Twilio => self.keys.check(handshake, &handshake.url.replacen("http", "ws", 1))?,
-            // It signs none, and brings the token that our TwiML gave it.
-            Flavour::SignalWire => handshake.check_bearer()?,
-        }
-        Ok(Box::new(MediaStreams::default()))
     }
 
     async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError> {
@@ -333,6 +332,18 @@ impl Carrier for Adapter {
     }
 }
 
+impl WebSocketMedia for Adapter {
+    fn open(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError> {
+        match self.flavour {
+            // Signed is what the TwiML said: `wss` for `https`.
+            Flavour::Twilio => self.keys.check(handshake, &handshake.url.replacen("http", "ws", 1))?,
+            // It signs none, and brings the token that our TwiML gave it.
+            Flavour::SignalWire => handshake.check_bearer()?,
+        }
+        Ok(Box::new(MediaStreams::default()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -346,7 +357,8 @@ mod tests {
     use crate::vault::Vault;
 
     fn connected(flavour: Flavour, settings: serde_json::Value, credentials: &[(&str, &str)]) -> Result<(), String> {
-        with(settings, credentials, |connection| connect(flavour, connection).map(drop))
+        let connect = if flavour == Flavour::Twilio { connect_twilio } else { connect_signalwire };
+        with(settings, credentials, |connection| connect(connection).map(drop))
     }
 
     fn with<T>(

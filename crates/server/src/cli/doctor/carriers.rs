@@ -8,7 +8,7 @@ use url::Url;
 
 use super::Finding;
 use crate::calls::setup::Setup;
-use crate::carrier::InboundRoute;
+use crate::carrier::callback::InboundRoute;
 use crate::http::connections::catalogue::Provider;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
@@ -28,9 +28,10 @@ pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -
     let wanted = addresses.for_connection(&row.provider, id).report(topic);
     let found = numbers::list_of_connection(&mut store.read().await?, id, MOST).await?;
     let Ok(carrier) = setup.carrier_of(row) else { return Ok(findings) };
+    let Some(webhooks) = &carrier.webhooks else { return Ok(findings) };
     for number in found {
         let Ok(dialled) = number.number.parse::<PhoneNumber>() else { continue };
-        let inbound = match tokio::time::timeout(DEADLINE, carrier.inbound_route(&dialled)).await {
+        let inbound = match tokio::time::timeout(DEADLINE, webhooks.inbound_route(&dialled)).await {
             Ok(Ok(inbound)) => inbound,
             Ok(Err(error)) => {
                 let detail = format!(
@@ -67,7 +68,6 @@ fn judged(number: &NumberRow, inbound: &InboundRoute, wanted: &str) -> Option<Fi
     let mend = format!("PATCH /v1/numbers/{} with {{\"configure_carrier\": true}}.", number.id);
     let unanswered = number.inbound_agent_id.is_none();
     match inbound {
-        InboundRoute::NothingToSet => None,
         InboundRoute::NotOnAccount => Some(Finding::warning(
             name(number),
             "It is not a number of the carrier's account: nobody can call it, and calls from it need a verified caller ID.",
@@ -113,7 +113,6 @@ mod tests {
         let to = |url: &str| InboundRoute::To(url.to_owned());
         let agent = Some(Uuid::nil());
         for (inbound, agent, status) in [
-            (InboundRoute::NothingToSet, agent, None),
             (to(wanted), agent, Some(Status::Ok)),
             (to("https://demo.example.com/welcome"), agent, Some(Status::Problem)),
             (to("https://demo.example.com/welcome"), None, None),

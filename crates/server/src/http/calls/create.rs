@@ -28,7 +28,7 @@ use super::CallResource;
 use super::accept::{Accepted, Plan, Wish};
 use crate::calls::admission;
 use crate::calls::tariff::numbering_plan;
-use crate::carrier::simulator;
+use crate::carrier::registry;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::{self, Tenant};
@@ -321,7 +321,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiErr
 
 /// Whether the dial policy counts calls of this provider's connections: the simulator rings nobody.
 pub(super) fn is_counted(provider: &str) -> bool {
-    provider != simulator::PROVIDER
+    registry::rings_phones(provider)
 }
 
 /// Whether the tenant may call `to`, by its dial policy.

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use switchhook_core::call::EndReason;
 use switchhook_core::id::ConnectionId;
 
-use super::{CarrierPath, CarrierRequest, of_provider};
+use super::{CarrierPath, CarrierRequest, of_provider, webhooks_of};
 use crate::carrier::{Carrier, CarrierEvent, LegEvent, LegRef};
 use crate::http::error::ApiError;
 use crate::store::calls::commands::{self, Command};
@@ -23,7 +23,8 @@ pub(super) async fn callback(
 ) -> Result<Response, ApiError> {
     let row = request.call()?;
     let carrier = of_provider(request.setup.carrier(&request.store, &row).await)?;
-    let callback = carrier.read(&request.as_callback(&path.topic, &body))?;
+    let webhooks = webhooks_of(&carrier)?;
+    let callback = webhooks.read(&request.as_callback(&path.topic, &body))?;
     let mut events = callback.events;
     if is_late_leg(&row, &events)? {
         if !is_of_another_call(&request, &row, &callback.carrier_call_id).await? {
@@ -39,7 +40,7 @@ pub(super) async fn callback(
     }
     forward(&request, &row, events).await?;
     if callback.wants_instructions && !row.status()?.is_terminal() {
-        return Ok(carrier.accept(&request.setup.addresses().for_call(&path.provider, row.call_id())).into_response());
+        return Ok(webhooks.accept(&request.setup.addresses().for_call(&path.provider, row.call_id())).into_response());
     }
     Ok(callback.reply.into_response())
 }
@@ -58,7 +59,7 @@ async fn is_of_another_call(request: &CarrierRequest, row: &CallRow, carrier_cal
     Ok(owner.is_some_and(|owner| owner.id != row.id))
 }
 
-fn hang_up(carrier: Arc<dyn Carrier>, row: &CallRow, carrier_call_id: String) {
+fn hang_up(carrier: Arc<Carrier>, row: &CallRow, carrier_call_id: String) {
     tracing::warn!(call = %row.call_id(), "a leg outlives its call: hanging up");
     let leg = LegRef {
         call: row.call_id(),
@@ -69,7 +70,7 @@ fn hang_up(carrier: Arc<dyn Carrier>, row: &CallRow, carrier_call_id: String) {
         answered: true,
     };
     tokio::spawn(async move {
-        if let Err(error) = carrier.hang_up(&leg).await {
+        if let Err(error) = carrier.control.hang_up(&leg).await {
             // The carrier's next report tries again.
             tracing::warn!(%error, "the carrier did not hang up");
         }

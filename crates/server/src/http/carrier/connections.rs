@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 
 use super::calls::forward;
-use super::{CarrierPath, CarrierRequest, nothing_here, of_provider};
+use super::{CarrierPath, CarrierRequest, nothing_here, of_provider, webhooks_of};
 use crate::calls::incoming::{self, AnnouncedCall, InboundDecision};
 use crate::carrier::callback::{Decline, IncomingCall};
 use crate::http::HttpState;
@@ -23,7 +23,8 @@ pub(super) async fn callback(
     let connection = connections::get_for_carrier(&mut request.store.read().await?, id).await?;
     let connection = connection.filter(|row| row.provider == path.provider).ok_or_else(nothing_here)?;
     let carrier = of_provider(request.setup.carrier_of(&connection))?;
-    let callback = carrier.read(&request.as_callback(&path.topic, &body))?;
+    let webhooks = webhooks_of(&carrier)?;
+    let callback = webhooks.read(&request.as_callback(&path.topic, &body))?;
     let carrier_call_id = callback.carrier_call_id;
     let Some(IncomingCall { from, to }) = callback.incoming else {
         let row = calls::by_carrier_call_id(&mut request.store.read().await?, id, &carrier_call_id).await?;
@@ -35,16 +36,16 @@ pub(super) async fn callback(
     let number = numbers::of_connection(&mut request.store.read().await?, id, &to).await?;
     let Some(number) = number else {
         tracing::warn!("a carrier announces a call to a number that the connection does not have: it is declined");
-        return Ok(carrier.decline(&carrier_call_id, Decline::NotServed).await.into_response());
+        return Ok(webhooks.decline(&carrier_call_id, Decline::NotServed).await.into_response());
     };
     let call =
         AnnouncedCall { carrier_call_id: carrier_call_id.clone(), from, number, provider: path.provider.clone() };
     let decision = incoming::accept_announced(request.calls()?, call, state.draining.started()).await?;
     Ok(match decision {
         InboundDecision::Accepted(row) => {
-            carrier.accept(&request.setup.addresses().for_call(&path.provider, row.call_id()))
+            webhooks.accept(&request.setup.addresses().for_call(&path.provider, row.call_id()))
         }
-        InboundDecision::Declined(why) => carrier.decline(&carrier_call_id, why).await,
+        InboundDecision::Declined(why) => webhooks.decline(&carrier_call_id, why).await,
     }
     .into_response())
 }

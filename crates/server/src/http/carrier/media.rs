@@ -10,11 +10,11 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::{CarrierRequest, of_provider};
+use super::{CarrierRequest, nothing_here, of_provider};
 use crate::calls::{Context, incoming};
 use crate::carrier::address::Addresses;
 use crate::carrier::stream::{self, StreamStart};
-use crate::carrier::{CarrierEvent, LegEvent, Media};
+use crate::carrier::{CarrierEvent, LegEvent, Media, MediaTransport};
 use crate::http::Draining;
 use crate::http::error::ApiError;
 use crate::outbound::ws;
@@ -31,7 +31,8 @@ pub(super) async fn open(
 ) -> Result<Response, ApiError> {
     let row = request.call()?;
     let carrier = of_provider(request.setup.carrier(&request.store, &row).await)?;
-    let wire = carrier.wire(&request.as_callback("media", &[]))?;
+    let MediaTransport::WebSocket(media) = &carrier.media else { return Err(nothing_here()) };
+    let protocol = media.open(&request.as_callback("media", &[]))?;
     let upgrade = upgrade.map_err(|_| {
         ApiError::new(StatusCode::UPGRADE_REQUIRED, "no_websocket", "This address takes websockets (RFC 6455) only.")
     })?;
@@ -54,7 +55,7 @@ pub(super) async fn open(
     let addresses = request.setup.addresses().clone();
     Ok(upgrade.on_upgrade(move |socket| async move {
         let attach = |started, media| attach(context, addresses, row, started, media);
-        stream::serve(socket, wire, attach).await;
+        stream::serve(socket, protocol, attach).await;
         drop(stream);
     }))
 }

@@ -15,7 +15,7 @@ use super::error::ApiError;
 use crate::calls::Context;
 use crate::calls::setup::{Setup, SetupError};
 use crate::carrier::Carrier;
-use crate::carrier::callback::{CallbackError, CallbackRequest, Reply};
+use crate::carrier::callback::{CallbackError, CallbackRequest, Reply, Webhooks};
 use crate::clock::Clock;
 use crate::store::calls::CallRow;
 use crate::store::{Store, calls as calls_store};
@@ -147,8 +147,13 @@ impl IntoResponse for Reply {
     }
 }
 
+/// The webhooks of a carrier that sends any.
+fn webhooks_of(carrier: &Carrier) -> Result<&dyn Webhooks, ApiError> {
+    carrier.webhooks.as_deref().ok_or_else(nothing_here)
+}
+
 /// The carrier of a call or connection that can be reached under `provider`.
-fn of_provider(carrier: Result<Arc<dyn Carrier>, SetupError>) -> Result<Arc<dyn Carrier>, ApiError> {
+fn of_provider(carrier: Result<Arc<Carrier>, SetupError>) -> Result<Arc<Carrier>, ApiError> {
     carrier.map_err(|error| match error {
         SetupError::Database(error) => error.into(),
         SetupError::Config(words) => {
