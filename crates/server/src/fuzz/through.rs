@@ -75,16 +75,20 @@ pub(crate) fn session(protocol: &mut dyn realtime::protocol::Protocol, messages:
 /// A carrier's media stream, its audio decoded.
 pub(crate) fn media(wire: &mut dyn stream::StreamProtocol, messages: &[Vec<u8>]) -> Read {
     use stream::StreamEvent;
-    let mut decoder = None;
+    let (mut decoder, mut payload, mut samples) = (None::<StreamDecoder>, Vec::new(), Vec::new());
     Read::each_text(messages, |message| {
-        Ok(match wire.read(message) {
+        Ok(match wire.read(message, &mut payload) {
             StreamEvent::Malformed(words) => return Err(words),
             StreamEvent::Start(start) => {
                 decoder = StreamDecoder::new(start.inbound).ok();
                 SMALL
             }
             StreamEvent::Audio { payload, .. } => {
-                decoder.as_mut().map_or(0, |decoder| 2 * decoder.decode(&payload).len())
+                samples.clear();
+                if let Some(decoder) = &mut decoder {
+                    decoder.decode(payload, &mut samples);
+                }
+                2 * samples.len()
             }
             StreamEvent::Error(words) => words.len(),
             StreamEvent::Ignored | StreamEvent::Dtmf(_) | StreamEvent::Mark(_) | StreamEvent::Stop => SMALL,

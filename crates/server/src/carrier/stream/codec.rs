@@ -43,6 +43,8 @@ pub struct UnsupportedSampleRate(pub u32);
 pub struct StreamDecoder {
     coding: Encoding,
     resampler: Option<Resampler>,
+    /// Samples at the stream's rate, on their way to the resampler.
+    samples: Vec<i16>,
     /// The first half of a sample whose second half has not come yet.
     half: Option<u8>,
 }
@@ -53,28 +55,34 @@ impl StreamDecoder {
     /// # Errors
     /// When its rate cannot be converted.
     pub fn new(format: StreamFormat) -> Result<Self, UnsupportedSampleRate> {
-        Ok(Self { coding: format.coding, resampler: resampler(format.rate, OURS)?, half: None })
+        let resampler = resampler(format.rate, OURS)?;
+        Ok(Self { coding: format.coding, resampler, samples: Vec::new(), half: None })
     }
 
-    /// The next piece, of any length.
-    pub fn decode(&mut self, payload: &[u8]) -> Vec<i16> {
-        let samples = match self.coding {
-            Encoding::G711(law) => payload.iter().map(|&byte| law.decode(byte)).collect(),
-            Encoding::L16 => self.sixteen_bit(payload),
+    /// Appends the samples of the next payload, of any length, to `out`.
+    pub fn decode(&mut self, payload: &[u8], out: &mut Vec<i16>) {
+        let Some(resampler) = &mut self.resampler else {
+            return linear(self.coding, &mut self.half, payload, out);
         };
-        resampled(&mut self.resampler, samples)
+        self.samples.clear();
+        linear(self.coding, &mut self.half, payload, &mut self.samples);
+        resampler.process(&self.samples, out);
     }
+}
 
-    fn sixteen_bit(&mut self, payload: &[u8]) -> Vec<i16> {
-        let mut bytes = self.half.take().into_iter().chain(payload.iter().copied());
-        let mut samples = Vec::with_capacity(payload.len() / 2);
-        while let Some(low) = bytes.next() {
-            match bytes.next() {
-                Some(high) => samples.push(i16::from_le_bytes([low, high])),
-                None => self.half = Some(low),
+/// Appends the payload's samples, as they are, to `out`.
+fn linear(coding: Encoding, half: &mut Option<u8>, payload: &[u8], out: &mut Vec<i16>) {
+    match coding {
+        Encoding::G711(law) => out.extend(payload.iter().map(|&byte| law.decode(byte))),
+        Encoding::L16 => {
+            let mut bytes = half.take().into_iter().chain(payload.iter().copied());
+            while let Some(low) = bytes.next() {
+                match bytes.next() {
+                    Some(high) => out.push(i16::from_le_bytes([low, high])),
+                    None => *half = Some(low),
+                }
             }
         }
-        samples
     }
 }
 
@@ -82,6 +90,8 @@ impl StreamDecoder {
 pub struct StreamEncoder {
     coding: Encoding,
     resampler: Option<Resampler>,
+    /// Samples at the stream's rate.
+    samples: Vec<i16>,
 }
 
 impl StreamEncoder {
@@ -90,20 +100,22 @@ impl StreamEncoder {
     /// # Errors
     /// When its rate cannot be converted.
     pub fn new(format: StreamFormat) -> Result<Self, UnsupportedSampleRate> {
-        Ok(Self { coding: format.coding, resampler: resampler(OURS, format.rate)? })
+        Ok(Self { coding: format.coding, resampler: resampler(OURS, format.rate)?, samples: Vec::new() })
     }
 
-    /// 20 ms.
-    pub fn encode(&mut self, frame: &Frame) -> Vec<u8> {
-        match (self.coding, &mut self.resampler) {
-            (Encoding::G711(law), None) => law.encode_frame(frame).to_vec(),
-            (coding, resampler) => {
-                let samples = resampled(resampler, frame.samples().to_vec());
-                match coding {
-                    Encoding::G711(law) => samples.into_iter().map(|sample| law.encode(sample)).collect(),
-                    Encoding::L16 => samples.into_iter().flat_map(i16::to_le_bytes).collect(),
-                }
+    /// Appends 20 ms to `out`.
+    pub fn encode(&mut self, frame: &Frame, out: &mut Vec<u8>) {
+        let samples = match &mut self.resampler {
+            None => &frame.samples()[..],
+            Some(resampler) => {
+                self.samples.clear();
+                resampler.process(frame.samples(), &mut self.samples);
+                &self.samples
             }
+        };
+        match self.coding {
+            Encoding::G711(law) => out.extend(samples.iter().map(|&sample| law.encode(sample))),
+            Encoding::L16 => out.extend(samples.iter().flat_map(|sample| sample.to_le_bytes())),
         }
     }
 }
@@ -114,13 +126,6 @@ fn resampler(from: u32, to: u32) -> Result<Option<Resampler>, UnsupportedSampleR
     }
     let theirs = if from == OURS { to } else { from };
     Resampler::new(from, to).map(Some).map_err(|_| UnsupportedSampleRate(theirs))
-}
-
-fn resampled(resampler: &mut Option<Resampler>, samples: Vec<i16>) -> Vec<i16> {
-    let Some(resampler) = resampler else { return samples };
-    let mut out = Vec::with_capacity(samples.len() * 2);
-    resampler.process(&samples, &mut out);
-    out
 }
 
 #[cfg(test)]
@@ -137,11 +142,12 @@ mod tests {
         let tone = sine(440.0, 8_000, 0.25, 8_000);
         let mut decoded = Vec::new();
         for chunk in tone.chunks_exact(160) {
-            let bytes = encoder.encode(&Frame::from_slice(chunk));
+            let mut bytes = Vec::new();
+            encoder.encode(&Frame::from_slice(chunk), &mut bytes);
             // Carriers cut it as they like.
             let (first, second) = bytes.split_at(bytes.len() / 3);
-            decoded.extend(decoder.decode(first));
-            decoded.extend(decoder.decode(second));
+            decoder.decode(first, &mut decoded);
+            decoder.decode(second, &mut decoded);
         }
         decoded
     }

@@ -4,16 +4,17 @@
 //! gaps ([`reorder`]), and detecting a dead peer.
 
 pub mod codec;
+pub mod json;
 pub mod reorder;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::ws::{Message, WebSocket};
-use bytes::Bytes;
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
+use bytes::{Bytes, BytesMut};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use switchhook_media::frame::{CallerAudio, Framer};
+use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -38,13 +39,23 @@ const CHUNKS_LOST: &str = "switchhook_media_chunks_lost_total";
 /// Messages on media websockets that could not be read.
 const UNREADABLE: &str = "switchhook_media_messages_unreadable_total";
 
-/// The messages of one carrier's media websocket. Pure: text in, meaning out, and the other way round.
+/// The messages of one carrier's media websocket. Pure: messages in, events out, and the other way round.
 pub trait StreamProtocol: Send {
-    /// Reads a text message.
-    fn read(&mut self, text: &str) -> StreamEvent;
+    /// Reads a text message. Audio is decoded from base64 into `payload`, whatever was there before.
+    fn read<'p>(&mut self, text: &str, payload: &'p mut Vec<u8>) -> StreamEvent<'p>;
 
-    /// Writes a message that plays `payload`, which is in the format of [`StreamStart::outbound`].
-    fn play(&mut self, payload: &[u8]) -> String;
+    /// Reads a binary message, its audio into `payload`.
+    fn read_binary<'p>(&mut self, _message: &[u8], _payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
+        StreamEvent::Ignored
+    }
+
+    /// Appends a message that plays `payload`, which is in the format of [`StreamStart::outbound`], to `out`.
+    fn play(&mut self, payload: &[u8], out: &mut BytesMut);
+
+    /// Whether [`StreamProtocol::play`] writes binary messages.
+    fn plays_binary(&self) -> bool {
+        false
+    }
 
     /// Writes a message that comes back once everything before it has been played or cleared.
     fn mark(&mut self, mark: u64) -> String;
@@ -55,7 +66,7 @@ pub trait StreamProtocol: Send {
 
 /// A message, read. `Debug` would print audio, so there is none.
 #[derive(Clone, PartialEq, Eq)]
-pub enum StreamEvent {
+pub enum StreamEvent<'p> {
     /// Nothing of interest.
     Ignored,
     /// Which call this is, and the audio formats.
@@ -65,7 +76,7 @@ pub enum StreamEvent {
         /// Its sequence number, where the carrier numbers chunks.
         chunk: Option<u64>,
         /// In the format of [`StreamStart::inbound`].
-        payload: Vec<u8>,
+        payload: &'p [u8],
     },
     /// A DTMF digit.
     Dtmf(char),
@@ -95,12 +106,12 @@ pub struct StreamStart {
 /// Carries a call's audio until either side ends it. Nothing is carried before `attach` has accepted the stream for a call.
 pub async fn serve<F>(
     mut socket: WebSocket,
-    mut wire: Box<dyn StreamProtocol>,
+    mut protocol: Box<dyn StreamProtocol>,
     attach: impl FnOnce(StreamStart, Media) -> F,
 ) where
     F: Future<Output = bool>,
 {
-    let Some(started) = await_start(&mut socket, &mut *wire).await else {
+    let Some(started) = await_start(&mut socket, &mut *protocol).await else {
         return close(socket).await;
     };
     let Ok((decoder, encoder)) = coders(&started).inspect_err(|error| tracing::warn!(%error, "a stream is refused"))
@@ -113,15 +124,16 @@ pub async fn serve<F>(
         return close(socket).await;
     }
     let (sink, stream) = socket.split();
-    let wire = Arc::new(std::sync::Mutex::new(wire));
+    let protocol = Arc::new(std::sync::Mutex::new(protocol));
     let (pings, ping_requests) = mpsc::channel(1);
-    let mut writer = StreamWriter { wire: wire.clone(), encoder, sink };
+    let mut writer =
+        StreamWriter { protocol: protocol.clone(), encoder, payload: Vec::new(), message: BytesMut::new(), sink };
+    let received = ReceivedAudio { decoder, samples: Vec::new(), to_us: to_us.clone() };
     let reader = StreamReader {
-        wire,
+        protocol,
+        payload: Vec::new(),
         reorder: ReorderBuffer::default(),
-        decoder,
-        framer: Framer::default(),
-        to_us: to_us.clone(),
+        received,
         said_unreadable: false,
         pings,
     };
@@ -148,11 +160,11 @@ async fn close(mut socket: WebSocket) {
     let _ = timeout(IDLE, socket.send(Message::Close(None))).await;
 }
 
-async fn await_start(socket: &mut WebSocket, wire: &mut dyn StreamProtocol) -> Option<StreamStart> {
-    let by = Instant::now() + START_TIMEOUT;
+async fn await_start(socket: &mut WebSocket, protocol: &mut dyn StreamProtocol) -> Option<StreamStart> {
+    let (by, mut payload) = (Instant::now() + START_TIMEOUT, Vec::new());
     loop {
         match timeout_at(by, socket.recv()).await {
-            Ok(Some(Ok(Message::Text(text)))) => match wire.read(&text) {
+            Ok(Some(Ok(Message::Text(text)))) => match protocol.read(&text, &mut payload) {
                 StreamEvent::Start(started) => return Some(started),
                 StreamEvent::Stop => return None,
                 StreamEvent::Malformed(why) => tracing::warn!(why, "a carrier's message could not be read"),
@@ -168,21 +180,21 @@ async fn await_start(socket: &mut WebSocket, wire: &mut dyn StreamProtocol) -> O
     }
 }
 
-/// A wire is used from both directions, for a moment each.
-type SharedWire = Arc<std::sync::Mutex<Box<dyn StreamProtocol>>>;
+/// A protocol is used from both directions, for a moment each.
+type SharedProtocol = Arc<std::sync::Mutex<Box<dyn StreamProtocol>>>;
 
-fn with<T>(wire: &SharedWire, use_it: impl FnOnce(&mut dyn StreamProtocol) -> T) -> T {
+fn with<T>(protocol: &SharedProtocol, use_it: impl FnOnce(&mut dyn StreamProtocol) -> T) -> T {
     // It is whole at every step.
-    use_it(&mut **wire.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    use_it(&mut **protocol.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
 /// From the carrier to us.
 struct StreamReader {
-    wire: SharedWire,
+    protocol: SharedProtocol,
+    /// Reused for each message.
+    payload: Vec<u8>,
     reorder: ReorderBuffer,
-    decoder: StreamDecoder,
-    framer: Framer,
-    to_us: MediaSender,
+    received: ReceivedAudio,
     said_unreadable: bool,
     pings: mpsc::Sender<()>,
 }
@@ -192,19 +204,13 @@ impl StreamReader {
     async fn run(mut self, mut stream: SplitStream<WebSocket>) {
         let mut pinged = false;
         loop {
-            match timeout(IDLE, stream.next()).await {
-                Ok(Some(Ok(Message::Text(text)))) => {
-                    let event = with(&self.wire, |wire| wire.read(&text));
-                    if !self.handle(event) {
-                        if self.to_us.is_closed() {
-                            // What the agent said last is being sent. An end that does not take it is not waited for.
-                            tokio::time::sleep(IDLE).await;
-                        }
-                        return;
-                    }
+            let goes_on = match timeout(IDLE, stream.next()).await {
+                Ok(Some(Ok(Message::Text(text)))) => self.read(|protocol, payload| protocol.read(&text, payload)),
+                Ok(Some(Ok(Message::Binary(bytes)))) => {
+                    self.read(|protocol, payload| protocol.read_binary(&bytes, payload))
                 }
                 Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return,
-                Ok(Some(Ok(_))) => {}
+                Ok(Some(Ok(_))) => true,
                 Err(_) if pinged => {
                     tracing::warn!("a media websocket went silent");
                     return;
@@ -215,19 +221,36 @@ impl StreamReader {
                     let _ = self.pings.try_send(());
                     continue;
                 }
+            };
+            if !goes_on {
+                if self.received.to_us.is_closed() {
+                    // What the agent said last is being sent. An end that does not take it is not waited for.
+                    tokio::time::sleep(IDLE).await;
+                }
+                return;
             }
             pinged = false;
         }
     }
 
-    /// Returns whether the stream goes on.
-    fn handle(&mut self, event: StreamEvent) -> bool {
+    /// Reads and handles a message. Returns whether the stream goes on.
+    fn read(&mut self, read: impl for<'p> FnOnce(&mut dyn StreamProtocol, &'p mut Vec<u8>) -> StreamEvent<'p>) -> bool {
+        let mut payload = std::mem::take(&mut self.payload);
+        let event = with(&self.protocol, |protocol| read(protocol, &mut payload));
+        let goes_on = self.handle(event);
+        self.payload = payload;
+        goes_on
+    }
+
+    fn handle(&mut self, event: StreamEvent<'_>) -> bool {
         match event {
             StreamEvent::Audio { chunk, payload } => {
-                return self.reorder.push(chunk, payload).iter().all(|chunk| self.audio(chunk));
+                let mut goes_on = true;
+                self.reorder.push(chunk, payload, |chunk| goes_on = goes_on && self.received.push(&chunk));
+                return goes_on;
             }
-            StreamEvent::Dtmf(key) => return self.to_us.send(FromCarrier::Dtmf(key)),
-            StreamEvent::Mark(mark) => return self.to_us.send(FromCarrier::MarkPlayed(mark)),
+            StreamEvent::Dtmf(key) => return self.received.to_us.send(FromCarrier::Dtmf(key)),
+            StreamEvent::Mark(mark) => return self.received.to_us.send(FromCarrier::MarkPlayed(mark)),
             StreamEvent::Stop => return false,
             StreamEvent::Error(words) => tracing::warn!(words, "the carrier rejected a message"),
             StreamEvent::Malformed(why) => self.unreadable(&why),
@@ -243,9 +266,19 @@ impl StreamReader {
             tracing::warn!(why, "a carrier's message could not be read");
         }
     }
+}
 
+/// The caller's audio in order, on its way to the conversation.
+struct ReceivedAudio {
+    decoder: StreamDecoder,
+    /// Less than a frame between two chunks.
+    samples: Vec<i16>,
+    to_us: MediaSender,
+}
+
+impl ReceivedAudio {
     /// Returns whether the stream goes on: not once the conversation has ended.
-    fn audio(&mut self, chunk: &Chunk) -> bool {
+    fn push(&mut self, chunk: &Chunk<'_>) -> bool {
         let payload = match chunk {
             Chunk::Audio(payload) => payload,
             Chunk::Lost(chunks) => {
@@ -253,15 +286,23 @@ impl StreamReader {
                 return true;
             }
         };
-        let frames = self.framer.push(&self.decoder.decode(payload));
-        frames.into_iter().all(|frame| self.to_us.send(FromCarrier::Audio(CallerAudio(frame))))
+        self.decoder.decode(payload, &mut self.samples);
+        let whole = self.samples.len() / FRAME_SAMPLES * FRAME_SAMPLES;
+        let mut frames = self.samples[..whole].chunks_exact(FRAME_SAMPLES).map(Frame::from_slice);
+        let goes_on = frames.all(|frame| self.to_us.send(FromCarrier::Audio(CallerAudio(frame))));
+        self.samples.drain(..whole);
+        goes_on
     }
 }
 
 /// From us to the carrier.
 struct StreamWriter {
-    wire: SharedWire,
+    protocol: SharedProtocol,
     encoder: StreamEncoder,
+    /// Audio that waits to be sent in one message.
+    payload: Vec<u8>,
+    /// Messages are written into it, one after the other: its memory comes back when a message has been sent.
+    message: BytesMut,
     sink: SplitSink<WebSocket, Message>,
 }
 
@@ -284,35 +325,46 @@ impl StreamWriter {
 
     /// Sends `first` and whatever waits behind it; audio that waits together goes in one message.
     async fn send(&mut self, first: ToCarrier, from_us: &mut mpsc::Receiver<ToCarrier>) -> Result<(), axum::Error> {
-        let (mut next, mut payload) = (Some(first), Vec::new());
+        let mut next = Some(first);
         while let Some(message) = next {
             match message {
-                ToCarrier::Audio(audio) => payload.extend(self.encoder.encode(&audio.0)),
+                ToCarrier::Audio(audio) => self.encoder.encode(&audio.0, &mut self.payload),
                 ToCarrier::Mark(mark) => {
-                    self.play(&mut payload).await?;
-                    self.feed(|wire| wire.mark(mark)).await?;
+                    self.play().await?;
+                    self.feed(|protocol| protocol.mark(mark)).await?;
                 }
                 ToCarrier::Clear => {
-                    self.play(&mut payload).await?;
-                    self.feed(|wire| wire.clear()).await?;
+                    self.play().await?;
+                    self.feed(|protocol| protocol.clear()).await?;
                 }
             }
             next = from_us.try_recv().ok();
         }
-        self.play(&mut payload).await?;
+        self.play().await?;
         self.sink.flush().await
     }
 
-    async fn play(&mut self, payload: &mut Vec<u8>) -> Result<(), axum::Error> {
-        let payload = std::mem::take(payload);
-        if payload.is_empty() {
+    /// Writes the audio that waits as one message.
+    async fn play(&mut self) -> Result<(), axum::Error> {
+        if self.payload.is_empty() {
             return Ok(());
         }
-        self.feed(|wire| wire.play(&payload)).await
+        let binary = with(&self.protocol, |protocol| {
+            protocol.play(&self.payload, &mut self.message);
+            protocol.plays_binary()
+        });
+        self.payload.clear();
+        let message = self.message.split().freeze();
+        let message = if binary {
+            Message::Binary(message)
+        } else {
+            Message::Text(Utf8Bytes::try_from(message).expect("protocols of text write text"))
+        };
+        self.sink.feed(message).await
     }
 
     async fn feed(&mut self, message: impl FnOnce(&mut dyn StreamProtocol) -> String) -> Result<(), axum::Error> {
-        let text = with(&self.wire, message);
+        let text = with(&self.protocol, message);
         self.sink.feed(Message::Text(text.into())).await
     }
 }

@@ -18,52 +18,54 @@ pub struct ReorderBuffer {
 
 /// What comes next. `Debug` would print audio, so there is none.
 #[derive(PartialEq, Eq)]
-pub enum Chunk {
+pub enum Chunk<'a> {
     /// Audio.
-    Audio(Vec<u8>),
+    Audio(&'a [u8]),
     /// How many chunks never arrived.
     Lost(u64),
 }
 
 impl ReorderBuffer {
-    /// Takes a piece, and gives those whose turn it is. One that comes twice or too late is dropped; one without a number is
-    /// taken as it comes. More chunks in a row than were ever waited for are not late: the carrier has begun to count anew.
-    pub fn push(&mut self, chunk: Option<u64>, payload: Vec<u8>) -> Vec<Chunk> {
-        let Some(chunk) = chunk else { return vec![Chunk::Audio(payload)] };
+    /// Takes a chunk, and releases those whose turn it is. One that comes twice or too late is dropped; one without a number is
+    /// released as it comes. More late chunks in a row than were ever held mean that the carrier has restarted its numbering.
+    pub fn push(&mut self, chunk: Option<u64>, payload: &[u8], mut release: impl FnMut(Chunk<'_>)) {
+        let Some(chunk) = chunk else { return release(Chunk::Audio(payload)) };
         let mut next = *self.next.get_or_insert(chunk);
         if chunk < next {
-            return self.counts_anew(chunk, payload);
+            return self.late(chunk, payload, release);
         }
         self.late.1.clear();
-        self.held.insert(chunk, payload);
-        let mut chunks = Vec::new();
+        if chunk == next && self.held.is_empty() {
+            self.next = Some(next.saturating_add(1));
+            return release(Chunk::Audio(payload));
+        }
+        self.held.insert(chunk, payload.to_vec());
         if self.held.len() > HELD
             && let Some((&first, _)) = self.held.first_key_value()
         {
-            chunks.push(Chunk::Lost(first - next));
+            release(Chunk::Lost(first - next));
             next = first;
         }
         while let Some(payload) = self.held.remove(&next) {
-            chunks.push(Chunk::Audio(payload));
+            release(Chunk::Audio(&payload));
             next = next.saturating_add(1);
         }
         self.next = Some(next);
-        chunks
     }
 
-    /// A piece that is too late; gives it with those before it when it shows that the numbering has begun anew.
-    fn counts_anew(&mut self, chunk: u64, payload: Vec<u8>) -> Vec<Chunk> {
+    /// Takes a chunk that is too late; releases it with those before it when it shows that the numbering has restarted.
+    fn late(&mut self, chunk: u64, payload: &[u8], mut release: impl FnMut(Chunk<'_>)) {
         let (first, late) = &mut self.late;
         if late.is_empty() || *first + late.len() as u64 != chunk {
             (*first, *late) = (chunk, Vec::new());
         }
-        late.push(payload);
+        late.push(payload.to_vec());
         if late.len() <= HELD {
-            return Vec::new();
+            return;
         }
         self.next = Some(chunk + 1);
         let before = std::mem::take(&mut self.held).into_values();
-        before.chain(std::mem::take(&mut self.late.1)).map(Chunk::Audio).collect()
+        before.chain(std::mem::take(&mut self.late.1)).for_each(|payload| release(Chunk::Audio(&payload)));
     }
 }
 
@@ -75,12 +77,12 @@ mod tests {
         let mut order = ReorderBuffer::default();
         let mut played = Vec::new();
         for &chunk in chunks {
-            for chunk in order.push(Some(chunk), chunk.to_string().into_bytes()) {
+            order.push(Some(chunk), chunk.to_string().as_bytes(), |chunk| {
                 played.push(match chunk {
-                    Chunk::Audio(payload) => String::from_utf8(payload).expect("a number"),
+                    Chunk::Audio(payload) => String::from_utf8(payload.to_vec()).expect("a number"),
                     Chunk::Lost(chunks) => format!("-{chunks}"),
                 });
-            }
+            });
         }
         played.join(" ")
     }
@@ -112,7 +114,10 @@ mod tests {
     #[test]
     fn pieces_without_numbers_are_heard_as_they_come() {
         let mut order = ReorderBuffer::default();
-        assert!(order.push(None, vec![1]) == [Chunk::Audio(vec![1])]);
-        assert!(order.push(None, vec![1]) == [Chunk::Audio(vec![1])]);
+        let mut released = 0;
+        for _ in 0..2 {
+            order.push(None, &[1], |chunk| released += usize::from(chunk == Chunk::Audio(&[1])));
+        }
+        assert_eq!(released, 2);
     }
 }

@@ -1,11 +1,15 @@
 //! The messages of Telnyx's media websocket, in its mode `rtp`: bare payloads of RTP packets, without their headers.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use bytes::BytesMut;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::carrier::stream::codec::{Encoding, StreamFormat};
+use crate::carrier::stream::json::{MediaField, Text, push_base64};
 use crate::carrier::stream::{StreamEvent, StreamProtocol, StreamStart};
 
 /// The audio codec of both directions.
@@ -41,12 +45,21 @@ impl Codec {
     }
 }
 
-/// 20 ms of silence: the shortest message that Telnyx takes.
-fn silence(format: StreamFormat) -> Vec<u8> {
+const OF_ANOTHER_STREAM: &str = "it is of another stream";
+
+/// Bytes of 20 ms: the shortest message that Telnyx takes.
+fn shortest_message(format: StreamFormat) -> usize {
     let samples = usize::try_from(format.rate / 50).unwrap_or(0);
     match format.coding {
-        Encoding::G711(law) => vec![law.encode(0); samples],
-        Encoding::L16 => vec![0; 2 * samples],
+        Encoding::G711(_) => samples,
+        Encoding::L16 => 2 * samples,
+    }
+}
+
+fn silence(format: StreamFormat, bytes: usize) -> Vec<u8> {
+    match format.coding {
+        Encoding::G711(law) => vec![law.encode(0); bytes],
+        Encoding::L16 => vec![0; bytes],
     }
 }
 
@@ -58,17 +71,27 @@ pub(super) struct TelnyxWire {
     begun: Option<Option<String>>,
 }
 
+/// A media message, borrowed from its text.
+#[derive(Deserialize)]
+struct MediaMessage<'t> {
+    #[serde(borrow)]
+    event: Cow<'t, str>,
+    #[serde(borrow)]
+    stream_id: Option<Text<'t>>,
+    #[serde(borrow)]
+    media: MediaField<'t>,
+}
+
+/// Any other message.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Message {
+enum ControlMessage {
     Start {
         start: Start,
         stream_id: Option<String>,
     },
-    Media {
-        media: Media,
-        stream_id: Option<String>,
-    },
+    /// One that could not be read as [`MediaMessage`].
+    Media,
     Dtmf {
         dtmf: Dtmf,
         stream_id: Option<String>,
@@ -87,15 +110,14 @@ enum Message {
     Other,
 }
 
-impl Message {
+impl ControlMessage {
     fn stream_id(&self) -> Option<&String> {
         match self {
             Self::Start { stream_id, .. }
-            | Self::Media { stream_id, .. }
             | Self::Dtmf { stream_id, .. }
             | Self::Mark { stream_id, .. }
             | Self::Stop { stream_id } => stream_id.as_ref(),
-            Self::Error { .. } | Self::Other => None,
+            Self::Media | Self::Error { .. } | Self::Other => None,
         }
     }
 }
@@ -112,13 +134,6 @@ struct MediaFormat {
     encoding: String,
     sample_rate: Option<u32>,
     channels: Option<u32>,
-}
-
-#[derive(Deserialize)]
-struct Media {
-    track: Option<String>,
-    chunk: Option<Value>,
-    payload: String,
 }
 
 #[derive(Deserialize)]
@@ -139,42 +154,29 @@ struct Complaint {
 }
 
 impl StreamProtocol for TelnyxWire {
-    fn read(&mut self, text: &str) -> StreamEvent {
-        let message = match serde_json::from_str(text) {
-            Ok(message) => message,
-            Err(error) => return StreamEvent::Malformed(format!("it is not as Telnyx describes it: {error}")),
-        };
-        if self.is_foreign(&message) {
-            return StreamEvent::Malformed("it is of another stream".to_owned());
-        }
-        match message {
-            Message::Start { .. } if self.begun.is_some() => {
-                StreamEvent::Malformed("it starts a stream that has begun".to_owned())
-            }
-            Message::Start { start, stream_id } => self.started(start, stream_id),
-            Message::Media { media, .. } => audio(&media),
-            Message::Dtmf { dtmf, .. } => dtmf.digit.chars().next().map_or(StreamEvent::Ignored, StreamEvent::Dtmf),
-            Message::Mark { mark, .. } => mark.name.parse().map_or(StreamEvent::Ignored, StreamEvent::Mark),
-            Message::Stop { .. } => StreamEvent::Stop,
-            Message::Error { payload } => StreamEvent::Error(payload.words()),
-            Message::Other => StreamEvent::Ignored,
+    fn read<'p>(&mut self, text: &str, payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
+        match serde_json::from_str::<MediaMessage<'_>>(text) {
+            Ok(message) if message.event == "media" => self.media(&message, payload),
+            _ => self.control(text),
         }
     }
 
-    fn play(&mut self, payload: &[u8]) -> String {
-        // A resampler gives less at its beginning.
-        let mut silence = silence(self.outbound);
-        silence.truncate(silence.len().saturating_sub(payload.len()));
-        let payload = BASE64_STANDARD.encode([&silence, payload].concat());
-        json!({ "event": "media", "media": { "payload": payload } }).to_string()
+    fn play(&mut self, payload: &[u8], out: &mut BytesMut) {
+        out.extend_from_slice(br#"{"event":"media","media":{"payload":""#);
+        match shortest_message(self.outbound).saturating_sub(payload.len()) {
+            0 => push_base64(payload, out),
+            // A resampler gives less at its beginning.
+            missing => push_base64(&[&silence(self.outbound, missing)[..], payload].concat(), out),
+        }
+        out.extend_from_slice(br#""}}"#);
     }
 
     fn mark(&mut self, mark: u64) -> String {
-        json!({ "event": "mark", "mark": { "name": mark.to_string() } }).to_string()
+        format!(r#"{{"event":"mark","mark":{{"name":"{mark}"}}}}"#)
     }
 
     fn clear(&mut self) -> String {
-        json!({ "event": "clear" }).to_string()
+        r#"{"event":"clear"}"#.to_owned()
     }
 }
 
@@ -185,12 +187,48 @@ impl TelnyxWire {
     }
 
     /// Whether a message is of another stream than the one that this websocket began with. One that does not say is not.
-    fn is_foreign(&self, message: &Message) -> bool {
+    fn is_foreign(&self, stream_id: Option<&str>) -> bool {
         let ours = self.begun.as_ref().and_then(Option::as_ref);
-        ours.is_some_and(|ours| message.stream_id().is_some_and(|stream| stream != ours))
+        ours.is_some_and(|ours| stream_id.is_some_and(|stream| stream != ours))
     }
 
-    fn started(&mut self, start: Start, stream_id: Option<String>) -> StreamEvent {
+    fn media<'p>(&self, message: &MediaMessage<'_>, payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
+        if self.is_foreign(message.stream_id.as_ref().map(|stream| &*stream.0)) {
+            return StreamEvent::Malformed(OF_ANOTHER_STREAM.to_owned());
+        }
+        if message.media.track.as_ref().is_some_and(|track| track.0 != "inbound") {
+            return StreamEvent::Ignored;
+        }
+        let audio = message.media.audio(payload);
+        audio.unwrap_or_else(|_| StreamEvent::Malformed("its payload is not base64".to_owned()))
+    }
+
+    /// Reads any message but those of media.
+    fn control(&mut self, text: &str) -> StreamEvent<'static> {
+        let message: ControlMessage = match serde_json::from_str(text) {
+            Ok(message) => message,
+            Err(error) => return StreamEvent::Malformed(format!("it is not as Telnyx describes it: {error}")),
+        };
+        if self.is_foreign(message.stream_id().map(String::as_str)) {
+            return StreamEvent::Malformed(OF_ANOTHER_STREAM.to_owned());
+        }
+        match message {
+            ControlMessage::Start { .. } if self.begun.is_some() => {
+                StreamEvent::Malformed("it starts a stream that has begun".to_owned())
+            }
+            ControlMessage::Start { start, stream_id } => self.started(start, stream_id),
+            ControlMessage::Media => StreamEvent::Malformed("its media is not as Telnyx describes it".to_owned()),
+            ControlMessage::Dtmf { dtmf, .. } => {
+                dtmf.digit.chars().next().map_or(StreamEvent::Ignored, StreamEvent::Dtmf)
+            }
+            ControlMessage::Mark { mark, .. } => mark.name.parse().map_or(StreamEvent::Ignored, StreamEvent::Mark),
+            ControlMessage::Stop { .. } => StreamEvent::Stop,
+            ControlMessage::Error { payload } => StreamEvent::Error(payload.words()),
+            ControlMessage::Other => StreamEvent::Ignored,
+        }
+    }
+
+    fn started(&mut self, start: Start, stream_id: Option<String>) -> StreamEvent<'static> {
         match inbound_format(&start.media_format) {
             Some(inbound) => {
                 // Where Telnyx sends another codec it could not convert to ours, and converts ours to the call's.
@@ -228,21 +266,6 @@ fn token(state: &str) -> Option<String> {
     String::from_utf8(BASE64_STANDARD.decode(state).ok()?).ok()
 }
 
-fn audio(media: &Media) -> StreamEvent {
-    if media.track.as_deref().is_some_and(|track| track != "inbound") {
-        return StreamEvent::Ignored;
-    }
-    match BASE64_STANDARD.decode(&media.payload) {
-        Ok(payload) => StreamEvent::Audio { chunk: media.chunk.as_ref().and_then(whole_number), payload },
-        Err(_) => StreamEvent::Malformed("its payload is no base64".to_owned()),
-    }
-}
-
-/// Numbers are strings here; nothing promises that they stay so.
-fn whole_number(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_str()?.parse().ok())
-}
-
 impl Complaint {
     fn words(&self) -> String {
         let code = self.code.as_ref().map(|code| code.as_str().map_or_else(|| code.to_string(), ToOwned::to_owned));
@@ -270,10 +293,18 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn read(text: &str) -> StreamEvent {
-        TelnyxWire::new(Codec::Pcma).read(text)
+    fn read(text: &str) -> StreamEvent<'static> {
+        TelnyxWire::new(Codec::Pcma).read(text, Box::leak(Box::default()))
+    }
+
+    fn played(wire: &mut TelnyxWire, payload: &[u8]) -> BytesMut {
+        let mut out = BytesMut::new();
+        wire.play(payload, &mut out);
+        out
     }
 
     fn started(encoding: &str, rate: u32) -> Option<StreamStart> {
@@ -287,7 +318,7 @@ mod tests {
             "tags": [], "client_state": "YWJj", "custom_parameters": {}, "media_format": format,
         });
         let message = json!({ "event": "start", "sequence_number": "1", "start": start, "stream_id": "s" });
-        match wire.read(&message.to_string()) {
+        match wire.read(&message.to_string(), &mut Vec::new()) {
             StreamEvent::Start(started) => Some(started),
             _ => None,
         }
@@ -315,7 +346,7 @@ mod tests {
             let start = started_on(&mut wire, "L16", rate).expect("it starts");
             let format = StreamFormat { rate, ..StreamFormat::L16 };
             assert_eq!((start.inbound, start.outbound), (format, format));
-            let played: Value = serde_json::from_str(&wire.play(&[7, 7])).expect("JSON");
+            let played: Value = serde_json::from_slice(&played(&mut wire, &[7, 7])).expect("JSON");
             let payload = BASE64_STANDARD.decode(played["media"]["payload"].as_str().expect("text")).expect("base64");
             assert_eq!(payload.len(), bytes, "20 ms at {rate} Hz");
         }
@@ -326,7 +357,7 @@ mod tests {
         let media = |media: &str| {
             read(&format!(r#"{{"event":"media","sequence_number":"4","media":{media},"stream_id":"s"}}"#))
         };
-        let audio = StreamEvent::Audio { chunk: Some(2), payload: b"abc".to_vec() };
+        let audio = StreamEvent::Audio { chunk: Some(2), payload: b"abc" };
         assert!(media(r#"{"track":"inbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == audio);
         assert!(media(r#"{"track":"outbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == StreamEvent::Ignored);
         assert!(matches!(media(r#"{"track":"inbound","chunk":"2","payload":"?"}"#), StreamEvent::Malformed(_)));
@@ -362,7 +393,7 @@ mod tests {
             format!(r#"{{"event":"media","media":{{"track":"inbound","payload":"YWJj"}},"stream_id":"{stream}"}}"#)
         };
         let mut wire = TelnyxWire::new(Codec::Pcmu);
-        assert!(matches!(wire.read(&start("s")), StreamEvent::Start(_)));
+        assert!(matches!(wire.read(&start("s"), &mut Vec::new()), StreamEvent::Start(_)));
         for message in [
             start("s"),
             start("other"),
@@ -371,16 +402,19 @@ mod tests {
             r#"{"event":"mark","mark":{"name":"1"},"stream_id":"other"}"#.to_owned(),
             r#"{"event":"stop","stream_id":"other"}"#.to_owned(),
         ] {
-            assert!(matches!(wire.read(&message), StreamEvent::Malformed(_)), "{message}");
+            assert!(matches!(wire.read(&message, &mut Vec::new()), StreamEvent::Malformed(_)), "{message}");
         }
-        assert!(wire.read(&media("s")) == StreamEvent::Audio { chunk: None, payload: b"abc".to_vec() });
-        assert!(wire.read(r#"{"event":"stop"}"#) == StreamEvent::Stop, "one that does not say is of this stream");
+        assert!(wire.read(&media("s"), &mut Vec::new()) == StreamEvent::Audio { chunk: None, payload: b"abc" });
+        assert!(
+            wire.read(r#"{"event":"stop"}"#, &mut Vec::new()) == StreamEvent::Stop,
+            "one that does not say is of this stream"
+        );
     }
 
     #[test]
     fn what_is_written_has_the_fields_that_telnyx_reads_and_no_others() {
         let mut wire = TelnyxWire::new(Codec::Pcmu);
-        let played: Value = serde_json::from_str(&wire.play(&[7; 160])).expect("JSON");
+        let played: Value = serde_json::from_slice(&played(&mut wire, &[7; 160])).expect("JSON");
         assert_eq!(played, json!({ "event": "media", "media": { "payload": BASE64_STANDARD.encode([7; 160]) } }));
         assert_eq!(wire.mark(17), r#"{"event":"mark","mark":{"name":"17"}}"#);
         assert_eq!(wire.clear(), r#"{"event":"clear"}"#);
@@ -389,7 +423,7 @@ mod tests {
     #[test]
     fn no_message_is_shorter_than_20_ms() {
         for (codec, bytes, silent) in [(Codec::Pcmu, 160, 0xFF), (Codec::Pcma, 160, 0xD5), (Codec::L16, 640, 0)] {
-            let played: Value = serde_json::from_str(&TelnyxWire::new(codec).play(&[7, 7])).expect("JSON");
+            let played: Value = serde_json::from_slice(&played(&mut TelnyxWire::new(codec), &[7, 7])).expect("JSON");
             let payload = played["media"]["payload"].as_str().expect("a payload");
             let payload = BASE64_STANDARD.decode(payload).expect("base64");
             assert_eq!((payload.len(), payload[0], payload[bytes - 1]), (bytes, silent, 7), "{codec:?}");
