@@ -14,11 +14,9 @@ use tokio_util::task::TaskTracker;
 use crate::calls::setup::Setup;
 use crate::calls::{self, Context, Live};
 use crate::carrier::address::Addresses;
-use crate::carrier::simulator::Simulator;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
 use crate::files;
-use crate::hints::Hints;
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::listener;
@@ -28,6 +26,7 @@ use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
 use crate::store::Store;
 use crate::vault::Vault;
+use crate::wakeups::Wakeups;
 use crate::webhooks::worker::Worker;
 
 /// Interval of progress reports while the database is prepared.
@@ -50,7 +49,7 @@ pub struct Service {
     /// Stops new calls.
     stop_calls: CancellationToken,
     /// Ends live calls.
-    hurry: CancellationToken,
+    end_now: CancellationToken,
     calls: TaskTracker,
     /// Stops everything else.
     stop: CancellationToken,
@@ -69,7 +68,7 @@ impl Service {
         let vault = Vault::from_config(&config)?;
         let listener = listen(config.listen)
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
-        let hints = Hints::default();
+        let wakeups = Wakeups::default();
         let address = listener.local_addr()?;
         let addresses = Addresses::new(config.reached_at(address), &vault);
         let mut state = HttpState::new(
@@ -77,7 +76,7 @@ impl Service {
             clock.clone(),
             config.clone(),
             vault.clone(),
-            hints.clone(),
+            wakeups.clone(),
             addresses.clone(),
         );
         let apart = [store.apart(8), store.apart(1), store.apart(8)];
@@ -90,33 +89,37 @@ impl Service {
             speech: None,
             draining: state.draining.clone(),
             stop_calls: CancellationToken::new(),
-            hurry: CancellationToken::new(),
+            end_now: CancellationToken::new(),
             calls: TaskTracker::new(),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
         if config.has_role(Role::Calls) {
             let providers = Registry::new(&config, models, state.exemptions.clone())?;
-            let simulator = simulator(&config)?;
             service.speech = Some(providers.local_speech());
-            let setup = Setup::new(config.clone(), vault.clone(), providers, simulator, addresses)?;
+            let setup = Setup::new(config.clone(), vault.clone(), providers, addresses)?;
+            setup.drivers().start().await?;
             let context = Context {
                 store: for_calls,
                 leases: for_leases,
                 clock: clock.clone(),
                 config: config.clone(),
-                hints: hints.clone(),
+                wakeups: wakeups.clone(),
                 setup: Arc::new(setup),
                 node: NodeId::new(clock.now(), clock::random()),
                 live: service.live.clone(),
                 runners: TaskTracker::new(),
             };
             state = state.with_calls(context.clone());
-            let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.hurry.clone());
-            service.calls.spawn(run);
+            let setup = context.setup.clone();
+            let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.end_now.clone());
+            service.calls.spawn(async move {
+                run.await;
+                setup.drivers().stop().await;
+            });
         }
         if config.has_role(Role::Webhooks) {
-            let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, hints)?;
+            let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, wakeups)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }
         state.exemptions.load(&store).await?;
@@ -163,8 +166,8 @@ impl Service {
 
     /// Returns a token; cancel it to end the calls that [`Service::stop`] waits for.
     #[must_use]
-    pub fn hurry(&self) -> CancellationToken {
-        self.hurry.clone()
+    pub fn end_now(&self) -> CancellationToken {
+        self.end_now.clone()
     }
 
     /// Starts no more calls and waits up to `patience` for live ones, then ends them. The API responds and
@@ -175,7 +178,7 @@ impl Service {
         self.calls.close();
         if tokio::time::timeout(patience, self.calls.wait()).await.is_err() {
             tracing::warn!(calls = self.live.count(), "drain timeout reached: ending live calls");
-            self.hurry.cancel();
+            self.end_now.cancel();
             // Longer than the deadlines of a call that is ending.
             if tokio::time::timeout(LAST_WORK, self.calls.wait()).await.is_err() {
                 tracing::error!("some calls did not end; the next start recovers them");
@@ -209,9 +212,4 @@ async fn index_calls(store: &Store) -> Result<(), sqlx::Error> {
         }
     })
     .await
-}
-
-fn simulator(config: &Config) -> anyhow::Result<Simulator> {
-    let Some(path) = &config.simulator_dial_log else { return Ok(Simulator::new()) };
-    Simulator::with_dial_log(path).with_context(|| format!("could not open the dial log {}", path.display()))
 }

@@ -12,7 +12,6 @@ pub mod config;
 pub mod files;
 #[cfg(test)]
 mod fuzz;
-pub mod hints;
 pub mod housekeeping;
 pub mod http;
 pub mod json_schema;
@@ -30,4 +29,5 @@ pub mod store;
 pub mod talk;
 pub mod telemetry;
 pub mod vault;
+pub mod wakeups;
 pub mod webhooks;

@@ -6,45 +6,45 @@ use super::ending::{self, Reached};
 use super::message::{CallEffect, CallInput, TalkEnd};
 use super::phase::{Closing, Phase};
 use super::status::{Hangup, Status};
-use super::{Call, Ending, Line, Step};
+use super::{Call, Ending, LegState, Transition};
 use crate::Timestamp;
 use crate::event::EventKind;
 
 impl Call {
     /// Records the end and has everything stopped that may still run. The only way out of a live phase.
-    pub(super) fn close(&mut self, now: Timestamp, ending: Ending, step: &mut Step) {
+    pub(super) fn close(&mut self, now: Timestamp, ending: Ending, transition: &mut Transition) {
         let talk_runs = matches!(self.phase, Phase::InProgress { .. });
-        self.close_with(talk_runs, now, ending, step);
+        self.close_with(talk_runs, now, ending, transition);
     }
 
-    pub(super) fn close_with(&mut self, talk_runs: bool, now: Timestamp, ending: Ending, step: &mut Step) {
-        self.decide(talk_runs, now, ending, step);
-        self.hang_up_once(step);
-        self.settle(now, step);
+    pub(super) fn close_with(&mut self, talk_runs: bool, now: Timestamp, ending: Ending, transition: &mut Transition) {
+        self.decide(talk_runs, now, ending, transition);
+        self.hang_up_once(transition);
+        self.settle(now, transition);
     }
 
     /// The stream has ended by itself: mostly the caller has hung up, and the carrier is about to say so.
-    pub(super) fn stream_ended(&mut self, now: Timestamp, step: &mut Step) {
-        self.decide(true, now, TalkEnd::MediaLost.ending(), step);
-        if self.line == Line::Asked {
-            self.hang_up_once(step); // Without its id it can only be found by that.
+    pub(super) fn stream_ended(&mut self, now: Timestamp, transition: &mut Transition) {
+        self.decide(true, now, TalkEnd::MediaLost.ending(), transition);
+        if self.leg == LegState::Requested {
+            self.hang_up_once(transition); // Without its id it can only be found by that.
         }
-        self.settle(now, step);
+        self.settle(now, transition);
     }
 
-    fn decide(&mut self, talk_runs: bool, now: Timestamp, ending: Ending, step: &mut Step) {
-        step.change.ending = Some(ending.clone());
-        step.change.ended_at = Some(now);
+    fn decide(&mut self, talk_runs: bool, now: Timestamp, ending: Ending, transition: &mut Transition) {
+        transition.change.ending = Some(ending.clone());
+        transition.change.ended_at = Some(now);
         let wrap_up_by = talk_runs.then(|| now + self.timing.wrap_up);
         if talk_runs {
-            step.act(CallEffect::StopTalk);
+            transition.effect(CallEffect::StopTalk);
         }
         self.phase = Phase::Closing(Closing {
             ending,
             status: self.status(),
             ended_at: now,
             duration_seconds: None,
-            hung_up: !self.line.may_exist(),
+            hung_up: !self.leg.may_exist(),
             report_by: None,
             look_up_at: None,
             wrap_up_by,
@@ -52,21 +52,21 @@ impl Call {
         self.await_report(now);
     }
 
-    /// The carrier reports the end of its line, or has its record looked up.
+    /// The carrier reports the end of its leg, or has its record looked up.
     fn await_report(&mut self, now: Timestamp) {
         let Phase::Closing(closing) = &mut self.phase else { return };
-        closing.report_by = self.line.may_exist().then(|| now + self.timing.carrier_report);
-        closing.look_up_at = (self.line == Line::Known).then(|| now + self.timing.report_grace);
+        closing.report_by = self.leg.may_exist().then(|| now + self.timing.carrier_report);
+        closing.look_up_at = (self.leg == LegState::Known).then(|| now + self.timing.report_grace);
     }
 
     /// Ends the call if nothing is awaited any more.
-    fn settle(&mut self, now: Timestamp, step: &mut Step) {
+    fn settle(&mut self, now: Timestamp, transition: &mut Transition) {
         let Phase::Closing(closing) = &mut self.phase else { return };
         let look_up = closing.look_up_at.take_if(|at| *at <= now).is_some();
         if closing.give_up_waiting(now) {
-            self.hang_up_once(step);
+            self.hang_up_once(transition);
         } else if look_up {
-            step.act(CallEffect::LookUp);
+            transition.effect(CallEffect::LookUp);
         }
         if self.phase.deadline().is_some() {
             return;
@@ -74,60 +74,60 @@ impl Call {
         let Phase::Closing(closing) = &self.phase else { return };
         let talked = self.answered_at.map_or(Duration::ZERO, |answered_at| closing.ended_at.since(answered_at));
         let status = closing.ending.status();
-        step.change.duration_seconds = Some(closing.duration_seconds.unwrap_or_else(|| rounded_seconds(talked)));
-        step.tell(if status == Status::Completed { EventKind::CallCompleted } else { EventKind::CallFailed });
+        transition.change.duration_seconds = Some(closing.duration_seconds.unwrap_or_else(|| rounded_seconds(talked)));
+        transition.event(if status == Status::Completed { EventKind::CallCompleted } else { EventKind::CallFailed });
         self.phase = Phase::Ended(status);
     }
 
-    pub(super) fn while_closing(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
+    pub(super) fn while_closing(&mut self, now: Timestamp, input: CallInput, transition: &mut Transition) {
         let Phase::Closing(closing) = &mut self.phase else { return };
         match input {
-            CallInput::CarrierHangup(hangup) if self.line.may_exist() => self.reported(now, hangup, step),
-            // Its sound ended before the carrier had answered.
+            CallInput::CarrierHangup(hangup) if self.leg.may_exist() => self.reported(now, hangup, transition),
+            // Its media ended before the carrier had answered.
             CallInput::TalkEnded(end @ TalkEnd::Transferred { .. }) if !closing.hung_up => {
-                self.line = Line::Over;
+                self.leg = LegState::Over;
                 closing.no_report();
                 closing.ending = end.ending();
-                step.change.ending = Some(closing.ending.clone());
+                transition.change.ending = Some(closing.ending.clone());
             }
             CallInput::WrappedUp => closing.wrap_up_by = None,
             CallInput::Abandoned => {
                 closing.wrap_up_by = None; // The talk died with its node.
-                if self.line.may_exist() {
+                if self.leg.may_exist() {
                     closing.hung_up = true;
-                    step.act(CallEffect::HangUp); // Asking twice is harmless; perhaps nobody asked.
+                    transition.effect(CallEffect::HangUp); // Asking twice is harmless; perhaps nobody asked.
                     self.await_report(now);
                 }
             }
             CallInput::Tick => {}
             _ => return,
         }
-        self.settle(now, step);
+        self.settle(now, transition);
     }
 
-    /// The carrier's word on a line whose end is decided.
-    fn reported(&mut self, now: Timestamp, hangup: Hangup, step: &mut Step) {
+    /// The carrier's report on a leg whose end is decided.
+    fn reported(&mut self, now: Timestamp, hangup: Hangup, transition: &mut Transition) {
         let Phase::Closing(closing) = &mut self.phase else { return };
-        self.line = Line::Over;
+        self.leg = LegState::Over;
         closing.no_report();
         closing.duration_seconds = hangup.duration_seconds;
         if !std::mem::replace(&mut closing.hung_up, true) {
             // The stream had ended by itself. Who ended it, the carrier knows.
             closing.ending = ending::of_hangup(Reached::Talking, self.direction, &hangup);
-            step.change.ending = Some(closing.ending.clone());
+            transition.change.ending = Some(closing.ending.clone());
         } else if hangup.duration_seconds.is_none() {
             closing.ended_at = now;
-            step.change.ended_at = Some(now);
+            transition.change.ended_at = Some(now);
         }
-        step.report(hangup, closing.ending.ended_by());
+        transition.report(hangup, closing.ending.ended_by());
     }
 
-    /// A line that lives on although its stream has ended is of no use to anybody.
-    pub(super) fn hang_up_once(&mut self, step: &mut Step) {
+    /// A leg that outlives its stream is of no use to anybody.
+    pub(super) fn hang_up_once(&mut self, transition: &mut Transition) {
         if let Phase::Closing(closing) = &mut self.phase
             && !std::mem::replace(&mut closing.hung_up, true)
         {
-            step.act(CallEffect::HangUp);
+            transition.effect(CallEffect::HangUp);
         }
     }
 }

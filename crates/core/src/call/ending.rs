@@ -86,7 +86,7 @@ pub(super) enum Reached {
 
 /// What a carrier's report means for a call that nobody on our side had decided to end.
 ///
-/// Once audio flowed the call is completed whatever cause is attached: the network's troubles are told in
+/// Once audio flowed the call is completed whatever cause is attached: the network's faults are reported in
 /// `carrier.hangup`, not as a failure of the call. Answered without audio is `no_media` for the same reason.
 pub(super) fn of_hangup(reached: Reached, direction: Direction, hangup: &Hangup) -> Ending {
     match reached {
@@ -99,7 +99,7 @@ pub(super) fn of_hangup(reached: Reached, direction: Direction, hangup: &Hangup)
     }
 }
 
-/// An end in conversation: the caller's, unless the carrier names itself or tells of a fault.
+/// An end in conversation: the caller's, unless the carrier names itself or reports a fault.
 fn who_left(hangup: &Hangup) -> EndedBy {
     match (hangup.hung_up_by, hangup.cause) {
         (Some(EndedBy::Caller), _) | (None, CarrierCause::Normal) => EndedBy::Caller,

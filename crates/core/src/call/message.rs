@@ -1,4 +1,4 @@
-//! What a call is told and what it asks for.
+//! Inputs and effects of a call.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub enum CallInput {
         /// How long the carrier says that it will wait before it rings: those before it come first.
         waits: Duration,
     },
-    /// The dial was refused or could not be made; there is no line.
+    /// The dial was refused or could not be made; there is no leg.
     DialRefused {
         /// `carrier_unauthorized`, `carrier_error`, `invalid_number`, `config_error`, …
         code: ErrorCode,
@@ -64,7 +64,7 @@ pub enum CallInput {
 pub enum TalkEnd {
     /// The agent said goodbye.
     AgentHungUp,
-    /// The caller was passed on; the carrier keeps the line, which is no longer ours to end.
+    /// The caller was transferred; the leg is no longer ours to end.
     Transferred {
         /// Who wanted it.
         by: EndedBy,
@@ -136,7 +136,7 @@ pub enum CallEffect {
     /// report. Answer with [`CallInput::DialAccepted`] if it lives, [`CallInput::CarrierHangup`] if it ended; say
     /// nothing if it cannot be found. Where the end is decided, go on asking until it ended.
     LookUp,
-    /// Have the carrier end the line: by its id, or, where none is known, by looking it up. Finding nothing is fine.
+    /// Have the carrier end the leg: by its id, or, where none is known, by looking it up. Finding nothing is fine.
     HangUp,
     /// Start the conversation.
     StartTalk,
@@ -145,7 +145,7 @@ pub enum CallEffect {
     StopTalk,
 }
 
-/// What changes in a call's row, and the events that tell of it: one transaction.
+/// What changes in a call's row, and the events that report it: one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The status, changed or not.
@@ -158,7 +158,7 @@ pub struct Change {
     pub ringing_at: Option<Timestamp>,
     /// When it was answered.
     pub answered_at: Option<Timestamp>,
-    /// When the line ended. May be set, and once more corrected, shortly before the status becomes terminal.
+    /// When the leg ended. May be set, and once more corrected, shortly before the status becomes terminal.
     pub ended_at: Option<Timestamp>,
     /// From answer to end in whole seconds, halves rounded up; set with the terminal status.
     pub duration_seconds: Option<u32>,

@@ -39,22 +39,22 @@ use crate::Timestamp;
 use crate::event::EventKind;
 use crate::private::Private;
 
-/// What is known of the carrier's side of the call.
+/// What is known of the carrier's leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum LegState {
     /// Never dialled.
     None,
     /// The dial was intended; nobody knows yet whether the carrier took it.
-    Asked,
+    Requested,
     /// The carrier took it and we know its id.
     Known,
     /// Ended, refused, or no longer ours.
     Over,
 }
 
-impl Line {
+impl LegState {
     const fn may_exist(self) -> bool {
-        matches!(self, Self::Asked | Self::Known)
+        matches!(self, Self::Requested | Self::Known)
     }
 }
 
@@ -64,7 +64,7 @@ pub struct Call {
     direction: Direction,
     timing: Timing,
     phase: Phase,
-    line: Line,
+    leg: LegState,
     ringing: bool,
     /// Whether the carrier was asked how it ended, since it said nothing for too long.
     looked_up: bool,
@@ -76,7 +76,7 @@ impl Call {
     #[must_use]
     pub fn outbound(now: Timestamp, dial_at: Timestamp, timing: Timing) -> (Self, Vec<CallEffect>) {
         let phase = Phase::Queued { deadline: now.max(dial_at) + timing.queue };
-        let call = Self::new(Direction::Outbound, phase, Line::None, timing);
+        let call = Self::new(Direction::Outbound, phase, LegState::None, timing);
         let effects = call.first_commit(EventKind::CallQueued, |_| {});
         (call, effects)
     }
@@ -85,7 +85,7 @@ impl Call {
     #[must_use]
     pub fn inbound(now: Timestamp, carrier_call_id: String, timing: Timing) -> (Self, Vec<CallEffect>) {
         let phase = Phase::Dialing { deadline: now + timing.ring_timeout, abandoned: false };
-        let call = Self::new(Direction::Inbound, phase, Line::Known, timing);
+        let call = Self::new(Direction::Inbound, phase, LegState::Known, timing);
         let mut effects = call.first_commit(EventKind::CallReceived, |change| {
             change.dialing_at = Some(now);
             change.carrier_call_id = Some(carrier_call_id);
@@ -100,8 +100,8 @@ impl Call {
         snapshot.restore(timing)
     }
 
-    fn new(direction: Direction, phase: Phase, line: Line, timing: Timing) -> Self {
-        Self { direction, timing, phase, line, ringing: false, looked_up: false, answered_at: None }
+    fn new(direction: Direction, phase: Phase, leg: LegState, timing: Timing) -> Self {
+        Self { direction, timing, phase, leg, ringing: false, looked_up: false, answered_at: None }
     }
 
     fn first_commit(&self, event: EventKind, set: impl FnOnce(&mut Change)) -> Vec<CallEffect> {
@@ -143,43 +143,43 @@ impl Call {
 
     /// Moves the call on. The effects are to be performed in their order; nothing is done here.
     pub fn handle(&mut self, now: Timestamp, input: CallInput) -> Vec<CallEffect> {
-        let mut step = Step::begin(self);
+        let mut transition = Transition::begin(self);
         if let CallInput::DialAccepted { carrier_call_id, waits } = input {
-            self.accepted(now, carrier_call_id, waits, &mut step);
-            return step.finish(self);
+            self.accepted(now, carrier_call_id, waits, &mut transition);
+            return transition.finish(self);
         }
         match &self.phase {
-            Phase::Queued { .. } => self.while_queued(now, input, &mut step),
-            Phase::Dialing { abandoned, .. } => self.while_dialing(now, input, *abandoned, &mut step),
-            Phase::Answered { .. } => self.while_answered(now, input, &mut step),
-            Phase::InProgress { .. } => self.while_in_progress(now, input, &mut step),
-            Phase::Closing(_) => self.while_closing(now, input, &mut step),
+            Phase::Queued { .. } => self.while_queued(now, input, &mut transition),
+            Phase::Dialing { abandoned, .. } => self.while_dialing(now, input, *abandoned, &mut transition),
+            Phase::Answered { .. } => self.while_answered(now, input, &mut transition),
+            Phase::InProgress { .. } => self.while_in_progress(now, input, &mut transition),
+            Phase::Closing(_) => self.while_closing(now, input, &mut transition),
             Phase::Ended(_) => {} // Carriers repeat themselves; an ended call stays as it ended.
         }
-        step.finish(self)
+        transition.finish(self)
     }
 
     fn is_due(&self, now: Timestamp) -> bool {
         self.next_deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    /// The line has an id. A line that turns up after the end was decided is hung up: nobody was told to do so yet.
-    fn accepted(&mut self, now: Timestamp, carrier_call_id: String, waits: Duration, step: &mut Step) {
-        if self.line == Line::Known {
-            self.hang_up_once(step);
+    /// The leg has an id. A leg that turns up after the end was decided is hung up: nobody has done so yet.
+    fn accepted(&mut self, now: Timestamp, carrier_call_id: String, waits: Duration, transition: &mut Transition) {
+        if self.leg == LegState::Known {
+            self.hang_up_once(transition);
         }
-        if self.line != Line::Asked {
+        if self.leg != LegState::Requested {
             return;
         }
-        self.line = Line::Known;
+        self.leg = LegState::Known;
         self.rings_from(now + waits);
         match self.phase {
-            Phase::Ended(_) => step.act(CallEffect::HangUp),
+            Phase::Ended(_) => transition.effect(CallEffect::HangUp),
             Phase::Closing(_) => {
-                step.change.carrier_call_id = Some(carrier_call_id);
-                step.act(CallEffect::HangUp);
+                transition.change.carrier_call_id = Some(carrier_call_id);
+                transition.effect(CallEffect::HangUp);
             }
-            _ => step.change.carrier_call_id = Some(carrier_call_id),
+            _ => transition.change.carrier_call_id = Some(carrier_call_id),
         }
     }
 
@@ -193,74 +193,74 @@ impl Call {
         }
     }
 
-    fn while_queued(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
+    fn while_queued(&mut self, now: Timestamp, input: CallInput, transition: &mut Transition) {
         match input {
             CallInput::Dial | CallInput::Tick if self.is_due(now) => {
                 let error = "The call waited too long to be dialled. Check that a node with the role `calls` is running and that the \
                      connection's max_concurrent leaves room.";
-                self.close(now, Ending::failed(ErrorCode::UnknownError, EndedBy::System, error), step);
+                self.close(now, Ending::failed(ErrorCode::UnknownError, EndedBy::System, error), transition);
             }
             CallInput::Dial => {
-                self.line = Line::Asked;
+                self.leg = LegState::Requested;
                 let deadline = now + self.timing.ring_timeout + self.timing.ring_grace;
                 self.phase = Phase::Dialing { deadline, abandoned: false };
-                step.change.dialing_at = Some(now);
-                step.tell(EventKind::CallDialing);
-                step.act(CallEffect::Dial);
+                transition.change.dialing_at = Some(now);
+                transition.event(EventKind::CallDialing);
+                transition.effect(CallEffect::Dial);
             }
             CallInput::HangUpRequested => {
-                self.close(now, Ending::completed(EndReason::Canceled, EndedBy::Api), step);
+                self.close(now, Ending::completed(EndReason::Canceled, EndedBy::Api), transition);
             }
             // A queued call belongs to no node: whoever lives dials it.
             _ => {}
         }
     }
 
-    fn while_dialing(&mut self, now: Timestamp, input: CallInput, abandoned: bool, step: &mut Step) {
+    fn while_dialing(&mut self, now: Timestamp, input: CallInput, abandoned: bool, transition: &mut Transition) {
         match input {
             CallInput::DialRefused { code, error } => {
-                self.line = Line::Over;
+                self.leg = LegState::Over;
                 let by = if code == ErrorCode::ConfigError { EndedBy::System } else { EndedBy::Carrier };
-                self.close(now, Ending::Failed { code, by, error }, step);
+                self.close(now, Ending::Failed { code, by, error }, transition);
             }
-            CallInput::DialUnknown if self.line == Line::Asked => step.act(CallEffect::LookUp),
-            CallInput::DialDelayed(pause) if self.line == Line::Asked => self.rings_from(now + pause),
+            CallInput::DialUnknown if self.leg == LegState::Requested => transition.effect(CallEffect::LookUp),
+            CallInput::DialDelayed(pause) if self.leg == LegState::Requested => self.rings_from(now + pause),
             CallInput::Ringing if !self.ringing => {
                 self.ringing = true;
                 self.rings_from(now);
-                step.change.ringing_at = Some(now);
+                transition.change.ringing_at = Some(now);
             }
             CallInput::Answered => {
-                self.answered(now, step);
+                self.answered(now, transition);
                 self.phase = Phase::Answered { deadline: now + self.timing.media_timeout };
             }
-            CallInput::MediaStarted => self.talk(now, step),
-            CallInput::NoMedia { error } => self.close(now, without_media(error), step),
-            CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Ringing, step),
-            CallInput::TalkEnded(end @ TalkEnd::Failed { .. }) => self.close(now, end.ending(), step),
+            CallInput::MediaStarted => self.talk(now, transition),
+            CallInput::NoMedia { error } => self.close(now, without_media(error), transition),
+            CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Ringing, transition),
+            CallInput::TalkEnded(end @ TalkEnd::Failed { .. }) => self.close(now, end.ending(), transition),
             CallInput::HangUpRequested => {
-                self.close(now, Ending::completed(EndReason::Canceled, EndedBy::Api), step);
+                self.close(now, Ending::completed(EndReason::Canceled, EndedBy::Api), transition);
             }
-            CallInput::Drain => self.close(now, drained(), step),
+            CallInput::Drain => self.close(now, drained(), transition),
             CallInput::Abandoned if self.direction == Direction::Outbound => {
                 let deadline = self.next_deadline().map_or(now, |was| was.min(now + self.timing.look_up));
                 self.phase = Phase::Dialing { deadline, abandoned: true };
-                step.act(CallEffect::LookUp);
+                transition.effect(CallEffect::LookUp);
             }
-            CallInput::Abandoned => self.close(now, node_died(), step),
+            CallInput::Abandoned => self.close(now, node_died(), transition),
             CallInput::Tick if self.is_due(now) && self.may_have_ended_unheard(abandoned) => {
                 self.looked_up = true;
                 self.phase = Phase::Dialing { deadline: now + self.timing.look_up, abandoned };
-                step.act(CallEffect::LookUp);
+                transition.effect(CallEffect::LookUp);
             }
-            CallInput::Tick if self.is_due(now) => self.close(now, self.never_answered(abandoned), step),
+            CallInput::Tick if self.is_due(now) => self.close(now, self.never_answered(abandoned), transition),
             _ => {}
         }
     }
 
     /// Whether the carrier's report of the end may have been lost, so that it is asked before the call ends without one.
     fn may_have_ended_unheard(&self, abandoned: bool) -> bool {
-        self.direction == Direction::Outbound && self.line == Line::Known && !abandoned && !self.looked_up
+        self.direction == Direction::Outbound && self.leg == LegState::Known && !abandoned && !self.looked_up
     }
 
     /// The end of a dial whose time is up.
@@ -269,7 +269,7 @@ impl Call {
             let error = "The incoming call was never connected to its audio stream.";
             return Ending::failed(ErrorCode::NoMedia, EndedBy::System, error);
         }
-        let taken = self.line == Line::Known || self.ringing;
+        let taken = self.leg == LegState::Known || self.ringing;
         let (code, error) = match (abandoned, taken) {
             (true, _) => (
                 ErrorCode::CarrierError,
@@ -285,68 +285,68 @@ impl Call {
         Ending::failed(code, EndedBy::System, error)
     }
 
-    fn while_answered(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
+    fn while_answered(&mut self, now: Timestamp, input: CallInput, transition: &mut Transition) {
         match input {
-            CallInput::MediaStarted => self.talk(now, step),
-            CallInput::NoMedia { error } => self.close(now, without_media(error), step),
-            CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Answered, step),
-            CallInput::TalkEnded(end @ TalkEnd::Failed { .. }) => self.close(now, end.ending(), step),
+            CallInput::MediaStarted => self.talk(now, transition),
+            CallInput::NoMedia { error } => self.close(now, without_media(error), transition),
+            CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Answered, transition),
+            CallInput::TalkEnded(end @ TalkEnd::Failed { .. }) => self.close(now, end.ending(), transition),
             CallInput::HangUpRequested => {
-                self.close(now, Ending::completed(EndReason::ApiHangup, EndedBy::Api), step);
+                self.close(now, Ending::completed(EndReason::ApiHangup, EndedBy::Api), transition);
             }
-            CallInput::Drain => self.close(now, drained(), step),
-            CallInput::Abandoned => self.close(now, node_died(), step),
+            CallInput::Drain => self.close(now, drained(), transition),
+            CallInput::Abandoned => self.close(now, node_died(), transition),
             CallInput::Tick if self.is_due(now) => {
                 let error = "The carrier connected the call but no audio stream started. On a trial account the callee \
                              may have to press a key first; otherwise check that the carrier can reach the public URL.";
-                self.close(now, Ending::failed(ErrorCode::NoMedia, EndedBy::System, error), step);
+                self.close(now, Ending::failed(ErrorCode::NoMedia, EndedBy::System, error), transition);
             }
             _ => {}
         }
     }
 
-    fn while_in_progress(&mut self, now: Timestamp, input: CallInput, step: &mut Step) {
+    fn while_in_progress(&mut self, now: Timestamp, input: CallInput, transition: &mut Transition) {
         match input {
-            CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Talking, step),
-            CallInput::TalkEnded(TalkEnd::MediaLost) => self.stream_ended(now, step),
+            CallInput::CarrierHangup(hangup) => self.hung_up(now, hangup, Reached::Talking, transition),
+            CallInput::TalkEnded(TalkEnd::MediaLost) => self.stream_ended(now, transition),
             CallInput::TalkEnded(end) => {
                 if matches!(end, TalkEnd::Transferred { .. }) {
-                    self.line = Line::Over;
+                    self.leg = LegState::Over;
                 }
-                self.close(now, end.ending(), step);
+                self.close(now, end.ending(), transition);
             }
             CallInput::HangUpRequested => {
-                self.close(now, Ending::completed(EndReason::ApiHangup, EndedBy::Api), step);
+                self.close(now, Ending::completed(EndReason::ApiHangup, EndedBy::Api), transition);
             }
-            CallInput::Drain => self.close(now, drained(), step),
+            CallInput::Drain => self.close(now, drained(), transition),
             // The talk died with its node: there is nothing to stop and nothing to wait for.
-            CallInput::Abandoned => self.close_with(false, now, node_died(), step),
-            CallInput::Tick if self.is_due(now) => self.close(now, TalkEnd::MaxDuration.ending(), step),
+            CallInput::Abandoned => self.close_with(false, now, node_died(), transition),
+            CallInput::Tick if self.is_due(now) => self.close(now, TalkEnd::MaxDuration.ending(), transition),
             _ => {}
         }
     }
 
-    fn answered(&mut self, now: Timestamp, step: &mut Step) {
+    fn answered(&mut self, now: Timestamp, transition: &mut Transition) {
         self.answered_at = Some(now);
-        step.change.answered_at = Some(now);
+        transition.change.answered_at = Some(now);
     }
 
     /// Audio flows: the call is connected, whatever was or was not said before.
-    fn talk(&mut self, now: Timestamp, step: &mut Step) {
+    fn talk(&mut self, now: Timestamp, transition: &mut Transition) {
         if self.answered_at.is_none() {
-            self.answered(now, step);
+            self.answered(now, transition);
         }
         let deadline = now + self.timing.max_duration + self.timing.max_duration_grace;
         self.phase = Phase::InProgress { deadline };
-        step.tell(EventKind::CallInProgress);
-        step.act(CallEffect::StartTalk);
+        transition.event(EventKind::CallInProgress);
+        transition.effect(CallEffect::StartTalk);
     }
 
-    fn hung_up(&mut self, now: Timestamp, hangup: Hangup, reached: Reached, step: &mut Step) {
-        self.line = Line::Over;
+    fn hung_up(&mut self, now: Timestamp, hangup: Hangup, reached: Reached, transition: &mut Transition) {
+        self.leg = LegState::Over;
         let ending = ending::of_hangup(reached, self.direction, &hangup);
-        step.report(hangup, ending.ended_by());
-        self.close(now, ending, step);
+        transition.report(hangup, ending.ended_by());
+        self.close(now, ending, transition);
     }
 }
 
@@ -364,23 +364,23 @@ fn node_died() -> Ending {
 }
 
 /// What one input leads to.
-struct Step {
+struct Transition {
     before: (Status, Option<Timestamp>),
     change: Change,
-    acts: Vec<CallEffect>,
+    effects: Vec<CallEffect>,
 }
 
-impl Step {
+impl Transition {
     fn begin(call: &Call) -> Self {
         let before = (call.status(), call.next_deadline());
-        Self { before, change: Change::none(before.0, before.1), acts: Vec::new() }
+        Self { before, change: Change::none(before.0, before.1), effects: Vec::new() }
     }
 
-    fn act(&mut self, effect: CallEffect) {
-        self.acts.push(effect);
+    fn effect(&mut self, effect: CallEffect) {
+        self.effects.push(effect);
     }
 
-    fn tell(&mut self, event: EventKind) {
+    fn event(&mut self, event: EventKind) {
         self.change.events.push(event);
     }
 
@@ -388,18 +388,18 @@ impl Step {
     fn report(&mut self, mut hangup: Hangup, ended_by: EndedBy) {
         hangup.hung_up_by.get_or_insert(ended_by);
         self.change.hangup = Some(hangup);
-        self.tell(EventKind::CarrierHangup);
+        self.event(EventKind::CarrierHangup);
     }
 
     fn finish(mut self, call: &Call) -> Vec<CallEffect> {
         let unchanged = Change::none(self.before.0, self.before.1);
         self.change.status = call.status();
         self.change.deadline = call.next_deadline();
-        let mut effects = Vec::with_capacity(1 + self.acts.len());
+        let mut effects = Vec::with_capacity(1 + self.effects.len());
         if self.change != unchanged {
             effects.push(CallEffect::Commit(self.change));
         }
-        effects.append(&mut self.acts);
+        effects.append(&mut self.effects);
         effects
     }
 }

@@ -11,7 +11,7 @@ use crate::Timestamp;
 pub struct Timing {
     /// Longest wait for a dialler, counted from the moment the call may be dialled.
     pub queue: Duration,
-    /// How long it may ring; the carrier is told the same.
+    /// How long it may ring; the carrier is given the same.
     pub ring_timeout: Duration,
     /// How much longer than `ring_timeout` the carrier has to say that nobody answered, and to take the dial itself.
     pub ring_grace: Duration,
@@ -104,20 +104,20 @@ impl Phase {
     }
 }
 
-/// A call whose end is decided but not yet told.
+/// A call whose end is decided but not yet reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closing {
     /// How the call will have ended.
     pub ending: Ending,
     /// The status it keeps until then.
     pub status: Status,
-    /// When the line ended: the carrier's report, and before that our decision or the end of the stream.
+    /// When the leg ended: the carrier's report, and before that our decision or the end of the stream.
     pub ended_at: Timestamp,
     /// How long the conversation lasted, where the carrier's record says so.
     pub duration_seconds: Option<u32>,
     /// Whether the carrier was asked to hang up. Not when the stream ended first: mostly the caller has left.
     pub hung_up: bool,
-    /// Until when the carrier's report is awaited; empty once it came or if there is no line.
+    /// Until when the carrier's report is awaited; empty once it came or if there is no leg.
     pub report_by: Option<Timestamp>,
     /// When the carrier's record is to be looked up; empty once it was, or when there is nothing to look up.
     pub look_up_at: Option<Timestamp>,

@@ -58,7 +58,7 @@ impl Watch {
                 }
                 CallEffect::Dial => self.dials += 1,
                 CallEffect::HangUp => {
-                    prop_assert!(self.dials == 1 || call.direction() == Direction::Inbound, "there may be a line");
+                    prop_assert!(self.dials == 1 || call.direction() == Direction::Inbound, "there may be a leg");
                 }
                 CallEffect::Answer | CallEffect::LookUp | CallEffect::StartTalk | CallEffect::StopTalk => {}
             }
@@ -79,7 +79,7 @@ impl Watch {
             self.terminal_events += usize::from(event.is_terminal());
             self.reports += usize::from(*event == EventKind::CarrierHangup);
         }
-        prop_assert!(self.reports <= 1, "carrier.hangup is told once");
+        prop_assert!(self.reports <= 1, "carrier.hangup is sent once");
         prop_assert_eq!(self.terminal_events == 1, change.status.is_terminal(), "the end and its event are one commit");
         self.status = Some(change.status);
         self.write(call, change);

@@ -3,7 +3,7 @@
 use super::ending::Ending;
 use super::phase::{Closing, Phase, Timing};
 use super::status::{Direction, EndReason, EndedBy, ErrorCode, Status};
-use super::{Call, Line};
+use super::{Call, LegState};
 use crate::Timestamp;
 use crate::private::Private;
 
@@ -34,7 +34,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(super) fn restore(self, timing: Timing) -> Call {
-        let line = self.line();
+        let leg = self.leg();
         let deadline = self.deadline.unwrap_or(Timestamp::from_micros(0));
         let phase = match (self.status, self.ending) {
             (Status::Completed | Status::Failed, _) => Phase::Ended(self.status),
@@ -44,7 +44,7 @@ impl Snapshot {
                 ended_at: self.ended_at.unwrap_or(deadline),
                 duration_seconds: None,
                 hung_up: true,
-                report_by: (line.may_exist()).then_some(deadline),
+                report_by: (leg.may_exist()).then_some(deadline),
                 look_up_at: None,
                 wrap_up_by: Some(deadline),
             }),
@@ -57,23 +57,23 @@ impl Snapshot {
             direction: self.direction,
             timing,
             phase,
-            line,
+            leg,
             ringing: self.ringing_at.is_some(),
             looked_up: false,
             answered_at: self.answered_at,
         }
     }
 
-    fn line(&self) -> Line {
-        let passed_on = self.ending.as_ref().and_then(Ending::reason) == Some(EndReason::Transferred);
-        if self.hangup_reported || passed_on {
-            Line::Over
+    fn leg(&self) -> LegState {
+        let transferred = self.ending.as_ref().and_then(Ending::reason) == Some(EndReason::Transferred);
+        if self.hangup_reported || transferred {
+            LegState::Over
         } else if self.carrier_call_id_known {
-            Line::Known
+            LegState::Known
         } else if self.dialing_at.is_some() {
-            Line::Asked
+            LegState::Requested
         } else {
-            Line::None
+            LegState::None
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The words in which the state and the end of a call are told.
+//! The vocabulary of a call's state and end.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ wire_words! {
         CallerHangup = "caller_hangup",
         /// The agent ended the call.
         AgentHangup = "agent_hangup",
-        /// The call was passed on to somebody else.
+        /// The call was transferred.
         Transferred = "transferred",
         /// A client of the API ended the conversation.
         ApiHangup = "api_hangup",
@@ -119,7 +119,7 @@ impl Status {
 /// The carrier's report of the end of a call, as it goes into the `carrier.hangup` event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hangup {
-    /// What happened, in our words.
+    /// What happened, normalised.
     pub cause: CarrierCause,
     /// The SIP status code (RFC 3261 section 21) if the carrier gave one: 100 to 699.
     pub sip_code: Option<u16>,

@@ -1,4 +1,4 @@
-//! The stories of single calls: what is written, told and done, step by step.
+//! The stories of single calls: fields, events and effects, transition by transition.
 
 mod unreported;
 
@@ -81,7 +81,7 @@ impl Story {
     }
 
     /// The acts of the last step, without the commit.
-    fn acts(&self) -> Vec<&CallEffect> {
+    fn effects(&self) -> Vec<&CallEffect> {
         self.last.iter().filter(|effect| !matches!(effect, CallEffect::Commit(_))).collect()
     }
 
@@ -127,7 +127,7 @@ fn talk_failed(failure: TalkFailure) -> CallInput {
 fn an_ordinary_call_is_told_in_five_events() {
     let story = Story::talking().then(47_600, hangup(CarrierCause::Normal));
     assert_eq!(story.call.status(), Status::InProgress, "the summary is still being written");
-    assert_eq!(story.acts(), [&CallEffect::StopTalk]);
+    assert_eq!(story.effects(), [&CallEffect::StopTalk]);
     let story = story.then(49_000, CallInput::WrappedUp);
 
     assert_eq!(story.call.status(), Status::Completed);
@@ -138,7 +138,7 @@ fn an_ordinary_call_is_told_in_five_events() {
     assert_eq!(story.row.dialing_at, Some(at(1_000)));
     assert_eq!(story.row.ringing_at, Some(at(2_000)));
     assert_eq!(story.row.answered_at, Some(at(5_000)));
-    assert_eq!(story.row.ended_at, Some(at(47_600)), "when the line ended, not when the summary was done");
+    assert_eq!(story.row.ended_at, Some(at(47_600)), "when the leg ended, not when the summary was done");
     assert_eq!(story.row.duration_seconds, Some(43), "42.6 s from answer to end");
     assert_eq!(story.row.ending, Some(Ending::completed(EndReason::CallerHangup, EndedBy::Caller)));
     assert_eq!(story.row.hangup.and_then(|hangup| hangup.hung_up_by), Some(EndedBy::Caller));
@@ -218,7 +218,7 @@ fn the_end_follows_from_the_cause_and_from_how_far_the_call_came() {
         ("ended by the API", Story::talking().then(9_000, HangUpRequested), None, Some(EndReason::ApiHangup)),
         ("drained", Story::talking().then(9_000, Drain), None, Some(EndReason::Drained)),
         (
-            "line lost in conversation",
+            "media lost in conversation",
             Story::talking().then(9_000, hangup(CarrierCause::Failed)),
             None,
             Some(EndReason::CallerHangup),
@@ -275,21 +275,21 @@ fn the_end_follows_from_the_cause_and_from_how_far_the_call_came() {
 fn a_call_cancelled_in_the_queue_touches_no_carrier() {
     let story = Story::outbound().then(1, CallInput::HangUpRequested);
     assert_eq!(story.events, [EventKind::CallQueued, EventKind::CallCompleted]);
-    assert!(story.acts().is_empty());
+    assert!(story.effects().is_empty());
     assert_eq!(story.row.duration_seconds, Some(0));
 }
 
 #[test]
 fn our_hang_up_waits_for_the_carriers_word_so_that_it_comes_before_the_end() {
     let story = Story::talking().then(9_000, CallInput::HangUpRequested);
-    assert_eq!(story.acts(), [&CallEffect::StopTalk, &CallEffect::HangUp]);
+    assert_eq!(story.effects(), [&CallEffect::StopTalk, &CallEffect::HangUp]);
     let story = story.then(9_100, CallInput::WrappedUp);
     assert_eq!(story.call.status(), Status::InProgress);
     let story = story.then(9_800, hangup(CarrierCause::Normal));
     assert_eq!(story.events[3..], [EventKind::CarrierHangup, EventKind::CallCompleted]);
     assert_eq!(story.row.hangup.and_then(|hangup| hangup.hung_up_by), Some(EndedBy::Api));
     assert_eq!(story.row.ended_at, Some(at(9_800)));
-    assert_eq!(story.row.duration_seconds, Some(5), "4.8 s, to the moment the line ended");
+    assert_eq!(story.row.duration_seconds, Some(5), "4.8 s, to the moment the leg ended");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn a_repeated_acceptance_changes_nothing() {
     let story = Story::ringing().then(2_500, accepted());
     assert!(story.last.is_empty());
     let story = story.then(3_000, hangup(CarrierCause::Busy)).then(3_100, accepted());
-    assert!(story.last.is_empty(), "the carrier already told the end of this line");
+    assert!(story.last.is_empty(), "the carrier has already reported the end of this leg");
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn a_refused_dial_has_no_carrier_hangup() {
     let refused = CallInput::DialRefused { code: ErrorCode::CarrierError, error: Private::default() };
     let story = Story::outbound().then(1_000, CallInput::Dial).then(1_100, refused);
     assert_eq!(story.events[2..], [EventKind::CallFailed]);
-    assert!(story.acts().is_empty(), "there is no line to hang up");
+    assert!(story.effects().is_empty(), "there is no leg to hang up");
     let story = story.then(1_200, hangup(CarrierCause::Failed));
     assert!(story.last.is_empty());
 }
@@ -336,7 +336,7 @@ fn a_refused_dial_has_no_carrier_hangup() {
 fn a_line_that_turns_up_after_the_end_is_hung_up() {
     let story =
         Story::outbound().then(1_000, CallInput::Dial).then(1_050, CallInput::HangUpRequested).then(1_500, accepted());
-    assert_eq!(story.acts(), [&CallEffect::HangUp], "while the end is being told");
+    assert_eq!(story.effects(), [&CallEffect::HangUp], "while the end is being reported");
 
     let story = Story::outbound()
         .then(1_000, CallInput::Dial)
@@ -358,26 +358,29 @@ fn audio_before_the_answer_implies_the_answer() {
 fn a_transferred_line_is_not_hung_up() {
     let transferred = CallInput::TalkEnded(TalkEnd::Transferred { by: EndedBy::Api });
     let story = Story::talking().then(9_000, transferred.clone());
-    assert_eq!(story.acts(), [&CallEffect::StopTalk]);
+    assert_eq!(story.effects(), [&CallEffect::StopTalk]);
     assert_eq!(story.row.ending, Some(Ending::completed(EndReason::Transferred, EndedBy::Api)));
     let story = story.then(9_500, CallInput::WrappedUp);
     assert_eq!(story.call.status(), Status::Completed);
 
     let story = Story::talking().then(9_000, transferred.clone()).taken_over().then(30_000, CallInput::Abandoned);
-    assert!(!story.acts().contains(&&CallEffect::HangUp), "nor by whoever takes over from a node that died meanwhile");
+    assert!(
+        !story.effects().contains(&&CallEffect::HangUp),
+        "nor by whoever takes over from a node that died meanwhile"
+    );
     assert_eq!(story.call.status(), Status::Completed);
 
     let cut = Story::talking().then(9_000, CallInput::TalkEnded(TalkEnd::MediaLost)).then(9_100, transferred);
-    assert_eq!(cut.reason(), Some(EndReason::Transferred), "the sound may break off before the carrier has answered");
+    assert_eq!(cut.reason(), Some(EndReason::Transferred), "the media may end before the carrier has answered");
     let cut = cut.then(9_200, CallInput::WrappedUp);
-    assert_eq!((cut.call.status(), cut.acts()), (Status::Completed, vec![]));
+    assert_eq!((cut.call.status(), cut.effects()), (Status::Completed, vec![]));
 }
 
 #[test]
 fn a_dead_nodes_queued_call_is_dialled_by_another() {
     let story = Story::outbound().taken_over().then(20_000, CallInput::Abandoned);
     assert!(story.last.is_empty());
-    assert_eq!(story.then(20_100, CallInput::Dial).acts(), [&CallEffect::Dial]);
+    assert_eq!(story.then(20_100, CallInput::Dial).effects(), [&CallEffect::Dial]);
 }
 
 #[test]
@@ -386,13 +389,13 @@ fn a_dead_nodes_dial_is_looked_up_and_never_repeated() {
         let dialled = Story::outbound().then(1_000, CallInput::Dial);
         dialled.taken_over().then(16_000, CallInput::Abandoned)
     };
-    assert_eq!(story().acts(), [&CallEffect::LookUp]);
+    assert_eq!(story().effects(), [&CallEffect::LookUp]);
 
     let busy = story().then(16_200, hangup(CarrierCause::Busy));
     assert_eq!(busy.code(), Some(ErrorCode::Busy), "the carrier knew");
 
     let unknown = story().then(22_000, CallInput::Tick);
-    assert_eq!(unknown.acts(), [&CallEffect::HangUp], "it may be ringing somewhere");
+    assert_eq!(unknown.effects(), [&CallEffect::HangUp], "it may be ringing somewhere");
     let unknown = unknown.then(26_000, CallInput::Tick);
     assert_eq!(unknown.code(), Some(ErrorCode::CarrierError));
     assert!(unknown.call.status().is_terminal(), "within 30 s of a death at 1 s");
@@ -401,7 +404,7 @@ fn a_dead_nodes_dial_is_looked_up_and_never_repeated() {
 #[test]
 fn a_dead_nodes_conversation_is_hung_up_and_failed() {
     let story = Story::talking().taken_over().then(21_000, CallInput::Abandoned);
-    assert_eq!(story.acts(), [&CallEffect::HangUp]);
+    assert_eq!(story.effects(), [&CallEffect::HangUp]);
     assert_eq!(story.code(), Some(ErrorCode::PipelineError));
     let story = story.then(22_000, CallInput::Tick);
     assert_eq!(story.call.next_deadline(), Some(at(25_000)), "only the carrier's report is awaited");
@@ -450,20 +453,20 @@ fn a_carrier_that_says_there_will_be_no_audio_is_not_waited_for() {
     let no_media = || CallInput::NoMedia { error: Private::new("The stream failed.".to_owned()) };
     let answered = Story::ringing().then(5_000, CallInput::Answered).then(6_000, no_media());
     assert_eq!(answered.code(), Some(ErrorCode::NoMedia));
-    assert!(answered.acts().contains(&&CallEffect::HangUp), "whoever answered is not left on a dead line");
+    assert!(answered.effects().contains(&&CallEffect::HangUp), "whoever answered is not left on a dead leg");
     assert_eq!(
         Story::ringing().then(6_000, no_media()).code(),
         Some(ErrorCode::NoMedia),
-        "also when the answer was not told"
+        "also when the answer was not reported"
     );
     let talking = Story::talking().then(9_000, no_media());
-    assert_eq!(talking.call.status(), Status::InProgress, "once sound flowed, its end is told by the stream");
+    assert_eq!(talking.call.status(), Status::InProgress, "once audio flowed, the stream reports its end");
 }
 
 #[test]
 fn a_carrier_that_says_nothing_is_asked_before_the_call_ends_without_its_word() {
     let silent = || Story::ringing().then(42_000, CallInput::Tick);
-    assert_eq!((silent().code(), silent().acts()), (None, vec![&CallEffect::LookUp]));
+    assert_eq!((silent().code(), silent().effects()), (None, vec![&CallEffect::LookUp]));
     let busy = silent().then(42_500, hangup(CarrierCause::Busy));
     assert_eq!(busy.code(), Some(ErrorCode::Busy), "its report was lost");
     let unknown = silent().then(48_000, CallInput::Tick);

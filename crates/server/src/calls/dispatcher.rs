@@ -1,5 +1,5 @@
-//! Which rows need this node now? Asked on every hint and every second: queued calls that are due, calls whose node is
-//! dead, calls whose end somebody asked for. Beside that, every five seconds, the leases are renewed, all with one statement.
+//! Which rows need this node now? Queried on every wakeup and every second: queued calls that are due, calls whose node is
+//! dead, calls whose end was requested. Beside that, every five seconds, the leases are renewed, all with one statement.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -8,26 +8,26 @@ use switchhook_core::id::CallId;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::runner::{self, Takeover};
-use super::{Context, HEARTBEAT, LEASE, LIVE_CALLS, Order};
+use super::runner::{self, ClaimReason};
+use super::{Context, HEARTBEAT, LEASE, LIVE_CALLS, RunnerSignal};
 use crate::store::calls::{self, Claim};
 
-/// How often the rows are looked at without a hint.
+/// How often the rows are queried without a wakeup.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often commands are looked for: they are part of a conversation, and given on another node they come without a hint.
+/// How often commands are looked for: they are part of a conversation, and written by another node they come without a wakeup.
 /// The table holds only what nobody has taken, so that a look costs next to nothing.
 const LOOK_FOR_COMMANDS: Duration = Duration::from_millis(200);
 /// Calls claimed at once.
 const BATCH: i64 = 100;
 
-/// Claims and runs calls until `stop`, then lets the live ones end. `hurry` ends those that are left.
+/// Claims and runs calls until `stop`, then lets the live ones end. `end_now` ends those that are left.
 ///
 /// Queued calls that were claimed and not dialled are handed back.
-pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationToken) {
+pub async fn run(context: Context, stop: CancellationToken, end_now: CancellationToken) {
     metrics::describe_gauge!(LIVE_CALLS, "Calls that run on this node now");
     metrics::gauge!(LIVE_CALLS).set(0);
     tokio::select! {
-        () = look_after_rows(&context, &stop, &hurry) => {}
+        () = look_after_rows(&context, &stop, &end_now) => {}
         () = keep_leases(&context) => {}
     }
     if let Err(error) = hand_back(&context).await {
@@ -36,7 +36,7 @@ pub async fn run(context: Context, stop: CancellationToken, hurry: CancellationT
 }
 
 /// Until `stop`, and then until no call is live.
-async fn look_after_rows(context: &Context, stop: &CancellationToken, hurry: &CancellationToken) {
+async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &CancellationToken) {
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut commands = tokio::time::interval(LOOK_FOR_COMMANDS);
@@ -45,14 +45,14 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, hurry: &Ca
     loop {
         tokio::select! {
             _ = looks.tick() => {}
-            () = context.hints.calls.notified() => {}
+            () = context.wakeups.calls.notified() => {}
             _ = commands.tick(), if context.live.count() > 0 => {
-                in_time("commands to calls could not be read", pass_on_commands(context)).await;
+                in_time("commands to calls could not be read", signal_commands(context)).await;
                 continue;
             }
-            () = hurry.cancelled(), if !drained => {
+            () = end_now.cancelled(), if !drained => {
                 drained = true;
-                context.live.tell_all(Order::Drain);
+                context.live.signal_all(RunnerSignal::Drain);
             }
         }
         if stop.is_cancelled() {
@@ -63,19 +63,19 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, hurry: &Ca
             in_time("canceled calls could not be ended", cancel(context)).await;
             in_time("due calls could not be claimed", claim(context)).await;
         }
-        in_time("requests to hang up could not be read", pass_on_hangups(context)).await;
-        in_time("commands to calls could not be read", pass_on_commands(context)).await;
+        in_time("requests to hang up could not be read", signal_hangups(context)).await;
+        in_time("commands to calls could not be read", signal_commands(context)).await;
     }
     context.runners.close();
     context.runners.wait().await;
 }
 
 /// Does work of the database that is tried again at the next look.
-async fn in_time(trouble: &str, work: impl Future<Output = Result<(), sqlx::Error>>) {
+async fn in_time(failure: &str, work: impl Future<Output = Result<(), sqlx::Error>>) {
     match tokio::time::timeout(HEARTBEAT, work).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::error!(%error, "{trouble}; trying again"),
-        Err(_) => tracing::error!("{trouble}: the database does not answer; trying again"),
+        Ok(Err(error)) => tracing::error!(%error, "{failure}; trying again"),
+        Err(_) => tracing::error!("{failure}: the database does not answer; trying again"),
     }
 }
 
@@ -99,13 +99,13 @@ async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
         let kept: HashSet<CallId> = kept.into_iter().collect();
         for lost in running.into_iter().filter(|call| !kept.contains(call)) {
             // The runner of a call that has just ended is gone, or about to go.
-            context.live.tell(lost, Order::Abandon);
+            context.live.signal(lost, RunnerSignal::Abandon);
         }
         return started + LEASE;
     }
     tracing::error!("the leases of live calls could not be renewed");
     if Instant::now() >= owned_until {
-        context.live.tell_all(Order::Abandon);
+        context.live.signal_all(RunnerSignal::Abandon);
     }
     owned_until
 }
@@ -146,10 +146,10 @@ async fn claim(context: &Context) -> Result<(), sqlx::Error> {
         let left = calls::claim_abandoned_for_recovery(&mut tx, &claim).await?;
         tx.commit().await?;
         let more = i64::try_from(due.len().max(left.len())).unwrap_or(0) == BATCH;
-        for (rows, takeover) in [(due, Takeover::Queued), (left, Takeover::Abandoned)] {
+        for (rows, reason) in [(due, ClaimReason::Queued), (left, ClaimReason::Orphaned)] {
             for row in rows {
-                if let Some(entered) = context.live.enter(row.call_id()) {
-                    context.runners.spawn(runner::run(context.clone(), row, takeover, entered));
+                if let Some(entry) = context.live.register(row.call_id()) {
+                    context.runners.spawn(runner::run(context.clone(), row, reason, entry));
                 }
             }
         }
@@ -159,24 +159,24 @@ async fn claim(context: &Context) -> Result<(), sqlx::Error> {
     }
 }
 
-async fn pass_on_hangups(context: &Context) -> Result<(), sqlx::Error> {
+async fn signal_hangups(context: &Context) -> Result<(), sqlx::Error> {
     if context.live.count() == 0 {
         return Ok(());
     }
     let mut conn = context.store.read().await?;
     for id in calls::hangup_requests_for_node(&mut conn, context.node).await? {
-        context.live.tell(CallId::from_uuid(id), Order::HangUp);
+        context.live.signal(CallId::from_uuid(id), RunnerSignal::HangUp);
     }
     Ok(())
 }
 
-async fn pass_on_commands(context: &Context) -> Result<(), sqlx::Error> {
+async fn signal_commands(context: &Context) -> Result<(), sqlx::Error> {
     if context.live.count() == 0 {
         return Ok(());
     }
     let mut conn = context.store.read().await?;
     for id in calls::commands::waiting_for_nodes(&mut conn).await? {
-        context.live.tell(CallId::from_uuid(id), Order::Commands);
+        context.live.signal(CallId::from_uuid(id), RunnerSignal::Commands);
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Calls that arrive: written down with their first event, owned by the node they arrived at, and answered. And calls whose sound
-//! arrives at another node than the one that dialled.
+//! Calls that arrive: written down with their first event, owned by the node they arrived at, and answered. And calls whose media
+//! reaches another node than the one that dialled.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use switchhook_core::quota::QuotaExceeded;
 
 use super::Context;
 use super::admission::Admission;
-use super::runner::{self, Takeover};
+use super::runner::{self, ClaimReason};
 use crate::carrier::callback::Decline;
-use crate::carrier::{CarrierEvent, Media, Told};
+use crate::carrier::{CarrierEvent, LegEvent, Media};
 use crate::clock;
 use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::numbers::NumberRow;
 use crate::store::{Tx, agents};
 
-/// How long a call that another node dials is waited for, whose sound came before the carrier's answer to the dial was written.
+/// How long media waits for a call that another node dials, until the carrier's response to the dial is committed.
 const DIAL_WRITTEN: [Duration; 5] = [
     Duration::from_millis(100),
     Duration::from_millis(300),
@@ -27,10 +27,10 @@ const DIAL_WRITTEN: [Duration; 5] = [
     Duration::ZERO,
 ];
 
-/// Who calls whom.
-pub struct Arrival {
+/// An inbound call.
+pub struct InboundCall {
     /// Our id of the call, which the carrier already knows.
-    pub call: CallId,
+    pub id: CallId,
     /// The carrier's own id.
     pub carrier_call_id: String,
     /// The number that is called.
@@ -43,34 +43,34 @@ pub struct Arrival {
     pub agent: AgentId,
 }
 
-/// Why a call that arrives is not taken.
+/// Why an inbound call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotTaken {
+pub enum InboundRefusal {
     /// Its agent, or its tenant, is gone.
-    Nobody,
+    NoAgent,
     /// It would be one too many.
     Quota(QuotaExceeded),
 }
 
-/// Takes a call in and starts to answer it.
+/// Accepts an inbound call and starts to answer it.
 ///
 /// # Errors
 /// When the database fails; nobody answers then, and the carrier gives up.
-pub async fn take_in(context: &Context, arrival: Arrival) -> Result<Result<CallRow, NotTaken>, sqlx::Error> {
+pub async fn accept(context: &Context, call: InboundCall) -> Result<Result<CallRow, InboundRefusal>, sqlx::Error> {
     let mut tx = context.store.begin().await?;
-    let tenant = TenantId::from_uuid(arrival.number.tenant_id);
+    let tenant = TenantId::from_uuid(call.number.tenant_id);
     let admission = Admission::open(&mut tx, tenant, &context.config, context.clock.now()).await?;
-    let Some(mut admission) = admission else { return Ok(Err(NotTaken::Nobody)) };
-    let taken = write(context, &mut tx, &mut admission, arrival).await?;
-    if let Ok(row) = &taken {
+    let Some(mut admission) = admission else { return Ok(Err(InboundRefusal::NoAgent)) };
+    let accepted = write(context, &mut tx, &mut admission, call).await?;
+    if let Ok(row) = &accepted {
         tx.commit().await?;
         start(context, row.clone());
     }
-    Ok(taken)
+    Ok(accepted)
 }
 
 /// A call that a carrier announces.
-pub struct Arrived {
+pub struct AnnouncedCall {
     /// The carrier's own id.
     pub carrier_call_id: String,
     /// Who calls, as the carrier says.
@@ -81,122 +81,130 @@ pub struct Arrived {
     pub provider: String,
 }
 
-/// What becomes of a call that a carrier announces.
-pub enum Taken {
-    /// It is taken, now or when the carrier announced it before.
-    Call(Box<CallRow>),
-    /// It is not.
+/// The decision on a call that a carrier announces.
+pub enum InboundDecision {
+    /// It is accepted, now or when the carrier announced it before.
+    Accepted(Box<CallRow>),
+    /// It is declined.
     Declined(Decline),
 }
 
-/// Takes in a call that a carrier announces: once, however often it does, and only as far as the tenant's quota allows. A node that
-/// is `draining` takes in no new ones.
+/// Accepts a call that a carrier announces: once, however often it does, and only as far as the tenant's quotas allow. A node that
+/// is `draining` accepts no new ones.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn take_in_from_carrier(context: &Context, arrived: Arrived, draining: bool) -> Result<Taken, sqlx::Error> {
-    let connection = ConnectionId::from_uuid(arrived.number.connection_id);
-    let tenant = TenantId::from_uuid(arrived.number.tenant_id);
+pub async fn accept_announced(
+    context: &Context,
+    announced: AnnouncedCall,
+    draining: bool,
+) -> Result<InboundDecision, sqlx::Error> {
+    let connection = ConnectionId::from_uuid(announced.number.connection_id);
+    let tenant = TenantId::from_uuid(announced.number.tenant_id);
     let now = context.clock.now();
     let mut tx = context.store.begin().await?;
-    // Whoever else takes in a call of this tenant waits: the same one is not taken in twice.
+    // Holding the tenant's row, so that the same call is not accepted twice.
     let admission = Admission::open(&mut tx, tenant, &context.config, now).await?;
-    let Some(mut admission) = admission else { return Ok(Taken::Declined(Decline::NotServed)) };
-    if let Some(row) = calls::by_carrier_call_id(&mut tx, connection, &arrived.carrier_call_id).await? {
+    let Some(mut admission) = admission else { return Ok(InboundDecision::Declined(Decline::NotServed)) };
+    if let Some(row) = calls::by_carrier_call_id(&mut tx, connection, &announced.carrier_call_id).await? {
         let over = row.status()?.is_terminal();
-        return Ok(if over { Taken::Declined(Decline::NotServed) } else { Taken::Call(Box::new(row)) });
+        return Ok(if over {
+            InboundDecision::Declined(Decline::NotServed)
+        } else {
+            InboundDecision::Accepted(Box::new(row))
+        });
     }
-    let Some(agent) = arrived.number.inbound_agent_id.filter(|_| admission.tenant.active) else {
-        return Ok(Taken::Declined(Decline::NotServed));
+    let Some(agent) = announced.number.inbound_agent_id.filter(|_| admission.tenant.active) else {
+        return Ok(InboundDecision::Declined(Decline::NotServed));
     };
     if draining {
-        return Ok(Taken::Declined(Decline::Busy));
+        return Ok(InboundDecision::Declined(Decline::Busy));
     }
-    let arrival = Arrival {
-        call: CallId::new(now, clock::random()),
-        carrier_call_id: arrived.carrier_call_id,
-        number: arrived.number,
-        provider: arrived.provider,
-        from: arrived.from,
+    let call = InboundCall {
+        id: CallId::new(now, clock::random()),
+        carrier_call_id: announced.carrier_call_id,
+        number: announced.number,
+        provider: announced.provider,
+        from: announced.from,
         agent: AgentId::from_uuid(agent),
     };
-    let row = match write(context, &mut tx, &mut admission, arrival).await? {
+    let row = match write(context, &mut tx, &mut admission, call).await? {
         Ok(row) => row,
-        Err(NotTaken::Nobody) => return Ok(Taken::Declined(Decline::NotServed)),
-        Err(NotTaken::Quota(_)) => return Ok(Taken::Declined(Decline::Busy)),
+        Err(InboundRefusal::NoAgent) => return Ok(InboundDecision::Declined(Decline::NotServed)),
+        Err(InboundRefusal::Quota(_)) => return Ok(InboundDecision::Declined(Decline::Busy)),
     };
     tx.commit().await?;
     start(context, row.clone());
-    Ok(Taken::Call(Box::new(row)))
+    Ok(InboundDecision::Accepted(Box::new(row)))
 }
 
 async fn write(
     context: &Context,
     tx: &mut Tx,
     admission: &mut Admission,
-    arrival: Arrival,
-) -> Result<Result<CallRow, NotTaken>, sqlx::Error> {
+    call: InboundCall,
+) -> Result<Result<CallRow, InboundRefusal>, sqlx::Error> {
     let now = context.clock.now();
-    let tenant = TenantId::from_uuid(arrival.number.tenant_id);
-    let Some(agent) = agents::get(tx, tenant, arrival.agent).await? else { return Ok(Err(NotTaken::Nobody)) };
+    let tenant = TenantId::from_uuid(call.number.tenant_id);
+    let Some(agent) = agents::get(tx, tenant, call.agent).await? else { return Ok(Err(InboundRefusal::NoAgent)) };
     if let Err(exceeded) = admission.admit(Direction::Inbound) {
-        return Ok(Err(NotTaken::Quota(exceeded)));
+        return Ok(Err(InboundRefusal::Quota(exceeded)));
     }
     let new = NewCall {
-        id: arrival.call,
+        id: call.id,
         tenant,
         direction: Direction::Inbound,
-        agent: arrival.agent,
+        agent: call.agent,
         agent_version: agent.version,
-        number: Some(NumberId::from_uuid(arrival.number.id)),
-        connection: ConnectionId::from_uuid(arrival.number.connection_id),
-        provider: arrival.provider,
-        from: arrival.from,
-        to: arrival.number.number,
+        number: Some(NumberId::from_uuid(call.number.id)),
+        connection: ConnectionId::from_uuid(call.number.connection_id),
+        provider: call.provider,
+        from: call.from,
+        to: call.number.number,
         request: CallRequest::default(),
         created_at: now,
         due_at: now,
         retention_days: agent.config.privacy.retention_days,
     };
-    // Where the answer to the announcement answers the call, nothing is told before its sound comes.
+    // Where the answer to the announcement answers the call, no event comes before its media.
     let timing = Timing { ring_timeout: context.config.media_timeout, ..Timing::default() };
-    let row = new.row(Call::inbound(now, arrival.carrier_call_id, timing));
+    let row = new.row(Call::inbound(now, call.carrier_call_id, timing));
     calls::create(tx, tenant, &[row], EventKind::CallReceived).await?;
-    calls::own_for_arrival(tx, arrival.call, context.node, context.lease()).await.map(Ok)
+    calls::own_for_arrival(tx, call.id, context.node, context.lease()).await.map(Ok)
 }
 
 fn start(context: &Context, row: CallRow) {
-    context.hints.webhooks.notify_one();
-    if let Some(entered) = context.live.enter(row.call_id()) {
-        context.runners.spawn(runner::run(context.clone(), row, Takeover::Arrived, entered));
+    context.wakeups.webhooks.notify_one();
+    if let Some(entry) = context.live.register(row.call_id()) {
+        context.runners.spawn(runner::run(context.clone(), row, ClaimReason::Arrived, entry));
     }
 }
 
-/// Takes over a call whose sound has come to this node, from the node that dialled it; whether it could be had. The other node
-/// finds that its lease is lost.
-pub async fn take_over(context: &Context, call: CallId, carrier_call_id: String, media: Media) -> bool {
+/// Takes over a call whose media reached this node from the node that dialled it. Returns whether that worked. The other node
+/// finds its lease lost.
+pub async fn takeover(context: &Context, call: CallId, carrier_call_id: String, media: Media) -> bool {
     for pause in DIAL_WRITTEN {
         // It may have been claimed by this node meanwhile.
-        if let Some(line) = context.live.line(call) {
-            line.tell(CarrierEvent::Told(Told::Id(carrier_call_id)));
-            line.tell(CarrierEvent::Media(media));
+        if let Some(events) = context.live.events(call) {
+            events.send(LegEvent::Carrier(CarrierEvent::Id(carrier_call_id)));
+            events.send(LegEvent::Media(media));
             return true;
         }
         match move_here(context, call, &carrier_call_id).await {
             Ok(Some(row)) => {
-                let Some(entered) = context.live.enter(call) else { return false };
-                entered.line.tell(CarrierEvent::Media(media));
-                context.runners.spawn(runner::run(context.clone(), row, Takeover::Moved, entered));
+                let Some(entry) = context.live.register(call) else { return false };
+                entry.events.send(LegEvent::Media(media));
+                context.runners.spawn(runner::run(context.clone(), row, ClaimReason::MediaArrived, entry));
                 return true;
             }
             Ok(None) => tokio::time::sleep(pause).await,
             Err(error) => {
-                tracing::error!(%error, "a call whose sound came to this node could not be taken over");
+                tracing::error!(%error, "takeover of a call whose media reached this node failed");
                 return false;
             }
         }
     }
-    tracing::warn!("sound came for a call that is not waiting for any");
+    tracing::warn!("media arrived for a call that does not wait for any");
     false
 }
 

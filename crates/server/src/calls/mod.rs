@@ -1,10 +1,10 @@
 //! Calls at work.
 //!
-//! The cast: the [`dispatcher`] looks at the rows and claims what is due: queued calls to dial, calls that a dead node left
-//! behind. For each it starts a [`runner`], the one task that owns a live call: it drives [`switchhook_core::call::Call`],
+//! The cast: the [`dispatcher`] looks at the rows and claims what is due: queued calls to dial, calls orphaned by a dead
+//! node. For each it starts a [`runner`], the one task that owns a live call: it drives [`switchhook_core::call::Call`],
 //! commits what that decides under the lease's fencing token, and only then acts. [`setup`] turns an agent's configuration
 //! into a carrier and a pipeline of providers. Nobody else touches a live call; whoever wants something of it writes a row
-//! and gives a hint.
+//! and wakes the dispatcher.
 
 pub mod admission;
 pub mod dispatcher;
@@ -22,12 +22,12 @@ use switchhook_core::id::{CallId, NodeId};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
-use crate::carrier::{CarrierEvent, Line};
+use crate::carrier::{LegEvent, LegEvents};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::hints::Hints;
 use crate::store::Store;
 use crate::store::lease_time::LeaseTime;
+use crate::wakeups::Wakeups;
 
 /// How long a node owns a call without saying so again.
 pub const LEASE: Duration = Duration::from_secs(15);
@@ -49,7 +49,7 @@ pub struct Context {
     /// The configuration.
     pub config: Arc<Config>,
     /// Wakes the webhook worker after events.
-    pub hints: Hints,
+    pub wakeups: Wakeups,
     /// Carriers and providers by connection.
     pub setup: Arc<setup::Setup>,
     /// This process.
@@ -67,68 +67,68 @@ impl Context {
     }
 }
 
-/// What a runner may be told from outside its task.
+/// Signals to a runner from outside its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum RunnerSignal {
     /// Somebody asked through the API.
     HangUp,
     /// Commands of the API wait in the database.
     Commands,
     /// The service cannot wait any longer.
     Drain,
-    /// Another node owns the call now, or nobody can tell: stop without writing.
+    /// Another node owns the call now, or ownership is unknown: stop without writing.
     Abandon,
 }
 
 /// The live calls of this process and how to reach their runners.
 #[derive(Clone, Default)]
 pub struct Live {
-    calls: Arc<Mutex<HashMap<CallId, Reach>>>,
+    calls: Arc<Mutex<HashMap<CallId, RunnerHandle>>>,
     /// The calls that have a media stream open here.
     streams: Arc<Mutex<HashSet<CallId>>>,
 }
 
 /// How a live call is reached.
-struct Reach {
-    orders: mpsc::UnboundedSender<Order>,
-    line: Line,
+struct RunnerHandle {
+    signals: mpsc::UnboundedSender<RunnerSignal>,
+    events: LegEvents,
 }
 
 impl Live {
-    fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, Reach>) -> T) -> T {
+    fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, RunnerHandle>) -> T) -> T {
         // The map is whole at every step, so a panic elsewhere while it was locked has not harmed it.
         use_it(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Enters a call; `None` if it is already running here.
-    fn enter(&self, call: CallId) -> Option<Entered> {
-        let (sender, orders) = mpsc::unbounded_channel();
-        let (line, happenings) = Line::new();
+    /// Registers a call; `None` if it is already running here.
+    fn register(&self, call: CallId) -> Option<LiveEntry> {
+        let (sender, signals) = mpsc::unbounded_channel();
+        let (events, received) = LegEvents::new();
         let fresh = self.with(|calls| match calls.entry(call) {
             std::collections::hash_map::Entry::Vacant(slot) => {
-                slot.insert(Reach { orders: sender, line: line.clone() });
+                slot.insert(RunnerHandle { signals: sender, events: events.clone() });
                 measure(calls.len());
                 true
             }
             std::collections::hash_map::Entry::Occupied(_) => false,
         });
-        fresh.then(|| Entered { live: self.clone(), call, orders, line, happenings })
+        fresh.then(|| LiveEntry { live: self.clone(), call, signals, events, received })
     }
 
-    /// Tells one runner, if the call runs here.
-    pub fn tell(&self, call: CallId, order: Order) {
+    /// Signals one runner, if the call runs here.
+    pub fn signal(&self, call: CallId, signal: RunnerSignal) {
         self.with(|calls| {
             if let Some(runner) = calls.get(&call) {
                 // A runner that has just ended needs no orders.
-                let _ = runner.orders.send(order);
+                let _ = runner.signals.send(signal);
             }
         });
     }
 
-    /// The line of a call that runs here.
+    /// The event channel of a call that runs here.
     #[must_use]
-    pub fn line(&self, call: CallId) -> Option<Line> {
-        self.with(|calls| calls.get(&call).map(|runner| runner.line.clone()))
+    pub fn events(&self, call: CallId) -> Option<LegEvents> {
+        self.with(|calls| calls.get(&call).map(|runner| runner.events.clone()))
     }
 
     /// Opens the one media stream that a call may have at a time; nothing while another one is open.
@@ -138,12 +138,12 @@ impl Live {
         opened.then(|| OpenStream { live: self.clone(), call })
     }
 
-    /// Tells every runner.
-    pub fn tell_all(&self, order: Order) {
+    /// Signals every runner.
+    pub fn signal_all(&self, signal: RunnerSignal) {
         self.with(|calls| {
             for runner in calls.values() {
                 // As above.
-                let _ = runner.orders.send(order);
+                let _ = runner.signals.send(signal);
             }
         });
     }
@@ -179,16 +179,16 @@ fn measure(live: usize) {
 }
 
 /// A call's place among the live ones, given up when this is dropped.
-struct Entered {
+struct LiveEntry {
     live: Live,
     call: CallId,
-    orders: mpsc::UnboundedReceiver<Order>,
-    /// Where the carrier tells what happens, and where that is heard.
-    line: Line,
-    happenings: mpsc::Receiver<CarrierEvent>,
+    signals: mpsc::UnboundedReceiver<RunnerSignal>,
+    /// The leg's events, both ends.
+    events: LegEvents,
+    received: mpsc::Receiver<LegEvent>,
 }
 
-impl Drop for Entered {
+impl Drop for LiveEntry {
     fn drop(&mut self) {
         self.live.with(|calls| {
             calls.remove(&self.call);

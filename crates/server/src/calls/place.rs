@@ -20,13 +20,12 @@ use switchhook_core::quota::{self, Limits, QuotaExceeded};
 use self::commit::{CommitPlacements, Placement};
 use crate::batch::Batcher;
 use crate::calls::admission;
-use crate::carrier::simulator;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::hints::Hints;
 use crate::store::calls::CallRow;
 use crate::store::idempotency::{self, Stored};
 use crate::store::{Store, dial_policy};
+use crate::wakeups::Wakeups;
 
 /// How long a request with an idempotency key waits for another one under way.
 const IN_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -150,16 +149,16 @@ impl From<Arc<sqlx::Error>> for PlaceError {
 pub struct Placer {
     store: Store,
     clock: Clock,
-    hints: Hints,
+    wakeups: Wakeups,
     commits: Batcher<CommitPlacements>,
 }
 
 impl Placer {
     /// A placer on this database.
     #[must_use]
-    pub fn new(store: Store, clock: Clock, config: Arc<Config>, hints: Hints) -> Self {
+    pub fn new(store: Store, clock: Clock, config: Arc<Config>, wakeups: Wakeups) -> Self {
         let commits = Batcher::new(CommitPlacements::new(store.clone(), clock.clone(), config));
-        Self { store, clock, hints, commits }
+        Self { store, clock, commits, wakeups }
     }
 
     /// Places a call, once per idempotency key.
@@ -182,8 +181,8 @@ impl Placer {
         let placement = Placement { plan, idempotency, respond };
         let placed = tokio::time::timeout(timeout, self.commits.submit(tenant, placement)).await;
         let placed = placed.map_err(|_| PlaceError::InProgress)???;
-        self.hints.calls.notify_one();
-        self.hints.webhooks.notify_one();
+        self.wakeups.calls.notify_one();
+        self.wakeups.webhooks.notify_one();
         Ok(placed)
     }
 
@@ -233,10 +232,4 @@ impl Placer {
 fn replayed(response: Arc<Stored>, fingerprint: &Fingerprint) -> Result<Placed, PlaceError> {
     let same = response.fingerprint == fingerprint.as_bytes();
     if same { Ok(Placed { response, replayed: true }) } else { Err(PlaceError::KeyReused) }
-}
-
-/// Whether the dial policy counts calls over this provider's connections: the simulator rings nobody.
-#[must_use]
-pub fn is_counted(provider: &str) -> bool {
-    provider != simulator::PROVIDER
 }

@@ -3,11 +3,11 @@
 //! It gives every input to [`Call`], commits what that decides, and then acts; see the numbered rules there. When a commit
 //! finds that the lease is lost, somebody else owns the call, and this task ends without another word to anybody.
 
-mod acts;
+mod analysis;
 mod commands;
 mod commit;
-mod left_behind;
-mod look_back;
+mod effects;
+mod recovery;
 mod talking;
 mod transcript;
 
@@ -21,13 +21,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use self::commands::{Commands, Looked};
+use self::commands::{Commands, FetchedCommands};
 use self::commit::Committed;
-use self::talking::{Happened, Talk};
+use self::talking::{Talk, TalkEvent};
 use self::transcript::Transcript;
 use super::setup::{CallPlan, SetupError};
-use super::{Context, Entered, LEASE, Order};
-use crate::carrier::{Carrier, CarrierEvent, Line, Media, Told};
+use super::{Context, LEASE, LiveEntry, RunnerSignal};
+use crate::carrier::{Carrier, CarrierEvent, LegEvent, LegEvents, Media};
 use crate::panics::{Panicked, caught};
 use crate::store::calls::{CallRow, WrapUp};
 use crate::talk::prepared::{News, Prepared};
@@ -40,23 +40,23 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// How this node came by the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takeover {
+pub enum ClaimReason {
     /// It was queued: dial it.
     Queued,
     /// It arrived here: pick up.
     Arrived,
     /// Its node died after the dial was intended: find out and clean up.
-    Abandoned,
-    /// Another node dialled it, and its sound came to this one.
-    Moved,
+    Orphaned,
+    /// Another node dialled it, and its media reached this one.
+    MediaArrived,
 }
 
 /// Runs one call to its end.
-pub(super) async fn run(context: Context, row: CallRow, takeover: Takeover, mut entered: Entered) {
+pub(super) async fn run(context: Context, row: CallRow, reason: ClaimReason, mut entry: LiveEntry) {
     let span = tracing::info_span!("call", id = %row.call_id());
     async {
-        match Runner::new(context, row, takeover, entered.line.clone()).await {
-            Ok(mut runner) => runner.run(takeover, &mut entered).await,
+        match Runner::new(context, row, reason, entry.events.clone()).await {
+            Ok(mut runner) => runner.run(reason, &mut entry).await,
             // The lease lapses, and the call is looked at again.
             Err(error) => tracing::error!(%error, "a call could not be taken up; trying again"),
         }
@@ -74,7 +74,7 @@ async fn news(prepared: &mut Option<Prepared>) -> News {
 }
 
 /// What is to be read before anything can be done about a call.
-type Loaded = (Result<Arc<dyn Carrier>, String>, Result<CallPlan, String>);
+type Loaded = (Result<Arc<Carrier>, String>, Result<CallPlan, String>);
 
 /// Reads it, again while the database is away, for less than a lease. Nothing can be done at a deadline of the call before this: to hang up
 /// takes the carrier's credentials.
@@ -85,7 +85,13 @@ async fn load(context: &Context, row: &CallRow) -> Result<Loaded, sqlx::Error> {
         let loading = Box::pin(async {
             let (store, setup) = (&context.store, &context.setup);
             let (carrier, plan) = tokio::join!(caught(setup.carrier(store, row)), caught(setup.plan(store, row)));
-            Ok((set_up(carrier)?, set_up(plan)?))
+            let (carrier, mut plan) = (set_up(carrier)?, set_up(plan)?);
+            let fault =
+                carrier.as_ref().ok().and_then(|carrier| carrier.simulation.as_ref()?.provider_fault(row.far_end()));
+            if let (Some(fault), Ok(plan)) = (fault, &mut plan) {
+                plan.inject(fault);
+            }
+            Ok((carrier, plan))
         });
         match timeout(ONE_TRY, loading).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Err(error) if Instant::now() < give_up => {
@@ -109,10 +115,10 @@ fn set_up<T>(result: Result<Result<T, SetupError>, Panicked>) -> Result<Result<T
 struct Stopped;
 
 /// What comes of work that was started.
-enum Outcome {
-    /// Something to tell the state machine.
+enum TaskOutcome {
+    /// An input for the state machine.
     Input(CallInput),
-    /// The conversation is over and looked back upon.
+    /// The conversation is over and analysed.
     WrappedUp {
         /// What it came to.
         wrap_up: Box<WrapUp>,
@@ -125,28 +131,28 @@ enum Outcome {
         written: Option<usize>,
     },
     /// What waits in the database.
-    Commands(Result<Looked, sqlx::Error>),
-    /// The carrier was asked to press keys. Those that it leaves to us are to be heard in the sound.
+    Commands(Result<FetchedCommands, sqlx::Error>),
+    /// The carrier was asked to send DTMF. What it leaves to us is sent in band.
     Keys {
-        /// Keys, if it does not press any itself.
-        in_sound: Option<String>,
+        /// Digits, if the carrier does not send any itself.
+        in_band: Option<String>,
     },
-    /// The carrier was asked to pass the caller on; whether it did.
+    /// The carrier's response to a transfer.
     Transfer {
-        /// Whether the line has gone to somebody else.
+        /// Whether the call was transferred.
         accepted: bool,
-        /// Whose wish that was.
+        /// Who requested it.
         by: EndedBy,
     },
 }
 
 /// Cancelled with the runner at the latest: a call that is another node's by now is not dialled by this one.
 #[derive(Default)]
-struct MayDial {
+struct DialPermit {
     token: CancellationToken,
 }
 
-impl Drop for MayDial {
+impl Drop for DialPermit {
     fn drop(&mut self) {
         self.token.cancel();
     }
@@ -167,9 +173,9 @@ struct Runner {
     call: Call,
     timing: Timing,
     /// Or why there is none: one sentence.
-    carrier: Result<Arc<dyn Carrier>, String>,
+    carrier: Result<Arc<Carrier>, String>,
     plan: Result<Arc<CallPlan>, String>,
-    line: Line,
+    events: LegEvents,
     prepared: Option<Prepared>,
     /// A conversation that cannot begin; it has its price.
     unused: Option<Prepared>,
@@ -182,26 +188,26 @@ struct Runner {
     /// Who answered, where the carrier finds that out.
     answered_by: Option<&'static str>,
     /// Cancelled when the call is not to be dialled any more, though a carrier that had no room is still to be asked again.
-    may_dial: MayDial,
+    dial_permit: DialPermit,
     /// Keys that wait until the carrier has answered for those before them.
     keys: String,
     pressing: bool,
-    /// The carrier is asked to pass the caller on.
+    /// A transfer under way, and who requested it.
     transferring: Option<EndedBy>,
-    outcomes: (mpsc::UnboundedSender<Outcome>, mpsc::UnboundedReceiver<Outcome>),
+    outcomes: (mpsc::UnboundedSender<TaskOutcome>, mpsc::UnboundedReceiver<TaskOutcome>),
     /// Dropped with the runner, and cancelled by that.
     work: Vec<AbortOnDropHandle<()>>,
 }
 
 impl Runner {
-    async fn new(context: Context, row: CallRow, takeover: Takeover, line: Line) -> Result<Self, sqlx::Error> {
+    async fn new(context: Context, row: CallRow, reason: ClaimReason, events: LegEvents) -> Result<Self, sqlx::Error> {
         let (carrier, plan) = load(&context, &row).await?;
         let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
-        // The greeting is spoken into memory and the recogniser opened while the phone rings.
-        let prepared = match (&plan, takeover) {
-            // One that was left behind may yet be answered.
-            (Ok(plan), _) if takeover != Takeover::Abandoned || matches!(call.phase(), Phase::Dialing { .. }) => {
+        // The greeting is synthesised and STT connected while the phone rings.
+        let prepared = match (&plan, reason) {
+            // An orphaned call may yet be answered.
+            (Ok(plan), _) if reason != ClaimReason::Orphaned || matches!(call.phase(), Phase::Dialing { .. }) => {
                 Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone(), plan.realtime.clone()))
             }
             _ => None,
@@ -213,7 +219,7 @@ impl Runner {
             timing,
             carrier,
             plan: plan.map(Arc::new),
-            line,
+            events,
             prepared,
             unused: None,
             answering: Answering::default(),
@@ -223,7 +229,7 @@ impl Runner {
             commands: Commands::default(),
             wrap_up: None,
             answered_by: None,
-            may_dial: MayDial::default(),
+            dial_permit: DialPermit::default(),
             keys: String::new(),
             pressing: false,
             transferring: None,
@@ -233,18 +239,18 @@ impl Runner {
     }
 
     /// Lives through the call. A panic ends it with what is known of it, unless that panics too: then the lease lapses.
-    async fn run(&mut self, takeover: Takeover, entered: &mut Entered) {
+    async fn run(&mut self, reason: ClaimReason, entry: &mut LiveEntry) {
         // Boxed: it lives as long as the call, and most of what it holds is needed for a moment only.
-        if caught(Box::pin(self.live(takeover, entered))).await.is_err() {
+        if caught(Box::pin(self.live(reason, entry))).await.is_err() {
             tracing::error!("the runner of a call panicked: ending the call");
-            if caught(Box::pin(self.end_after_panic(entered))).await.is_err() {
+            if caught(Box::pin(self.end_after_panic(entry))).await.is_err() {
                 tracing::error!("the runner of a call panicked again; the call is looked at again when its lease ends");
             }
         }
     }
 
     /// Ends the call from where its row says that it is: what was not committed has not happened.
-    async fn end_after_panic(&mut self, entered: &mut Entered) -> Result<(), Stopped> {
+    async fn end_after_panic(&mut self, entry: &mut LiveEntry) -> Result<(), Stopped> {
         let snapshot = self.row.snapshot().map_err(|_| Stopped)?;
         self.call = Call::restore(snapshot, self.timing);
         match self.call.phase() {
@@ -258,29 +264,29 @@ impl Runner {
             }
             _ => self.handle(CallInput::TalkEnded(talking::panicked())).await?,
         }
-        self.until_ended(entered).await
+        self.until_ended(entry).await
     }
 
-    async fn live(&mut self, takeover: Takeover, entered: &mut Entered) -> Result<(), Stopped> {
-        match takeover {
-            Takeover::Queued if self.row.hangup_requested_at.is_some() => {
+    async fn live(&mut self, reason: ClaimReason, entry: &mut LiveEntry) -> Result<(), Stopped> {
+        match reason {
+            ClaimReason::Queued if self.row.hangup_requested_at.is_some() => {
                 self.handle(CallInput::HangUpRequested).await?;
             }
-            Takeover::Queued => self.handle(CallInput::Dial).await?,
-            Takeover::Abandoned => {
-                self.gather_what_is_left().await;
+            ClaimReason::Queued => self.handle(CallInput::Dial).await?,
+            ClaimReason::Orphaned => {
+                self.recover_conversation().await;
                 if !self.call.is_in_conversation() {
-                    self.obey_what_was_left().await?; // What the carrier told meanwhile waits in the database.
+                    self.apply_pending_commands().await?; // Carrier events that came meanwhile wait in the database.
                 }
                 self.handle(CallInput::Abandoned).await?;
             }
-            Takeover::Arrived => self.pick_up().await?,
-            Takeover::Moved => {}
+            ClaimReason::Arrived => self.pick_up().await?,
+            ClaimReason::MediaArrived => {}
         }
-        self.until_ended(entered).await
+        self.until_ended(entry).await
     }
 
-    async fn until_ended(&mut self, entered: &mut Entered) -> Result<(), Stopped> {
+    async fn until_ended(&mut self, entry: &mut LiveEntry) -> Result<(), Stopped> {
         while !self.call.status().is_terminal() {
             let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
             let answer_by = self.answering.by.filter(|_| self.is_unanswered());
@@ -288,34 +294,34 @@ impl Runner {
                 biased;
                 // First: whatever else goes on, no call outlives its deadline.
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
-                // Then: a conversation that has ended by itself closes its sound. The carrier takes that for the end of the
+                // Then: a conversation that has ended by itself closes its media. The carrier takes that for the end of the
                 // call and reports it, but why the call ended is ours to say.
-                happened = self.talk.next() => match happened {
-                    Happened::Line(line) => {
+                event = self.talk.next() => match event {
+                    TalkEvent::Line(line) => {
                         self.transcript.add(line);
                         self.write_transcript();
                         None
                     }
-                    Happened::Wish(wish) => {
-                        self.fulfil(wish);
+                    TalkEvent::Request(request) => {
+                        self.carrier_request(request);
                         None
                     }
-                    // A carrier that passes the caller on ends the sound before it has answered.
-                    Happened::Ended(end) => Some(CallInput::TalkEnded(match (end, self.transferring) {
+                    // A carrier ends the media of a transfer before it has answered the request.
+                    TalkEvent::Ended(end) => Some(CallInput::TalkEnded(match (end, self.transferring) {
                         (TalkEnd::MediaLost, Some(by)) => TalkEnd::Transferred { by },
                         (end, _) => end,
                     })),
                 },
-                Some(order) = entered.orders.recv() => match order {
-                    Order::HangUp => Some(CallInput::HangUpRequested),
-                    Order::Commands => {
+                Some(signal) = entry.signals.recv() => match signal {
+                    RunnerSignal::HangUp => Some(CallInput::HangUpRequested),
+                    RunnerSignal::Commands => {
                         self.look_for_commands();
                         None
                     }
-                    Order::Drain => Some(CallInput::Drain),
-                    Order::Abandon => return Err(Stopped),
+                    RunnerSignal::Drain => Some(CallInput::Drain),
+                    RunnerSignal::Abandon => return Err(Stopped),
                 },
-                Some(event) = entered.happenings.recv() => self.happened(event),
+                Some(event) = entry.received.recv() => self.leg_event(event),
                 news = news(&mut self.prepared) => match news {
                     News::Ready => {
                         self.answering.ready = true;
@@ -332,7 +338,7 @@ impl Runner {
                     self.answer_if_due();
                     None
                 }
-                Some(outcome) = self.outcomes.1.recv() => self.came_of(outcome).await?,
+                Some(outcome) = self.outcomes.1.recv() => self.task_finished(outcome).await?,
             };
             if let Some(input) = input {
                 self.handle(input).await?;
@@ -345,31 +351,33 @@ impl Runner {
         matches!(self.call.phase(), Phase::Dialing { .. })
     }
 
-    fn happened(&mut self, event: CarrierEvent) -> Option<CallInput> {
+    fn leg_event(&mut self, event: LegEvent) -> Option<CallInput> {
         match event {
-            CarrierEvent::Told(told) => self.told(told),
-            CarrierEvent::Media(media) if self.media.is_none() && !self.talk.has_begun() => {
+            LegEvent::Carrier(event) => self.carrier_event(event),
+            LegEvent::Media(media) if self.media.is_none() && !self.talk.has_begun() => {
                 self.media = Some(media);
                 Some(CallInput::MediaStarted)
             }
             // No carrier reconnects a stream within a call: Twilio and SignalWire go on with the next verb, of which there is none, and Telnyx
             // starts another one only when it is asked to. The end of the first one is the end of the conversation.
-            CarrierEvent::Media(_second) => None,
+            LegEvent::Media(_second) => None,
         }
     }
 
-    fn told(&mut self, told: Told) -> Option<CallInput> {
-        match told {
-            Told::Id(carrier_call_id) => Some(CallInput::DialAccepted { carrier_call_id, waits: Duration::ZERO }),
-            Told::Ringing => Some(CallInput::Ringing),
-            Told::Answered => Some(CallInput::Answered),
-            Told::NoMedia(words) => Some(CallInput::NoMedia { error: words.into() }),
-            Told::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
-            Told::Human => {
+    fn carrier_event(&mut self, event: CarrierEvent) -> Option<CallInput> {
+        match event {
+            CarrierEvent::Id(carrier_call_id) => {
+                Some(CallInput::DialAccepted { carrier_call_id, waits: Duration::ZERO })
+            }
+            CarrierEvent::Ringing => Some(CallInput::Ringing),
+            CarrierEvent::Answered => Some(CallInput::Answered),
+            CarrierEvent::NoMedia(words) => Some(CallInput::NoMedia { error: words.into() }),
+            CarrierEvent::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
+            CarrierEvent::Human => {
                 self.answered_by = Some("human");
                 None
             }
-            Told::Machine { greeting_ended } => {
+            CarrierEvent::Machine { greeting_ended } => {
                 self.answered_by = Some("voicemail");
                 self.talk.machine(greeting_ended);
                 None
@@ -377,24 +385,24 @@ impl Runner {
         }
     }
 
-    async fn came_of(&mut self, outcome: Outcome) -> Result<Option<CallInput>, Stopped> {
+    async fn task_finished(&mut self, outcome: TaskOutcome) -> Result<Option<CallInput>, Stopped> {
         match outcome {
-            Outcome::Input(input) => Ok(Some(input)),
-            Outcome::Keys { in_sound } => {
-                self.pressed(in_sound);
+            TaskOutcome::Input(input) => Ok(Some(input)),
+            TaskOutcome::Keys { in_band } => {
+                self.pressed(in_band);
                 Ok(None)
             }
-            Outcome::Transfer { accepted, by } => Ok(self.transferred(accepted, by)),
-            Outcome::WrappedUp { wrap_up, from_traces } => {
+            TaskOutcome::Transfer { accepted, by } => Ok(self.transferred(accepted, by)),
+            TaskOutcome::WrappedUp { wrap_up, from_traces } => {
                 self.wrapped_up(wrap_up, from_traces);
                 Ok(Some(CallInput::WrappedUp))
             }
-            Outcome::Transcript { written } => {
+            TaskOutcome::Transcript { written } => {
                 self.transcript_written(written.ok_or(Stopped)?);
                 Ok(None)
             }
-            Outcome::Commands(looked) => {
-                self.obey(looked).await?;
+            TaskOutcome::Commands(looked) => {
+                self.apply_commands(looked).await?;
                 Ok(None)
             }
         }
@@ -415,7 +423,7 @@ impl Runner {
         let before = self.call.clone();
         let effects = self.call.handle(now, input);
         if !self.is_unanswered() {
-            self.may_dial.token.cancel();
+            self.dial_permit.token.cancel();
         }
         for effect in effects {
             match effect {
@@ -423,7 +431,7 @@ impl Runner {
                     Committed::Written => {}
                     Committed::IdTaken => {
                         self.call = before;
-                        return Ok(Some(acts::id_of_another_call()));
+                        return Ok(Some(effects::id_of_another_call()));
                     }
                 },
                 CallEffect::Dial => self.dial(decided),
@@ -438,11 +446,11 @@ impl Runner {
     }
 
     /// Starts work whose outcome will be an input. Work that panics ends the call.
-    fn start(&mut self, work: impl Future<Output = Option<Outcome>> + Send + 'static) {
+    fn start(&mut self, work: impl Future<Output = Option<TaskOutcome>> + Send + 'static) {
         self.work.retain(|running| !running.is_finished());
         let outcomes = self.outcomes.0.clone();
         self.work.push(AbortOnDropHandle::new(tokio::spawn(async move {
-            let panicked = || Some(Outcome::Input(CallInput::TalkEnded(talking::panicked())));
+            let panicked = || Some(TaskOutcome::Input(CallInput::TalkEnded(talking::panicked())));
             if let Some(outcome) = caught(work).await.unwrap_or_else(|_| panicked()) {
                 // A runner that has gone needs no outcome.
                 let _ = outcomes.send(outcome);

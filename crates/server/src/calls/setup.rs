@@ -9,23 +9,18 @@ mod schemas;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::Value;
 use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 
 use self::carriers::Carriers;
 use crate::carrier::address::Addresses;
-use crate::carrier::rest::Rest;
-use crate::carrier::simulator::{Simulator, SimulatorSettings};
-use crate::carrier::telnyx::Telnyx;
-use crate::carrier::twilio::{self, Flavour};
-use crate::carrier::{Carrier, Connection};
+use crate::carrier::registry::Drivers;
+use crate::carrier::{CallControl, Carrier, ProviderFault};
 use crate::config::Config;
 use crate::json_schema::Schema;
-use crate::outbound::{ClientSettings, PerTenant};
 use crate::providers::check::{self, Check};
 use crate::providers::prices::Rates;
 use crate::providers::registry::{Provider, Registry};
@@ -46,7 +41,7 @@ use crate::vault::Vault;
 pub struct CallPlan {
     /// How long, in seconds.
     pub ring_timeout_seconds: u32,
-    /// Who hears, thinks and speaks.
+    /// STT, LLM and TTS.
     pub pipeline: Pipeline,
     /// The speech-to-speech models that hold the conversation in its place, the first one preferred; none where the agent has none.
     pub realtime: Vec<Model>,
@@ -54,6 +49,18 @@ pub struct CallPlan {
     pub talk: Settings,
     /// What the outcome of the call follows.
     pub outcome: Option<Schema>,
+}
+
+impl CallPlan {
+    /// Injects a fault into the call's providers.
+    pub fn inject(&mut self, fault: ProviderFault) {
+        match fault {
+            ProviderFault::ModelNeverResponds => {
+                self.realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverAnswers));
+                self.pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
+            }
+        }
+    }
 }
 
 /// Why a call cannot be set up.
@@ -90,10 +97,6 @@ pub struct Setup {
     config: Arc<Config>,
     vault: Vault,
     providers: Registry,
-    simulator: Simulator,
-    /// For requests to carriers, whose addresses tenants may choose.
-    rest: PerTenant<Rest>,
-    addresses: Addresses,
     carriers: Carriers,
     /// What the servers of agents' tools offer.
     lists: Arc<Lists>,
@@ -110,23 +113,13 @@ impl Setup {
     ///
     /// # Errors
     /// When the client for requests to carriers cannot be made.
-    pub fn new(
-        config: Arc<Config>,
-        vault: Vault,
-        providers: Registry,
-        simulator: Simulator,
-        addresses: Addresses,
-    ) -> anyhow::Result<Self> {
-        let settings = ClientSettings::new(&config, &config.outbound_allow)?;
-        let rest = PerTenant::new(providers.exemptions().clone(), move |more| Rest::of(&settings.clone().with(more)))?;
+    pub fn new(config: Arc<Config>, vault: Vault, providers: Registry, addresses: Addresses) -> anyhow::Result<Self> {
+        let carriers = Carriers::new(&config, vault.clone(), providers.exemptions().clone(), addresses)?;
         Ok(Self {
             config,
             vault,
             providers,
-            simulator,
-            rest,
-            addresses,
-            carriers: Carriers::default(),
+            carriers,
             lists: Arc::default(),
             paces: Paces::default(),
             limits: RateLimits::default(),
@@ -137,13 +130,13 @@ impl Setup {
     /// Where carriers reach this service.
     #[must_use]
     pub fn addresses(&self) -> &Addresses {
-        &self.addresses
+        &self.carriers.addresses
     }
 
-    /// The phone network inside this process.
+    /// The carriers of this node.
     #[must_use]
-    pub fn simulator(&self) -> &Simulator {
-        &self.simulator
+    pub fn drivers(&self) -> &Drivers {
+        &self.carriers.drivers
     }
 
     /// What a call's recording is called below the data directory.
@@ -166,12 +159,8 @@ impl Setup {
         let agent = for_call(agent, row);
         let schemas = schemas::compile(&agent).await?;
         let mut conn = store.read().await?;
-        let mut pipeline = self.pipeline(&mut conn, tenant, &agent, &schemas.parameters, row).await?;
-        let mut realtime = self.realtime(&mut conn, tenant, &agent).await?;
-        if row.provider == "simulator" && Simulator::silences_the_model(row.far_end()) {
-            realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverAnswers));
-            pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
-        }
+        let pipeline = self.pipeline(&mut conn, tenant, &agent, &schemas.parameters, row).await?;
+        let realtime = self.realtime(&mut conn, tenant, &agent).await?;
         let recording = agent.recording.enabled.then(|| self.config.data_dir.join(self.recording_name(row)));
         Ok(CallPlan {
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
@@ -182,11 +171,11 @@ impl Setup {
         })
     }
 
-    /// The carrier of the call in `row`. A line can be ended also when nobody could talk on it.
+    /// The carrier of the call in `row`. A leg can be ended also when no conversation could be held on it.
     ///
     /// # Errors
     /// As [`Setup::plan`].
-    pub async fn carrier(&self, store: &Store, row: &CallRow) -> Result<Arc<dyn Carrier>, SetupError> {
+    pub async fn carrier(&self, store: &Store, row: &CallRow) -> Result<Arc<Carrier>, SetupError> {
         let id = ConnectionId::from_uuid(row.connection_id);
         let row = connections::get(&mut store.read().await?, row.tenant(), id)
             .await?
@@ -198,35 +187,8 @@ impl Setup {
     ///
     /// # Errors
     /// When its settings or credentials are of no use.
-    pub fn carrier_of(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, SetupError> {
-        self.make_carrier(row).map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
-    }
-
-    fn make_carrier(&self, row: &ConnectionRow) -> Result<Arc<dyn Carrier>, String> {
-        let id = ConnectionId::from_uuid(row.id);
-        if let Some(carrier) = self.carriers.find(id, row.updated_at, Instant::now()) {
-            return Ok(carrier);
-        }
-        let carrier: Arc<dyn Carrier> = match row.provider.as_str() {
-            "simulator" => {
-                let settings = SimulatorSettings::parse(&Value::Object(row.settings.0.clone()))
-                    .map_err(|error| format!("{}: {}.", error.path, error.message))?;
-                Arc::new(self.simulator.with_settings(settings))
-            }
-            other => {
-                let credentials =
-                    row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-                let connection = Connection {
-                    rest: &self.rest.of(TenantId::from_uuid(row.tenant_id)),
-                    settings: &row.settings,
-                    credentials: &credentials,
-                    addresses: &self.addresses,
-                };
-                real(other, &connection)?
-            }
-        };
-        self.carriers.keep(id, row.updated_at, Instant::now(), carrier.clone());
-        Ok(carrier)
+    pub fn carrier_of(&self, row: &ConnectionRow) -> Result<Arc<Carrier>, SetupError> {
+        self.carriers.get(row).map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
     }
 
     /// Forgets what was made of a connection that has changed or is gone.
@@ -236,7 +198,7 @@ impl Setup {
 
     /// Forgets carriers, and with them their credentials, that no call has and nobody has asked for in an hour.
     pub fn forget_unused_carriers(&self) {
-        self.carriers.forget_unused(Instant::now());
+        self.carriers.forget_unused();
     }
 
     /// Tries what a connection is for, with its credentials, without ringing anybody, within `deadline`. Secrets are not in
@@ -244,7 +206,7 @@ impl Setup {
     pub async fn check(&self, row: &ConnectionRow, carries: bool, deadline: Duration) -> Vec<Check> {
         let mut checks = if carries {
             vec![match self.carrier_of(row) {
-                Ok(carrier) => Check::within(deadline, "carrier", verify(&*carrier)).await,
+                Ok(carrier) => Check::within(deadline, "carrier", verify(&*carrier.control)).await,
                 Err(words) => Check::failed("settings", words.to_string()),
             }]
         } else if row.provider == secrets::PROVIDER {
@@ -282,7 +244,7 @@ impl Setup {
         let variables = variables(agent, row);
         let tools =
             Toolbox::new(self.providers.tools(tenant), &shared, agent, &variables, &secrets, schemas, row.call_id());
-        // A model that hears and speaks needs no recogniser, and a language model to look back only where one is named.
+        // Speech to speech needs no STT, and an LLM for post-call analysis only where one is named.
         let (hears, thinks) = (agent.realtime.is_none(), agent.realtime.is_none() || agent.llm.is_some());
         let stt = if hears { self.stt(conn, tenant, agent).await? } else { Vec::new() };
         let llm = if thinks { self.llm(conn, tenant, agent).await? } else { Vec::new() };
@@ -406,17 +368,7 @@ fn no_longer_exists(id: ConnectionId) -> SetupError {
     SetupError::config(format!("Connection {id} of the agent no longer exists."))
 }
 
-/// The adapter of a real carrier.
-fn real(provider: &str, connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
-    match provider {
-        "twilio" => twilio::connect(Flavour::Twilio, connection),
-        "signalwire" => twilio::connect(Flavour::SignalWire, connection),
-        "telnyx" => Ok(Arc::new(Telnyx::connect(connection)?)),
-        other => Err(format!("carrier {other} is not available yet.")),
-    }
-}
-
-async fn verify(carrier: &dyn Carrier) -> Result<String, String> {
+async fn verify(carrier: &dyn CallControl) -> Result<String, String> {
     match carrier.verify().await {
         Ok(found) => Ok(found),
         Err(error) => Err(format!("{}.", error.words.trim_end_matches('.'))),

@@ -1,4 +1,4 @@
-//! Our addresses, as carriers are told them: below `/carrier/<provider>/`, each with a token that nobody can guess.
+//! The public addresses given to carriers: below `/carrier/<provider>/`, each with a token that nobody can guess.
 //!
 //! A token is the id of a call or connection and a code that only this service's master key makes, so that any node
 //! recognises the tokens of every other, and nothing has to be stored.
@@ -30,12 +30,12 @@ struct Inner {
 
 /// What a token is for: one for calls is none for connections.
 #[derive(Clone, Copy)]
-enum Kind {
+enum TokenKind {
     Call,
     Connection,
 }
 
-impl Kind {
+impl TokenKind {
     /// Of what the code of a token is made.
     fn message(self, id: Uuid) -> Vec<u8> {
         let name: &[u8] = match self {
@@ -62,27 +62,27 @@ impl Addresses {
     /// The addresses of one call.
     #[must_use]
     pub fn for_call(&self, provider: &str, call: CallId) -> CallAddress {
-        let token = self.token(Kind::Call, call.uuid());
+        let token = self.token(TokenKind::Call, call.uuid());
         CallAddress { base: format!("{}/carrier/{provider}/calls/{token}", self.0.public_url), token, call }
     }
 
     /// The addresses of one carrier connection: for calls that nobody knows of yet.
     #[must_use]
     pub fn for_connection(&self, provider: &str, connection: ConnectionId) -> ConnectionAddress {
-        let token = self.token(Kind::Connection, connection.uuid());
+        let token = self.token(TokenKind::Connection, connection.uuid());
         ConnectionAddress { base: format!("{}/carrier/{provider}/connections/{token}", self.0.public_url) }
     }
 
     /// The call whose token this is, also when it was made with a key that only opens by now.
     #[must_use]
     pub fn call_of(&self, token: &str) -> Option<CallId> {
-        self.id_of(Kind::Call, token).map(CallId::from_uuid)
+        self.id_of(TokenKind::Call, token).map(CallId::from_uuid)
     }
 
     /// The connection whose token this is.
     #[must_use]
     pub fn connection_of(&self, token: &str) -> Option<ConnectionId> {
-        self.id_of(Kind::Connection, token).map(ConnectionId::from_uuid)
+        self.id_of(TokenKind::Connection, token).map(ConnectionId::from_uuid)
     }
 
     /// `text` as it may stand in an address of `call`: sealed, since addresses are written to logs on their way.
@@ -98,13 +98,13 @@ impl Addresses {
         String::from_utf8(opened.reveal().clone()).ok().map(Private::new)
     }
 
-    fn token(&self, kind: Kind, id: Uuid) -> String {
+    fn token(&self, kind: TokenKind, id: Uuid) -> String {
         let code = self.0.vault.code(Purpose::CarrierAddresses, &kind.message(id));
         let code: String = code[..CODE / 2].iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{}{code}", id.simple())
     }
 
-    fn id_of(&self, kind: Kind, token: &str) -> Option<Uuid> {
+    fn id_of(&self, kind: TokenKind, token: &str) -> Option<Uuid> {
         if token.len() != ID + CODE || !token.is_ascii() {
             return None;
         }
@@ -120,7 +120,7 @@ fn sealed_for(call: CallId) -> String {
     format!("carrier address/{call}")
 }
 
-/// Where a carrier reports what happens on one call, and brings its sound. `Debug` does not tell the token.
+/// Where a carrier reports what happens on one call, and where it opens the media stream. `Debug` does not print the token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CallAddress {
     base: String,
@@ -135,7 +135,7 @@ impl CallAddress {
         format!("{}/{topic}", self.base)
     }
 
-    /// The websocket for the call's sound: `wss://`, or `ws://` where the service is reached without TLS.
+    /// The websocket for the call's audio: `wss://`, or `ws://` where the service is reached without TLS.
     #[must_use]
     pub fn media(&self) -> String {
         // `https` becomes `wss`.

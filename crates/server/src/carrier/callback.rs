@@ -1,17 +1,60 @@
-//! What carriers ask and tell us over HTTP, in the words that all of them share.
+//! Carriers' webhooks: requests, what they mean and how they are answered, in terms that all carriers share.
 
 use std::borrow::Cow;
 
+use async_trait::async_trait;
 use axum::http::{HeaderMap, Method, header};
+use switchhook_core::phone_number::PhoneNumber;
 use url::form_urlencoded;
 
-use super::Told;
+use super::address::{CallAddress, ConnectionAddress};
+use super::{CarrierError, CarrierEvent};
+
+/// Reads and answers a carrier's webhooks, and has it send them.
+#[async_trait]
+pub trait Webhooks: Send + Sync {
+    /// Reads a request to one of our addresses, after checking its signature.
+    ///
+    /// # Errors
+    /// When the signature is wrong, or the request is not one that this carrier sends.
+    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, CallbackError>;
+
+    /// The reply that accepts an announced call, or says what to do with one that we placed. Where that does not answer the call,
+    /// [`super::CallControl::answer`] does. Given again when the carrier asks again.
+    fn accept(&self, call: &CallAddress) -> Reply;
+
+    /// Declines a call that was announced by [`IncomingCall`].
+    async fn decline(&self, carrier_call_id: &str, why: Decline) -> Reply;
+
+    /// Where the carrier sends the calls of one of its numbers.
+    ///
+    /// # Errors
+    /// When the carrier could not be asked.
+    async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError>;
+
+    /// Has the carrier send the calls of one of its numbers to us.
+    ///
+    /// # Errors
+    /// When the number is not on the account, or the carrier refuses or could not be reached.
+    async fn set_inbound_route(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError>;
+}
+
+/// Where a carrier sends the calls of a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InboundRoute {
+    /// The number is not on the account.
+    NotOnAccount,
+    /// Nowhere.
+    Unset,
+    /// To this address.
+    To(String),
+}
 
 /// A request to one of our addresses, as the carrier that made it is to check and read it.
 pub struct CallbackRequest<'a> {
     /// Its method.
     pub method: &'a Method,
-    /// The public URL as the carrier was told it: the configured public address with the path and query as they were sent,
+    /// The public URL as given to the carrier: the configured public address with the path and query as they were sent,
     /// byte for byte. Of a websocket's handshake too, so it begins with `http`.
     pub url: &'a str,
     /// Its headers.
@@ -30,7 +73,7 @@ impl CallbackRequest<'_> {
     ///
     /// # Errors
     /// When it brings another one.
-    pub fn check_bearer(&self) -> Result<(), Refused> {
+    pub fn check_bearer(&self) -> Result<(), CallbackError> {
         if !self.headers.contains_key(header::AUTHORIZATION) {
             return Ok(());
         }
@@ -41,7 +84,7 @@ impl CallbackRequest<'_> {
         if brought.is_some() && brought == self.token() {
             return Ok(());
         }
-        Err(Refused::Signature("The media stream brings the token of another call.".to_owned()))
+        Err(CallbackError::Signature("The media stream brings the token of another call.".to_owned()))
     }
 
     /// The token in its path.
@@ -71,16 +114,16 @@ impl CallbackRequest<'_> {
     }
 }
 
-/// What a request says.
+/// A webhook, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback {
     /// The carrier's id of the call it is about.
     pub carrier_call_id: String,
-    /// What it tells, in order.
-    pub told: Vec<Told>,
+    /// The events it reports, in order.
+    pub events: Vec<CarrierEvent>,
     /// Somebody calls one of our numbers and waits for an answer.
-    pub incoming: Option<Incoming>,
-    /// Whether the carrier asks what to do with a call that we placed and somebody answered: as [`super::Carrier::take`] says.
+    pub incoming: Option<IncomingCall>,
+    /// Whether the carrier asks what to do with a call that we placed and somebody answered: see [`Webhooks::accept`].
     pub wants_instructions: bool,
     /// What is answered otherwise, unless somebody calls.
     pub reply: Reply,
@@ -88,16 +131,16 @@ pub struct Callback {
 
 /// A call that arrives. `Debug` would print numbers, and so does not.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Incoming {
+pub struct IncomingCall {
     /// Who calls: mostly E.164, but anything a carrier says, such as `anonymous`.
     pub from: String,
     /// Which number is called.
     pub to: String,
 }
 
-impl std::fmt::Debug for Incoming {
+impl std::fmt::Debug for IncomingCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Incoming")
+        f.write_str("IncomingCall")
     }
 }
 
@@ -123,7 +166,7 @@ pub enum Decline {
 
 /// Why a request is not listened to. The words are for the operator; they do not quote the request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum CallbackError {
     /// Its signature is missing or wrong: 403.
     #[error("{0}")]
     Signature(String),

@@ -1,7 +1,7 @@
-//! What came from a line and waits for the conversation.
+//! Media received from a carrier, waiting for the conversation.
 //!
-//! Audio that waits for too long is worth nothing, so the oldest frame gives way to the newest. Keys and marks are few, and each of
-//! them counts: audio never takes their place.
+//! Late audio is worthless, so when the queue is full the oldest frame is dropped for the newest. DTMF and marks are few and each
+//! one counts: audio never displaces them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,10 @@ use crate::queues;
 
 /// Frames that may wait: four seconds.
 const FRAMES: usize = 200;
-/// Keys and marks that may wait. A line that brings more than this is broken.
+/// DTMF digits and marks that may wait. A transport that delivers more than this is broken.
 const OTHERS: usize = 4_096;
 
-/// The line's end. Clones bring for the same call.
+/// The transport's end. Clones feed the same call.
 #[derive(Debug)]
 pub struct MediaSender(Arc<Shared>);
 
@@ -87,7 +87,7 @@ fn is_audio(message: &FromCarrier) -> bool {
 }
 
 impl MediaSender {
-    /// Brings something. Never waits; whether the line is to go on.
+    /// Queues a message without waiting. Returns whether the transport should continue.
     #[must_use]
     pub fn send(&self, message: FromCarrier) -> bool {
         let taken = self.0.queue().push(message);
@@ -117,10 +117,10 @@ impl Drop for MediaSender {
 }
 
 impl MediaReceiver {
-    /// The next message; nothing once the line has ended and all of it was taken. May be dropped and called again.
+    /// Returns the next message, or `None` once all senders are gone and the queue is empty. Cancel safe.
     pub async fn recv(&mut self) -> Option<FromCarrier> {
         loop {
-            // A line that brings more than is taken must not keep everything else from running.
+            // A transport that delivers faster than the call consumes must not starve other tasks.
             tokio::task::coop::consume_budget().await;
             {
                 let mut queue = self.0.queue();
@@ -156,39 +156,39 @@ mod tests {
 
     #[tokio::test]
     async fn a_conversation_that_stands_still_loses_the_oldest_audio_and_neither_keys_nor_marks() {
-        let (line, mut call) = media_queue();
-        assert!(line.send(FromCarrier::Dtmf('1')) && line.send(FromCarrier::MarkPlayed(7)));
+        let (transport, mut call) = media_queue();
+        assert!(transport.send(FromCarrier::Dtmf('1')) && transport.send(FromCarrier::MarkPlayed(7)));
         for number in 0..1_000 {
-            assert!(line.send(frame(number)));
+            assert!(transport.send(frame(number)));
         }
-        assert!(line.send(FromCarrier::Dtmf('2')) && line.send(FromCarrier::MarkPlayed(8)));
-        drop(line);
-        let mut heard = Vec::new();
+        assert!(transport.send(FromCarrier::Dtmf('2')) && transport.send(FromCarrier::MarkPlayed(8)));
+        drop(transport);
+        let mut received = Vec::new();
         while let Some(message) = call.recv().await {
-            heard.push(message);
+            received.push(message);
         }
         let newest = (1_000 - FRAMES..1_000).map(frame);
         let before = [FromCarrier::Dtmf('1'), FromCarrier::MarkPlayed(7)];
         let expected: Vec<_> =
             before.into_iter().chain(newest).chain([FromCarrier::Dtmf('2'), FromCarrier::MarkPlayed(8)]).collect();
-        assert!(heard == expected, "{} messages", heard.len());
+        assert!(received == expected, "{} messages", received.len());
     }
 
     #[tokio::test]
-    async fn a_line_that_floods_with_keys_is_broken_and_one_nobody_listens_to_is_told() {
-        let (line, mut call) = media_queue();
-        assert!((0..OTHERS).all(|_| line.send(FromCarrier::Dtmf('1'))));
-        assert!(!line.send(FromCarrier::Dtmf('1')) && line.send(frame(1)), "audio has room of its own");
+    async fn a_flood_of_dtmf_ends_the_transport_and_a_closed_queue_reports_itself() {
+        let (transport, mut call) = media_queue();
+        assert!((0..OTHERS).all(|_| transport.send(FromCarrier::Dtmf('1'))));
+        assert!(!transport.send(FromCarrier::Dtmf('1')) && transport.send(frame(1)), "audio has room of its own");
         assert_eq!(call.recv().await, Some(FromCarrier::Dtmf('1')));
         drop(call);
-        assert!(!line.send(FromCarrier::Dtmf('1')) && line.is_closed());
+        assert!(!transport.send(FromCarrier::Dtmf('1')) && transport.is_closed());
     }
 
     #[tokio::test]
     async fn who_waits_is_woken_by_what_comes_and_by_the_end() {
-        let (line, mut call) = media_queue();
-        let other = line.clone();
-        drop(line);
+        let (transport, mut call) = media_queue();
+        let other = transport.clone();
+        drop(transport);
         assert!(call.recv().now_or_never().is_none(), "one sender is left");
         let waiting = tokio::spawn(async move { (call.recv().await, call.recv().await) });
         tokio::task::yield_now().await;

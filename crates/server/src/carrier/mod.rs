@@ -1,16 +1,22 @@
-//! Telephone carriers: what all of them have in common. What differs stays in each one's folder.
+//! Telephone carriers. What they have in common is here, what differs in each one's folder, and which there are in [`registry`].
 //!
-//! A [`Carrier`] is asked to do things; what happens on the line comes back as [`CarrierEvent`]s, through a [`Line`] that the
-//! call's runner listens to. Carriers repeat themselves, reorder and come late: the call's state machine copes with that.
-
+//! A carrier is a [`Driver`], once per node, which holds what the node listens on or registers, and the state of legs where they
+//! have one, such as SIP dialogs. It makes a [`Carrier`] of each connection, in up to four parts:
 //!
-//! Carriers that speak HTTP report to addresses of ours ([`address`]); what such a request means is the carrier's to say
-//! ([`callback`]), and what is done about it the same for all (`http/carrier/`). Their sound comes over websockets ([`stream`]):
-//! each carrier's messages are a [`stream::Wire`], everything else is the same for all.
+//! - [`CallControl`]: dial, answer, hang up, transfer, DTMF, look up. What happens on a leg comes back as [`LegEvent`]s, through
+//!   [`LegEvents`], to the call's runner. Carriers repeat themselves, reorder and come late: the call's state machine copes with that.
+//! - [`Webhooks`], for carriers that report over HTTP: what a request to an address of ours ([`address`]) means and how it is answered.
+//!   What is done about it is the same for all (`http/carrier/`).
+//! - [`MediaTransport`]: a websocket that the carrier opens ([`stream`]), or a transport of the driver's own.
+//! - [`Simulation`], for a simulated phone network.
 
 pub mod address;
 pub mod callback;
+pub mod control;
+pub mod events;
+pub mod media;
 pub mod media_queue;
+pub mod registry;
 pub mod rest;
 pub mod simulator;
 pub mod sip;
@@ -18,122 +24,97 @@ pub mod stream;
 pub mod telnyx;
 pub mod twilio;
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use switchhook_core::Timestamp;
-use switchhook_core::call::{ErrorCode, Hangup};
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
-use switchhook_media::frame::{AgentAudio, CallerAudio};
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 
-use self::address::{Addresses, CallAddress, ConnectionAddress};
-use self::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
-use self::media_queue::MediaReceiver;
+use self::address::Addresses;
+use self::callback::Webhooks;
+pub use self::control::{AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef};
+pub use self::events::{CarrierEvent, LegEvent, LegEvents};
+pub use self::media::{FromCarrier, Media, MediaTransport, ToCarrier, WebSocketMedia};
 use self::rest::Rest;
-use self::stream::Wire;
-use crate::queues::Queue;
 use crate::store::connections::Credentials;
 
-/// A telephone carrier, with one connection's credentials and settings.
-#[async_trait]
-pub trait Carrier: Send + Sync {
-    /// Rings somebody. Called at most once for a call, ever.
-    ///
-    /// # Errors
-    /// [`DialError::Refused`] when nobody was rung and nobody will be; [`DialError::Unknown`] when that is not certain.
-    async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError>;
+/// A carrier as one connection of a tenant reaches it.
+pub struct Carrier {
+    /// Controls its legs.
+    pub control: Arc<dyn CallControl>,
+    /// Reads what it reports over HTTP, where it does.
+    pub webhooks: Option<Arc<dyn Webhooks>>,
+    /// Carries the media of its legs.
+    pub media: MediaTransport,
+    /// What only a simulated phone network can do.
+    pub simulation: Option<Arc<dyn Simulation>>,
+}
 
-    /// Picks up an incoming leg; what happens on it is told to `line`.
-    ///
-    /// # Errors
-    /// When the carrier could not be told.
-    async fn answer(&self, leg: &LegRef, line: Line) -> Result<(), CarrierError>;
-
-    /// Ends a leg. Ending one that has ended is fine.
-    ///
-    /// # Errors
-    /// When the carrier could not be told; the caller tries again or lets the carrier's own limits end the leg.
-    async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError>;
-
-    /// Presses keys on a leg, where the carrier does that itself. `None` when it does not: then tones are sent in the sound.
-    /// `w` is a pause of 500 ms.
-    async fn send_dtmf(&self, _leg: &LegRef, _digits: &str) -> Option<Result<(), CarrierError>> {
-        None
-    }
-
-    /// Passes the far end of a leg on to somebody else, without announcing them. Afterwards the leg is no longer ours: nothing
-    /// more is told of it, and it is not hung up.
-    ///
-    /// # Errors
-    /// When the carrier refuses or could not be told; the leg is then as it was.
-    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError>;
-
-    /// The legs at the carrier that may be this one, whose dial was intended by a process that died or whose answer was lost: the one
-    /// with its id where that is known, else those between its numbers since the dial. None when nobody was rung, as far as the
-    /// carrier knows yet.
-    ///
-    /// # Errors
-    /// When the carrier could not be asked.
-    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError>;
-
-    /// Tries the credentials without ringing anybody, and says in sentences what was found: the kind of account, and what it
-    /// may not do.
-    ///
-    /// # Errors
-    /// A sentence that says what the carrier said.
-    async fn verify(&self) -> Result<String, CarrierError>;
-
-    /// What a request to one of our addresses says, once its signature has been checked.
-    ///
-    /// # Errors
-    /// When the signature is wrong, or the request is not one that this carrier sends.
-    fn read(&self, _request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
-        Err(Refused::NotFound)
-    }
-
-    /// The answer to a request that announces a call, which we take, or asks what to do with one that we placed. Where that does
-    /// not yet answer the call, [`Carrier::answer`] does. Given again for the same call when the carrier asks again.
-    fn take(&self, _call: &CallAddress) -> Reply {
-        Reply::Empty
-    }
-
-    /// Refuses a call that was announced by [`callback::Incoming`], politely.
-    async fn decline(&self, _carrier_call_id: &str, _why: Decline) -> Reply {
-        Reply::Empty
-    }
-
-    /// Checks a websocket's handshake, and says how sound is coded on it.
-    ///
-    /// # Errors
-    /// When the signature is wrong, or this carrier has no websockets.
-    fn wire(&self, _handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
-        Err(Refused::NotFound)
-    }
-
-    /// Where the carrier sends the calls of one of its numbers.
-    ///
-    /// # Errors
-    /// When the carrier could not be asked.
-    async fn inbound(&self, _number: &PhoneNumber) -> Result<Inbound, CarrierError> {
-        Ok(Inbound::NothingToSet)
-    }
-
-    /// Has the carrier send the calls of one of its numbers to us.
-    ///
-    /// # Errors
-    /// When the number is not on the account, or the carrier refuses or could not be told.
-    async fn set_inbound(&self, _number: &PhoneNumber, _to: &ConnectionAddress) -> Result<(), CarrierError> {
-        Ok(())
+impl Carrier {
+    /// A carrier that reports by webhooks and opens media websockets.
+    pub fn over_http(adapter: Arc<impl CallControl + Webhooks + WebSocketMedia + 'static>) -> Self {
+        Self {
+            control: adapter.clone(),
+            webhooks: Some(adapter.clone()),
+            media: MediaTransport::WebSocket(adapter),
+            simulation: None,
+        }
     }
 }
 
-/// What a carrier is made of: one connection of a tenant.
+/// One carrier on one node, shared by all its connections.
+#[async_trait]
+pub trait Driver: Send + Sync {
+    /// Makes the adapter of a connection.
+    ///
+    /// # Errors
+    /// One sentence: what is missing or wrong.
+    fn connect(&self, connection: &Connection<'_>) -> Result<Carrier, String>;
+
+    /// Opens what the node listens on or registers. Called once, before the node's first call.
+    ///
+    /// # Errors
+    /// When that fails: the node does not start.
+    async fn start(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// Closes it, after the node's last call, or when another driver did not start.
+    async fn stop(&self) {}
+}
+
+/// A carrier that keeps nothing on the node is the function that makes its adapters.
+impl<F> Driver for F
+where
+    F: Fn(&Connection<'_>) -> Result<Carrier, String> + Send + Sync,
+{
+    fn connect(&self, connection: &Connection<'_>) -> Result<Carrier, String> {
+        self(connection)
+    }
+}
+
+/// What only a simulated phone network can do.
+pub trait Simulation: Send + Sync {
+    /// Has somebody call one of our numbers and wait to be answered. Returns the carrier's id of the call.
+    fn ring(&self, call: CallId, from: &PhoneNumber) -> String;
+
+    /// Has them hang up again.
+    fn cancel(&self, call: CallId);
+
+    /// The fault to inject into the providers of a call with this far end.
+    fn provider_fault(&self, far_end: &str) -> Option<ProviderFault>;
+}
+
+/// A fault injected into a call's providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderFault {
+    /// The model never responds.
+    ModelNeverResponds,
+}
+
+/// What an adapter is made of: one connection of a tenant.
 pub struct Connection<'a> {
     /// Sends its requests.
     pub rest: &'a Rest,
@@ -141,7 +122,7 @@ pub struct Connection<'a> {
     pub settings: &'a Map<String, Value>,
     /// `credentials` of the connection.
     pub credentials: &'a Private<Credentials>,
-    /// Where carriers reach this service: of calls that are answered or looked for, which come without an address.
+    /// Where carriers reach this service.
     pub addresses: &'a Addresses,
 }
 
@@ -165,242 +146,4 @@ impl Connection<'_> {
     pub fn required(&self, name: &str) -> Result<Private<String>, String> {
         self.credential(name).ok_or_else(|| format!("credentials.{name} is missing."))
     }
-}
-
-/// Where a carrier sends the calls of a number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inbound {
-    /// This carrier needs no such setting.
-    NothingToSet,
-    /// The number is not on the account.
-    NotOnAccount,
-    /// Nowhere.
-    Unset,
-    /// To this address.
-    To(String),
-}
-
-/// Who is to be rung.
-#[derive(Clone, Debug)]
-pub struct DialRequest {
-    /// Our id of the call; the carrier is given it as a reference so that the call can be found again.
-    pub call: CallId,
-    /// Who is shown as calling.
-    pub from: PhoneNumber,
-    /// Who is called.
-    pub to: PhoneNumber,
-    /// How long it may ring, in seconds.
-    pub ring_timeout_seconds: u32,
-    /// The carrier ends a call that we failed to end, after so many seconds of conversation. One that offers no such limit ends it
-    /// with its media stream.
-    pub time_limit_seconds: u32,
-    /// Whether the carrier is to tell people from answering machines, where it can.
-    pub machines: Machines,
-    /// Where the carrier reports and brings its sound.
-    pub address: CallAddress,
-    /// Where what happens is told.
-    pub line: Line,
-}
-
-/// What a carrier is to find out about answering machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Machines {
-    /// Nothing.
-    Ignore,
-    /// Whether there is one: it is hung up on.
-    Detect,
-    /// Also when its greeting has ended: a message is left.
-    AwaitBeep,
-}
-
-/// The carrier has taken the call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dialed {
-    /// The carrier's own id of the leg.
-    pub carrier_call_id: String,
-    /// How long it says that the call waits in its own queue before it rings.
-    pub waits: Duration,
-}
-
-impl Dialed {
-    /// It rings at once.
-    #[must_use]
-    pub fn now(carrier_call_id: String) -> Self {
-        Self { carrier_call_id, waits: Duration::ZERO }
-    }
-}
-
-/// Why a dial did not come about.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DialError {
-    /// Nobody was rung, and nobody will be.
-    #[error("{words}")]
-    Refused {
-        /// The error code of the call.
-        code: ErrorCode,
-        /// What the carrier said.
-        words: String,
-    },
-    /// The carrier takes no more calls just now. Nobody was rung; it may be asked again.
-    #[error("{words}")]
-    Later {
-        /// What the carrier said.
-        words: String,
-        /// When to ask again, where it said so.
-        retry_after: Option<Duration>,
-    },
-    /// The answer was lost or ambiguous: somebody may be ringing.
-    #[error("{words}")]
-    Unknown {
-        /// What happened.
-        words: String,
-    },
-}
-
-/// A leg, by our id and by the carrier's where we know it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LegRef {
-    /// Our id of the call.
-    pub call: CallId,
-    /// The carrier's own id.
-    pub carrier_call_id: Option<String>,
-    /// Who calls; absent where it is no number, as of callers who hide theirs.
-    pub from: Option<PhoneNumber>,
-    /// Who is called.
-    pub to: Option<PhoneNumber>,
-    /// When the dial was intended; absent when it was they who called.
-    pub dialing_at: Option<Timestamp>,
-    /// Whether it was answered.
-    pub answered: bool,
-}
-
-/// What some carriers give in place of a number that is withheld: a word as it is spelled on a telephone's keys.
-const WITHHELD: [&str; 5] = ["+7378742833", "+2562533", "+8656696", "+266696687", "+86282452253"];
-
-impl LegRef {
-    /// The caller ID of a transfer, where it is not the far end's own: our number, on calls that we placed, and for callers whose
-    /// number is withheld or not in E.164 form.
-    #[must_use]
-    pub fn caller_id_of_transfer(&self) -> Option<&PhoneNumber> {
-        match &self.from {
-            from if self.dialing_at.is_some() => from.as_ref(),
-            Some(from) if from.is_e164() && !WITHHELD.contains(&from.reveal()) => None,
-            _ => self.to.as_ref(),
-        }
-    }
-}
-
-/// A leg that a carrier knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The carrier's own id of it.
-    pub carrier_call_id: String,
-    /// How it ended, if it has.
-    pub ended: Option<Hangup>,
-    /// Whether the carrier knows it by our reference; else it merely has the same numbers.
-    pub certain: bool,
-}
-
-/// The carrier could not be told or asked something.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{words}")]
-pub struct CarrierError {
-    /// `carrier_unauthorized` or `carrier_error`.
-    pub code: ErrorCode,
-    /// What the carrier said.
-    pub words: String,
-}
-
-/// Events that may wait for the runner of a call. A call has a handful of them, and whoever signs callbacks can send more.
-const WAITING: usize = 64;
-
-/// Where a carrier tells what happens on one call's line. Clones tell the same call.
-#[derive(Clone, Debug)]
-pub struct Line(mpsc::Sender<CarrierEvent>);
-
-impl Line {
-    /// A line and where to listen to it; sound has its own channels.
-    #[must_use]
-    pub fn new() -> (Self, mpsc::Receiver<CarrierEvent>) {
-        let (sender, receiver) = mpsc::channel(WAITING);
-        (Self(sender), receiver)
-    }
-
-    /// Tells the call's runner. Whether anybody still listens makes no difference to the carrier. What is told too often is dropped:
-    /// how the call ended is looked up.
-    pub fn tell(&self, event: CarrierEvent) {
-        if let Err(TrySendError::Full(_)) = self.0.try_send(event) {
-            Queue::CarrierEvents.full();
-        }
-    }
-}
-
-/// Something that happened on the line.
-#[derive(Debug)]
-pub enum CarrierEvent {
-    /// The carrier says so.
-    Told(Told),
-    /// Sound flows.
-    Media(Media),
-}
-
-/// What a carrier says about a call. It may be told on another node than the call's own, so it can be written down.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Told {
-    /// Its own id of the call, which a lost answer may have kept from us.
-    Id(String),
-    /// The far end rings.
-    Ringing,
-    /// Somebody, or something, answered.
-    Answered,
-    /// A person answered.
-    Human,
-    /// A machine answered; and whether its greeting is over, so that a message can be left.
-    Machine {
-        /// Whether the beep was heard, or the greeting ended without one.
-        greeting_ended: bool,
-    },
-    /// There will be no sound; one sentence says why.
-    NoMedia(String),
-    /// The leg has ended.
-    Hangup(Hangup),
-}
-
-/// Both directions of a call's sound. Dropping it stops our side.
-#[derive(Debug)]
-pub struct Media {
-    /// From the carrier. Closed when the stream has ended.
-    pub incoming: MediaReceiver,
-    /// To the carrier. A carrier that cannot keep up is a broken line: 4 s of frames, then the driver ends the call.
-    pub outgoing: mpsc::Sender<ToCarrier>,
-    /// Whether the carrier queues what it is sent, plays it in real time and throws it away at [`ToCarrier::Clear`]: then audio may
-    /// be sent ahead of its time.
-    pub buffered: bool,
-}
-
-/// What comes from the line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "almost every message is sound")]
-pub enum FromCarrier {
-    /// 20 ms of sound.
-    Audio(CallerAudio),
-    /// A key was pressed.
-    Dtmf(char),
-    /// Everything sent before this mark has been played, or was cleared.
-    MarkPlayed(u64),
-    /// The media transport failed by a fault of ours; nothing more comes.
-    Broken,
-}
-
-/// What goes to the line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "almost every message is sound")]
-pub enum ToCarrier {
-    /// 20 ms of sound.
-    Audio(AgentAudio),
-    /// Answered by [`FromCarrier::MarkPlayed`] once everything before it has been played, or was cleared.
-    Mark(u64),
-    /// Throw away what has not been played.
-    Clear,
 }

@@ -27,7 +27,7 @@ pub struct Rest {
 }
 
 /// What came back.
-pub struct Answer {
+pub struct RestResponse {
     /// The HTTP status.
     pub status: u16,
     /// `Retry-After`, where it is a number of seconds.
@@ -36,7 +36,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl RestResponse {
     /// Whether it is a success.
     #[must_use]
     pub fn is_success(&self) -> bool {
@@ -97,7 +97,7 @@ impl Rest {
     ///
     /// # Errors
     /// When there is none.
-    pub async fn send(&self, request: RequestBuilder) -> Result<Answer, RestError> {
+    pub async fn send(&self, request: RequestBuilder) -> Result<RestResponse, RestError> {
         let request = request.timeout(DEADLINE).build().map_err(|error| RestError::NotSent(words(&error)))?;
         judge_url(request.url().as_str(), &self.policy).map_err(|error| RestError::NotSent(error.to_string()))?;
         let mut response = self.http.of(request.url()).execute(request).await.map_err(|error| {
@@ -115,7 +115,7 @@ impl Rest {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, retry_after: retry_after.map(Duration::from_secs), body })
+        Ok(RestResponse { status, retry_after: retry_after.map(Duration::from_secs), body })
     }
 }
 

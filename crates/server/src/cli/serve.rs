@@ -73,10 +73,10 @@ async fn until_stopped(service: Service, config: &Config) {
     lifecycle::asked_to_stop().await;
     output::note("Stopping: waiting for live calls to end. Signal again to end them now.");
     let patience = config.drain_timeout;
-    let hurry = service.hurry();
+    let end_now = service.end_now();
     tokio::spawn(async move {
         lifecycle::asked_to_stop().await;
-        hurry.cancel();
+        end_now.cancel();
     });
     service.stop(patience).await;
 }

@@ -14,12 +14,12 @@ use super::{Dialogue, Read, Target};
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::hints::Hints;
 use crate::http::{HttpState, router};
 use crate::operator;
 use crate::store::Store;
 use crate::store::tenants::OwnLimits;
 use crate::vault::Vault;
+use crate::wakeups::Wakeups;
 
 pub(super) const FUZZED: Target = Target { file: "crates/server/src/http/mod.rs", seeds, read };
 
@@ -85,7 +85,7 @@ async fn service(folder: &TempDir) -> (Router, String) {
     let made = operator::create_tenant(&store, &config, "Acme", limits).await.expect("a tenant");
     let vault = Vault::from_config(&config).expect("a key file");
     let addresses = Addresses::new("http://service.test".to_owned(), &vault);
-    let state = HttpState::new(store, Clock::system(), config, vault, Hints::default(), addresses);
+    let state = HttpState::new(store, Clock::system(), config, vault, Wakeups::default(), addresses);
     (router(state), made.api_key.key)
 }
 

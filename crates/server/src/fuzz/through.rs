@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Read;
 use crate::carrier::stream;
-use crate::carrier::stream::codec::Decoder;
+use crate::carrier::stream::codec::StreamDecoder;
 use crate::outbound::ws::Message;
 use crate::providers::llm::{Answer, Step};
 use crate::providers::prices::Rates;
@@ -72,20 +72,26 @@ pub(crate) fn session(protocol: &mut dyn realtime::protocol::Protocol, messages:
     Read::each_text(messages, |message| protocol.read(message).map(|heard| heard.iter().map(size).sum()))
 }
 
-/// The sound of a carrier, decoded.
-pub(crate) fn media(wire: &mut dyn stream::Wire, messages: &[Vec<u8>]) -> Read {
-    use stream::Heard;
-    let mut decoder = None;
+/// A carrier's media stream, its audio decoded.
+pub(crate) fn media(wire: &mut dyn stream::StreamProtocol, messages: &[Vec<u8>]) -> Read {
+    use stream::StreamEvent;
+    let (mut decoder, mut payload, mut samples) = (None::<StreamDecoder>, Vec::new(), Vec::new());
     Read::each_text(messages, |message| {
-        Ok(match wire.read(message) {
-            Heard::Malformed(words) => return Err(words),
-            Heard::Started(started) => {
-                decoder = Decoder::new(started.heard).ok();
+        Ok(match wire.read(message, &mut payload) {
+            StreamEvent::Malformed(words) => return Err(words),
+            StreamEvent::Start(start) => {
+                decoder = StreamDecoder::new(start.inbound).ok();
                 SMALL
             }
-            Heard::Sound { payload, .. } => decoder.as_mut().map_or(0, |decoder| 2 * decoder.decode(&payload).len()),
-            Heard::Complaint(words) => words.len(),
-            Heard::Nothing | Heard::Key(_) | Heard::Mark(_) | Heard::Stopped => SMALL,
+            StreamEvent::Audio { payload, .. } => {
+                samples.clear();
+                if let Some(decoder) = &mut decoder {
+                    decoder.decode(payload, &mut samples);
+                }
+                2 * samples.len()
+            }
+            StreamEvent::Error(words) => words.len(),
+            StreamEvent::Ignored | StreamEvent::Dtmf(_) | StreamEvent::Mark(_) | StreamEvent::Stop => SMALL,
         })
     })
 }

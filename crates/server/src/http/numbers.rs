@@ -198,7 +198,8 @@ async fn try_to_tell(state: &HttpState, row: &NumberRow) -> Result<(), String> {
     let connection = connection.ok_or("its connection has been deleted")?;
     let setup = state.setup().map_err(|error| words(&error))?;
     let carrier = setup.carrier_of(&connection).map_err(|error| words(&error))?;
-    carrier.set_inbound(&number, &inbound(row, &state.addresses)).await.map_err(|error| words(&error))
+    let Some(webhooks) = &carrier.webhooks else { return Ok(()) };
+    webhooks.set_inbound_route(&number, &inbound(row, &state.addresses)).await.map_err(|error| words(&error))
 }
 
 /// Checks that the number's connection and agent belong to the tenant and fit; returns the connection's provider.

@@ -20,15 +20,14 @@ use crate::calls::Context;
 use crate::calls::place::Placer;
 use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
-use crate::carrier::simulator::Simulator;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::hints::Hints;
 use crate::models::Models;
 use crate::outbound::Exemptions;
 use crate::providers::registry::Registry;
 use crate::store::{Store, rate};
 use crate::vault::Vault;
+use crate::wakeups::Wakeups;
 
 /// State for handlers. Clones share it.
 #[derive(Clone, FromRef)]
@@ -42,7 +41,7 @@ pub struct HttpState {
     /// Seals and opens credentials.
     pub vault: Vault,
     /// Wakes workers.
-    pub hints: Hints,
+    pub wakeups: Wakeups,
     /// Accepts inbound calls, if this node has the role.
     #[from_ref(skip)]
     pub calls: Option<Arc<Context>>,
@@ -104,7 +103,7 @@ impl HttpState {
         let models = Models::new(&self.config.data_dir);
         let providers = Registry::new(&self.config, models, self.exemptions.clone())?;
         let (config, vault, addresses) = (self.config.clone(), self.vault.clone(), self.addresses.clone());
-        let setup = Setup::new(config, vault, providers, Simulator::new(), addresses)?;
+        let setup = Setup::new(config, vault, providers, addresses)?;
         Ok(kept.insert(Arc::new(setup)).clone())
     }
 
@@ -128,17 +127,17 @@ impl HttpState {
         clock: Clock,
         config: Arc<Config>,
         vault: Vault,
-        hints: Hints,
+        wakeups: Wakeups,
         addresses: Addresses,
     ) -> Self {
         Self {
             admissions: Batcher::new(rate::Admit(store.clone())),
-            placer: Placer::new(store.clone(), clock.clone(), config.clone(), hints.clone()),
+            placer: Placer::new(store.clone(), clock.clone(), config.clone(), wakeups.clone()),
             store,
             clock,
             config,
             vault,
-            hints,
+            wakeups,
             calls: None,
             last_used: LastUsed::default(),
             throttle: Throttle::default(),

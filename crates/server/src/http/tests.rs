@@ -19,15 +19,15 @@ use super::{HttpState, around, router};
 use crate::carrier::address::Addresses;
 use crate::clock::{self, Clock};
 use crate::config::Config;
-use crate::hints::Hints;
 use crate::store::testing::{TestStore, now, stores};
 use crate::vault::Vault;
+use crate::wakeups::Wakeups;
 
 fn state(test: &TestStore) -> HttpState {
     let config = Arc::new(Config::for_tests(test.folder.path()));
     let vault = Vault::from_config(&config).expect("a key file");
     let addresses = Addresses::new("http://service.test".to_owned(), &vault);
-    HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Hints::default(), addresses)
+    HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Wakeups::default(), addresses)
 }
 
 async fn ask(router: &Router, request: http::request::Builder, body: Body) -> (StatusCode, http::HeaderMap, Value) {

@@ -142,7 +142,7 @@ async fn hear(stt: &dyn Stt) -> Result<String, String> {
     let (events, mut heard) = mpsc::channel(64);
     let options = SttOptions { language: "en-US".to_owned(), ..SttOptions::default() };
     let mut session = stt.open(options, events).await.map_err(|error| sentence(&error))?;
-    let line = recordings::line(LINE).expect("a shipped recording");
+    let line = recordings::recording(LINE).expect("a shipped recording");
     session.speech_started();
     for bytes in line.bytes().chunks_exact(FRAME_SAMPLES) {
         let frame = Law::Mu.decode_frame(bytes).unwrap_or(Frame::silence());

@@ -18,7 +18,6 @@ use super::{DELIVERY, EVENT, SIGNATURE};
 use crate::batch::Batcher;
 use crate::clock::{self, Clock};
 use crate::config::Config;
-use crate::hints::Hints;
 use crate::outbound::{Answer, Client, ClientSettings, Exemptions, PerTenant, SendError};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
@@ -26,6 +25,7 @@ use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
 use crate::store::{self, Store};
 use crate::vault::Vault;
+use crate::wakeups::Wakeups;
 
 /// Maximum time between two queries of the queue, which other nodes fill too.
 const LOOK: Duration = Duration::from_millis(500);
@@ -51,7 +51,7 @@ struct Parts {
     clock: Clock,
     config: Arc<Config>,
     vault: Vault,
-    hints: Hints,
+    wakeups: Wakeups,
     clients: PerTenant<Client>,
     outcomes: Batcher<Record>,
 }
@@ -69,13 +69,19 @@ impl Worker {
     ///
     /// # Errors
     /// If the HTTP client cannot be built, for example because of an unusable `extra_ca`.
-    pub fn new(store: Store, clock: Clock, config: Arc<Config>, vault: Vault, hints: Hints) -> anyhow::Result<Self> {
+    pub fn new(
+        store: Store,
+        clock: Clock,
+        config: Arc<Config>,
+        vault: Vault,
+        wakeups: Wakeups,
+    ) -> anyhow::Result<Self> {
         let (settings, deadline) = (ClientSettings::new(&config, &config.webhook_allow)?, config.webhook_timeout);
         let clients = PerTenant::new(Exemptions::default(), move |_| settings.client(deadline))?;
         metrics::describe_counter!(ATTEMPTS, "Webhook delivery attempts, by result");
         metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "Duration of webhook delivery attempts");
         let outcomes = Batcher::new(Record(store.clone()));
-        Ok(Self(Arc::new(Parts { store, clock, config, vault, hints, clients, outcomes })))
+        Ok(Self(Arc::new(Parts { store, clock, config, vault, wakeups, clients, outcomes })))
     }
 
     /// Delivers until `stop`, then for a few more seconds what is due by then, such as the last events of calls that the stop
@@ -97,7 +103,7 @@ impl Worker {
             let pause = self.until_due(now).await;
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = self.0.hints.webhooks.notified() => {}
+                () = self.0.wakeups.webhooks.notified() => {}
                 Some(_) = sending.join_next() => {}
                 () = sleep(pause) => {}
             }
@@ -248,7 +254,7 @@ impl Parts {
         futures_util::future::join_all(decided).await;
         outcome::cancel_disabled_for_recovery(&self.store).await?;
         if !abandoned.is_empty() {
-            self.hints.webhooks.notify_one();
+            self.wakeups.webhooks.notify_one();
         }
         Ok(())
     }

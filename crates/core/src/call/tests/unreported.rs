@@ -11,7 +11,7 @@ fn recorded(seconds: u32) -> CallInput {
 fn the_conversation_ends_with_its_stream_and_the_carrier_says_who_left() {
     let lost = || Story::talking().then(9_000, CallInput::TalkEnded(TalkEnd::MediaLost));
     assert_eq!(
-        lost().acts(),
+        lost().effects(),
         [&CallEffect::StopTalk],
         "mostly the caller has hung up, and the carrier is about to say so"
     );
@@ -31,7 +31,7 @@ fn a_stream_that_ends_without_a_report_has_the_carriers_record_looked_up() {
         || Story::talking().then(9_000, CallInput::TalkEnded(TalkEnd::MediaLost)).then(9_100, CallInput::WrappedUp);
     assert_eq!(lost().call.next_deadline(), Some(at(10_000)));
     let asked = || lost().then(10_000, CallInput::Tick);
-    assert_eq!(asked().acts(), [&CallEffect::LookUp]);
+    assert_eq!(asked().effects(), [&CallEffect::LookUp]);
 
     let ended = asked().then(10_100, recorded(3));
     assert_eq!(ended.call.status(), Status::Completed);
@@ -40,7 +40,7 @@ fn a_stream_that_ends_without_a_report_has_the_carriers_record_looked_up() {
     assert_eq!(ended.row.duration_seconds, Some(3), "the record counts, not our clock");
 
     let alive = asked().then(10_100, accepted());
-    assert_eq!(alive.acts(), [&CallEffect::HangUp], "nobody is left on a line without sound");
+    assert_eq!(alive.effects(), [&CallEffect::HangUp], "nobody is left on a leg without audio");
     let alive = alive.then(10_200, accepted());
     assert!(alive.last.is_empty(), "once is enough");
     let ended = alive.then(11_100, recorded(6));
@@ -48,7 +48,7 @@ fn a_stream_that_ends_without_a_report_has_the_carriers_record_looked_up() {
     assert_eq!((ended.row.duration_seconds, ended.row.ended_at), (Some(6), Some(at(9_000))));
 
     let unknown = asked().then(13_000, CallInput::Tick);
-    assert_eq!(unknown.acts(), [&CallEffect::HangUp], "it may live on");
+    assert_eq!(unknown.effects(), [&CallEffect::HangUp], "it may live on");
     assert_eq!((unknown.call.status(), unknown.row.duration_seconds), (Status::Completed, Some(4)));
     assert_eq!(unknown.row.ending, Some(Ending::completed(EndReason::CallerHangup, EndedBy::Carrier)));
 }
@@ -57,14 +57,14 @@ fn a_stream_that_ends_without_a_report_has_the_carriers_record_looked_up() {
 fn an_end_that_the_carrier_does_not_report_is_looked_up_whoever_decided_it() {
     let asked = Story::talking().then(9_000, CallInput::HangUpRequested).then(9_100, CallInput::WrappedUp);
     let asked = asked.then(10_000, CallInput::Tick);
-    assert_eq!(asked.acts(), [&CallEffect::LookUp]);
+    assert_eq!(asked.effects(), [&CallEffect::LookUp]);
     let ended = asked.then(10_200, recorded(5));
     assert_eq!(ended.events[3..], [EventKind::CarrierHangup, EventKind::CallCompleted]);
     assert_eq!(ended.row.hangup.and_then(|hangup| hangup.hung_up_by), Some(EndedBy::Api));
     assert_eq!((ended.row.ended_at, ended.row.duration_seconds), (Some(at(9_000)), Some(5)));
 
     let busy = Story::talking().then(9_000, CallInput::HangUpRequested).then(10_010, CallInput::WrappedUp);
-    assert_eq!(busy.acts(), [&CallEffect::LookUp], "also when something else happens first");
+    assert_eq!(busy.effects(), [&CallEffect::LookUp], "also when something else happens first");
 
     let reported = Story::talking().then(9_000, CallInput::HangUpRequested).then(9_200, hangup(CarrierCause::Normal));
     assert_eq!(reported.call.next_deadline(), Some(at(21_000)), "only the summary is awaited");

@@ -12,8 +12,9 @@ use switchhook_core::dial_policy::NumberingPlan;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::phone_number::PhoneNumber;
 
-use super::{PlaceCall, PlaceError, is_counted};
+use super::{PlaceCall, PlaceError};
 use crate::calls::tariff::numbering_plan;
+use crate::carrier::registry;
 use crate::clock;
 use crate::http::connections::catalogue::{Kind, PROVIDERS};
 use crate::store::calls::{CallRequest, CallRow, NewCall, Overrides};
@@ -91,7 +92,7 @@ pub(super) async fn find(
         from: number.number,
         to: request.to.clone(),
         numbering,
-        counted: is_counted(&number.provider),
+        counted: registry::rings_phones(&number.provider),
         connection: ConnectionId::from_uuid(number.connection_id),
         provider: number.provider,
         request: call_request,

@@ -1,5 +1,5 @@
-//! What is asked of the running conversation: by clients and by what the carrier told another node, read from the database, done once
-//! and then deleted; and by the agent itself.
+//! Commands to the running conversation: from clients, and carrier events that reached another node, both read from the database,
+//! applied once and then deleted; and the agent's own requests to the carrier.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 use uuid::Uuid;
 
-use super::acts::{CARRIER_ANSWER, answer_of};
-use super::{Outcome, Runner, Stopped, talking};
-use crate::calls::place::is_counted;
+use super::effects::{CARRIER_ANSWER, answer_of};
+use super::{Runner, Stopped, TaskOutcome, talking};
 use crate::calls::tariff::numbering_plan;
+use crate::carrier::registry;
 use crate::panics::caught;
 use crate::store::calls::commands::{self, Command, Waiting};
 use crate::store::{self, Store, dial_policy, tenants};
 use crate::talk::{self, Wish};
 
-/// How long a call that was left behind waits for what its carrier told another node.
+/// How long recovery waits for the carrier events that reached other nodes.
 const REPORTS: Duration = Duration::from_secs(3);
 
 /// Commands on their way from the database.
@@ -31,7 +31,7 @@ pub(super) struct Commands {
 }
 
 /// What came of looking for commands.
-pub(super) struct Looked {
+pub(super) struct FetchedCommands {
     deleted: Vec<Uuid>,
     waiting: Vec<Waiting>,
 }
@@ -44,11 +44,11 @@ impl Runner {
             return;
         }
         let looking = self.looking_for_commands();
-        self.start(async move { Some(Outcome::Commands(store::in_time(looking).await)) });
+        self.start(async move { Some(TaskOutcome::Commands(store::in_time(looking).await)) });
     }
 
     /// Deletes those that were carried out, then reads those that wait.
-    fn looking_for_commands(&self) -> impl Future<Output = Result<Looked, sqlx::Error>> + Send + use<> {
+    fn looking_for_commands(&self) -> impl Future<Output = Result<FetchedCommands, sqlx::Error>> + Send + use<> {
         let (store, row) = (self.context.store.clone(), self.row.clone());
         let done: Vec<Uuid> = self.commands.done.iter().copied().collect();
         async move {
@@ -58,14 +58,14 @@ impl Runner {
                 tx.commit().await?;
             }
             let waiting = commands::waiting_for_runner(&mut store.read().await?, &row).await?;
-            Ok(Looked { deleted: done, waiting })
+            Ok(FetchedCommands { deleted: done, waiting })
         }
     }
 
     /// Does what waited in the database, once. It is deleted when it was done: what could not be deleted or read waits on.
-    pub(super) async fn obey(&mut self, looked: Result<Looked, sqlx::Error>) -> Result<(), Stopped> {
+    pub(super) async fn apply_commands(&mut self, looked: Result<FetchedCommands, sqlx::Error>) -> Result<(), Stopped> {
         self.commands.under_way = false;
-        let Looked { deleted, waiting } = match looked {
+        let FetchedCommands { deleted, waiting } = match looked {
             Ok(looked) => looked,
             Err(error) => {
                 // The dispatcher asks again as long as any wait.
@@ -78,7 +78,7 @@ impl Runner {
         }
         for Waiting { id, command } in waiting {
             if self.commands.done.insert(id) {
-                self.carry_out(command).await?;
+                self.apply_command(command).await?;
             }
         }
         if !self.commands.done.is_empty() && !self.call.status().is_terminal() {
@@ -87,18 +87,18 @@ impl Runner {
         Ok(())
     }
 
-    /// Does what the carrier told while nobody owned the call.
-    pub(super) async fn obey_what_was_left(&mut self) -> Result<(), Stopped> {
+    /// Applies the carrier events that came while nobody owned the call.
+    pub(super) async fn apply_pending_commands(&mut self) -> Result<(), Stopped> {
         let looked = tokio::time::timeout(REPORTS, self.looking_for_commands()).await;
-        self.obey(looked.unwrap_or(Err(sqlx::Error::PoolTimedOut))).await
+        self.apply_commands(looked.unwrap_or(Err(sqlx::Error::PoolTimedOut))).await
     }
 
     /// What comes after the end was decided stays undone.
-    async fn carry_out(&mut self, command: Command) -> Result<(), Stopped> {
+    async fn apply_command(&mut self, command: Command) -> Result<(), Stopped> {
         let in_conversation = self.call.is_in_conversation();
         match command {
-            Command::Told { told } => {
-                if let Some(input) = self.told(told) {
+            Command::CarrierEvent { event } => {
+                if let Some(input) = self.carrier_event(event) {
                     self.handle(input).await?;
                 }
             }
@@ -112,28 +112,28 @@ impl Runner {
         Ok(())
     }
 
-    /// Does what the agent wants of the carrier.
-    pub(super) fn fulfil(&mut self, wish: Wish) {
+    /// Performs the agent's request to the carrier.
+    pub(super) fn carrier_request(&mut self, request: Wish) {
         if !self.call.is_in_conversation() {
             return;
         }
-        match wish {
+        match request {
             Wish::Press(digits) => self.press(&digits),
             Wish::Transfer(to) => self.transfer(&to, EndedBy::Agent),
         }
     }
 
     /// Starts a request to the carrier. It outlives the runner: what was accepted and taken once is not broken off halfway.
-    fn ask_carrier(&self, request: impl Future<Output = Outcome> + Send + 'static) {
+    fn ask_carrier(&self, request: impl Future<Output = TaskOutcome> + Send + 'static) {
         let outcomes = self.outcomes.0.clone();
         self.context.runners.spawn(async move {
-            let panicked = || Outcome::Input(CallInput::TalkEnded(talking::panicked()));
+            let panicked = || TaskOutcome::Input(CallInput::TalkEnded(talking::panicked()));
             // A runner that has gone needs no outcome.
             let _ = outcomes.send(caught(request).await.unwrap_or_else(|_| panicked()));
         });
     }
 
-    /// Has the carrier press keys, or the conversation where the carrier leaves it to us; in their order.
+    /// Sends DTMF through the carrier, or in band where the carrier has no call for it; in order.
     fn press(&mut self, digits: &str) {
         self.keys.push_str(digits);
         self.press_next();
@@ -146,7 +146,7 @@ impl Runner {
         }
         let keys = std::mem::take(&mut self.keys);
         self.ask_carrier(async move {
-            let in_sound = match answer_of(carrier.send_dtmf(&leg, &keys)).await {
+            let in_band = match answer_of(carrier.control.send_dtmf(&leg, &keys)).await {
                 Some(None) => Some(keys),
                 Some(Some(Ok(()))) => None,
                 Some(Some(Err(error))) => {
@@ -158,14 +158,14 @@ impl Runner {
                     None
                 }
             };
-            Outcome::Keys { in_sound }
+            TaskOutcome::Keys { in_band }
         });
     }
 
     /// The carrier has answered for some keys: the next ones may follow.
-    pub(super) fn pressed(&mut self, in_sound: Option<String>) {
+    pub(super) fn pressed(&mut self, in_band: Option<String>) {
         self.pressing = false;
-        if let Some(keys) = in_sound {
+        if let Some(keys) = in_band {
             self.talk.tell(talk::Command::Dtmf(keys));
         }
         if self.call.is_in_conversation() {
@@ -173,7 +173,7 @@ impl Runner {
         }
     }
 
-    /// Has the carrier pass the caller on, once at a time. The agent is silent until it has answered.
+    /// Has the carrier transfer the call, one transfer at a time. The agent is silent until the carrier has answered.
     fn transfer(&mut self, to: &str, by: EndedBy) {
         let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
         let Ok(to) = to.parse::<PhoneNumber>() else {
@@ -187,12 +187,12 @@ impl Runner {
         self.transferring = Some(by);
         self.talk.tell(talk::Command::TransferStarted);
         let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
-        let counted = is_counted(&self.row.provider);
+        let counted = registry::rings_phones(&self.row.provider);
         self.ask_carrier(async move {
             if !may_transfer(&store, tenant, &to, counted, now).await {
-                return Outcome::Transfer { accepted: false, by };
+                return TaskOutcome::Transfer { accepted: false, by };
             }
-            let accepted = match answer_of(carrier.transfer(&leg, &to)).await {
+            let accepted = match answer_of(carrier.control.transfer(&leg, &to)).await {
                 Some(Ok(())) => true,
                 Some(Err(error)) => {
                     tracing::warn!(%error, "the carrier refused a transfer");
@@ -203,7 +203,7 @@ impl Runner {
                     false
                 }
             };
-            Outcome::Transfer { accepted, by }
+            TaskOutcome::Transfer { accepted, by }
         });
     }
 
@@ -218,7 +218,7 @@ impl Runner {
     }
 }
 
-/// Whether the tenant's dial policy lets a caller be passed on to `to`, which then counts as a call to it. Without a database that
+/// Whether the tenant's dial policy allows a transfer to `to`, which then counts as a call to it. Without a database that
 /// could say so, it does not.
 async fn may_transfer(store: &Store, tenant: TenantId, to: &PhoneNumber, counted: bool, now: Timestamp) -> bool {
     let plan = numbering_plan(to);

@@ -12,7 +12,7 @@ use crate::store;
 use crate::store::calls::{self, CallRow};
 
 /// How long a failing commit is tried again; less than a lease, so that nobody else can own the call by then.
-const PATIENCE: Duration = Duration::from_secs(9);
+const TIMEOUT: Duration = Duration::from_secs(9);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -34,13 +34,13 @@ impl Runner {
             self.take_lines_at_hand();
             self.transcript.leave_to_commit();
         }
-        let give_up = Instant::now() + PATIENCE;
+        let give_up = Instant::now() + TIMEOUT;
         loop {
             match store::in_time(self.try_commit(change)).await {
                 Ok(Some(row)) => {
                     self.row = row;
                     if !change.events.is_empty() {
-                        self.context.hints.webhooks.notify_one();
+                        self.context.wakeups.webhooks.notify_one();
                     }
                     tracing::info!(status = change.status.as_str(), events = change.events.len(), "the call moved on");
                     return Ok(Committed::Written);
@@ -78,7 +78,7 @@ impl Runner {
         let mut tx = self.context.store.begin().await?;
         let now = self.context.clock.now();
         let (call, token) = (self.row.call_id(), self.row.lease_token);
-        // The end of a call tells of a transcript that is whole.
+        // The terminal event promises a complete transcript.
         let written = !change.status.is_terminal() || self.transcript.write_rest(&mut tx, call, token).await?;
         let applied =
             if written { calls::apply_for_runner(&mut tx, &self.row, change, wrap_up, now).await? } else { None };

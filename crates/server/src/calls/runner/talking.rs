@@ -1,4 +1,4 @@
-//! The conversation of a live call: started, stopped, written down and looked back upon.
+//! The conversation of a live call: started, stopped, recorded in the transcript and analysed.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::left_behind;
-use super::look_back::{self, LookBack, look_back};
-use super::{Outcome, Runner};
+use super::analysis::{self, Analysis, analyse};
+use super::recovery;
+use super::{Runner, TaskOutcome};
 use crate::calls::setup::CallPlan;
 use crate::panics::caught;
 use crate::providers::Spent;
@@ -27,7 +27,7 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 /// The conversation of a call, from before it begins until after it is over.
 pub(super) struct Talk {
     notes: Option<mpsc::UnboundedReceiver<Note>>,
-    stage: Stage,
+    stage: TalkState,
     /// What it uses, also while it goes on.
     usage: Spent,
     /// Everything that leaves the conversation goes through it. It knows what the caller has pressed so far.
@@ -37,16 +37,16 @@ pub(super) struct Talk {
 }
 
 /// What came of the conversation.
-pub(super) enum Happened {
+pub(super) enum TalkEvent {
     /// Something was said.
     Line(TranscriptEntry),
-    /// The agent wants something of the carrier.
-    Wish(Wish),
+    /// The agent requests something of the carrier.
+    Request(Wish),
     /// It is over.
     Ended(TalkEnd),
 }
 
-enum Stage {
+enum TalkState {
     NotBegun,
     Running {
         commands: mpsc::UnboundedSender<Command>,
@@ -57,7 +57,7 @@ enum Stage {
 }
 
 /// What is known of a conversation that is over.
-enum Known {
+enum StoppedTalk {
     /// There was none.
     Nothing,
     /// How it went.
@@ -70,7 +70,7 @@ impl Talk {
     pub(super) fn none() -> Self {
         Self {
             notes: None,
-            stage: Stage::NotBegun,
+            stage: TalkState::NotBegun,
             usage: Spent::default(),
             redactor: Redactor::default(),
             machine: None,
@@ -78,26 +78,26 @@ impl Talk {
     }
 
     pub(super) fn has_begun(&self) -> bool {
-        !matches!(self.stage, Stage::NotBegun)
+        !matches!(self.stage, TalkState::NotBegun)
     }
 
     /// The next line of the transcript, or how the conversation ended by itself. Never, when nobody talks.
-    pub(super) async fn next(&mut self) -> Happened {
+    pub(super) async fn next(&mut self) -> TalkEvent {
         tokio::select! {
             biased;
             note = next_note(&mut self.notes) => match note {
-                Note::Line(line) => Happened::Line(self.entry(line)),
-                Note::Wish(wish) => Happened::Wish(wish),
+                Note::Line(line) => TalkEvent::Line(self.entry(line)),
+                Note::Wish(request) => TalkEvent::Request(request),
             },
             report = report(&mut self.stage) => {
-                self.stage = Stage::Ended(report.ok().map(Box::new));
-                Happened::Ended(self.end())
+                self.stage = TalkState::Ended(report.ok().map(Box::new));
+                TalkEvent::Ended(self.end())
             }
         }
     }
 
     fn end(&self) -> TalkEnd {
-        if let Stage::Ended(Some(report)) = &self.stage {
+        if let TalkState::Ended(Some(report)) = &self.stage {
             return talk_end(&report.end, &self.redactor);
         }
         panicked()
@@ -105,22 +105,22 @@ impl Talk {
 
     /// Whether it goes on.
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.stage, Stage::Running { .. })
+        matches!(self.stage, TalkState::Running { .. })
     }
 
     /// Tells the conversation something, if it runs.
     pub(super) fn tell(&self, command: Command) {
-        if let Stage::Running { commands, .. } = &self.stage
+        if let TalkState::Running { commands, .. } = &self.stage
             && commands.send(command).is_err()
         {
-            tracing::warn!("a conversation that is ending did not hear a command");
+            tracing::warn!("a conversation that is ending ignored a command");
         }
     }
 
-    /// A machine answered. Told before the conversation begins, it is told again then.
+    /// A machine answered. Before the conversation begins, that is kept for it.
     pub(super) fn machine(&mut self, greeting_ended: bool) {
         match self.stage {
-            Stage::NotBegun => self.machine = Some(greeting_ended),
+            TalkState::NotBegun => self.machine = Some(greeting_ended),
             _ => self.tell(Command::Machine { greeting_ended }),
         }
     }
@@ -135,7 +135,7 @@ impl Talk {
         }
     }
 
-    /// What is written down of a line: agents repeat what they were told, keys included.
+    /// What is written down of a line: agents repeat what callers said, DTMF included.
     fn entry(&mut self, line: Line) -> TranscriptEntry {
         if !line.by_agent {
             self.redactor = std::mem::take(&mut self.redactor).knowing(pressed_in(&line.text));
@@ -151,21 +151,21 @@ impl Talk {
     }
 
     /// Ends the conversation if it still runs, and says how it went.
-    fn stop(&mut self) -> impl Future<Output = Known> + Send + use<> {
-        let stage = std::mem::replace(&mut self.stage, Stage::Ended(None));
+    fn stop(&mut self) -> impl Future<Output = StoppedTalk> + Send + use<> {
+        let stage = std::mem::replace(&mut self.stage, TalkState::Ended(None));
         let usage = self.usage.clone();
         async move {
             let report = match stage {
-                Stage::NotBegun => return Known::Nothing,
-                Stage::Ended(report) => report,
-                Stage::Running { commands, task } => {
+                TalkState::NotBegun => return StoppedTalk::Nothing,
+                TalkState::Ended(report) => report,
+                TalkState::Running { commands, task } => {
                     // Closed, it is about to end anyway.
                     let _ = commands.send(Command::HangUp);
                     let ended = tokio::time::timeout(LAST_WORDS, task).await;
                     ended.ok().and_then(Result::ok).map(Box::new)
                 }
             };
-            report.map_or(Known::Traces(usage), Known::Report)
+            report.map_or(StoppedTalk::Traces(usage), StoppedTalk::Report)
         }
     }
 }
@@ -180,9 +180,9 @@ async fn next_note(notes: &mut Option<mpsc::UnboundedReceiver<Note>>) -> Note {
     std::future::pending().await
 }
 
-async fn report(stage: &mut Stage) -> Result<Report, JoinError> {
+async fn report(stage: &mut TalkState) -> Result<Report, JoinError> {
     match stage {
-        Stage::Running { task, .. } => task.await,
+        TalkState::Running { task, .. } => task.await,
         _ => std::future::pending().await,
     }
 }
@@ -190,11 +190,11 @@ async fn report(stage: &mut Stage) -> Result<Report, JoinError> {
 impl Runner {
     pub(super) fn start_talk(&mut self) {
         let (Some(prepared), Some(media)) = (self.prepared.take(), self.media.take()) else {
-            // Nobody is left on a line on which nobody talks.
+            // Nobody is left on a leg without a conversation.
             let words = self.plan.as_ref().err().cloned();
             let words = words.unwrap_or_else(|| "The conversation could not be taken up.".to_owned());
             let failed = failed(&Failure::new(FailureCode::Config, words));
-            return self.start(async move { Some(Outcome::Input(CallInput::TalkEnded(failed))) });
+            return self.start(async move { Some(TaskOutcome::Input(CallInput::TalkEnded(failed))) });
         };
         let (commands, orders) = mpsc::unbounded_channel();
         let (notes, written) = mpsc::unbounded_channel();
@@ -202,7 +202,7 @@ impl Runner {
         let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes)));
         let redactor = self.plan.as_ref().map_or_else(|_| Redactor::default(), |plan| redactor_of(plan));
         let machine = self.talk.machine.take();
-        let stage = Stage::Running { commands, task };
+        let stage = TalkState::Running { commands, task };
         self.talk = Talk { notes: Some(written), stage, usage, redactor, machine: None };
         if let Some(greeting_ended) = machine {
             self.talk.machine(greeting_ended);
@@ -218,15 +218,17 @@ impl Runner {
             let known = stopping.await;
             let plan = plan.ok()?;
             let (wrap_up, from_traces) = match known {
-                Known::Nothing => (WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() }, false),
-                Known::Report(report) => (wrap_up(&report, &plan, recording).await, false),
-                Known::Traces(usage) => {
+                StoppedTalk::Nothing => {
+                    (WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() }, false)
+                }
+                StoppedTalk::Report(report) => (wrap_up(&report, &plan, recording).await, false),
+                StoppedTalk::Traces(usage) => {
                     tracing::error!("a conversation did not report how it went: what was written down has to do");
-                    let recording = left_behind::repaired(path).await.then_some(recording);
+                    let recording = recovery::repaired(path).await.then_some(recording);
                     (WrapUp { usage: Some(json!(usage.usage())), recording, ..WrapUp::default() }, true)
                 }
             };
-            Some(Outcome::WrappedUp { wrap_up: Box::new(wrap_up), from_traces })
+            Some(TaskOutcome::WrappedUp { wrap_up: Box::new(wrap_up), from_traces })
         });
     }
 
@@ -236,8 +238,8 @@ impl Runner {
         wrap_up.answered_by = wrap_up.answered_by.or(self.answered_by);
         if from_traces {
             let said = self.transcript.lines();
-            wrap_up.turns = left_behind::answered_turns(said);
-            wrap_up.summary = Some(look_back::extract_of_transcript(said));
+            wrap_up.turns = recovery::answered_turns(said);
+            wrap_up.summary = Some(analysis::extract_of_transcript(said));
         }
         self.wrap_up = Some(wrap_up);
     }
@@ -257,12 +259,12 @@ fn redactor_of(plan: &CallPlan) -> Redactor {
 async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp {
     let agent = &plan.talk.agent;
     let detects = agent.answering_machine.mode == MachineDetection::Detect;
-    // Models repeat what they were told, keys included.
+    // Models repeat what callers said, DTMF included.
     let caller = report.history.iter().filter(|message| message.role == Role::User);
     let redactor = redactor_of(plan).knowing(caller.flat_map(|message| pressed_in(&message.text)));
-    let looked_back = caught(look_back(report, plan)).await;
-    let LookBack { summary, outcome, usage } =
-        looked_back.unwrap_or_else(|_| LookBack::only(look_back::extract(&report.history)));
+    let analysed = caught(analyse(report, plan)).await;
+    let Analysis { summary, outcome, usage } =
+        analysed.unwrap_or_else(|_| Analysis::only(analysis::extract(&report.history)));
     let (summary, outcome) = (redactor.text(&summary), outcome.map(|outcome| redactor.json(outcome)));
     let answered_by = match report.end {
         Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use switchhook_core::id::CallId;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Outcome, Runner};
+use super::{Runner, TaskOutcome};
 use crate::store::calls::{self, TranscriptEntry};
 use crate::store::{self, Store, Tx};
 
@@ -67,7 +67,7 @@ impl Runner {
         let outcomes = self.outcomes.0.clone();
         self.transcript.writing = Some(AbortOnDropHandle::new(tokio::spawn(async move {
             // A runner that has gone needs no outcome.
-            let _ = outcomes.send(Outcome::Transcript { written: batch.until_written().await });
+            let _ = outcomes.send(TaskOutcome::Transcript { written: batch.until_written().await });
         })));
     }
 

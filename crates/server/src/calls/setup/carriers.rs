@@ -1,54 +1,121 @@
-//! Carriers by connection. They hold credentials, so they are forgotten when nobody needs them.
+//! Carriers by connection: made once for each version of it, and shared by all calls. They hold credentials, so they are dropped when
+//! nobody needs them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use switchhook_core::id::ConnectionId;
+use switchhook_core::id::{ConnectionId, TenantId};
 
-use crate::carrier::Carrier;
+use crate::carrier::address::Addresses;
+use crate::carrier::registry::Drivers;
+use crate::carrier::rest::Rest;
+use crate::carrier::{Carrier, Connection};
+use crate::config::Config;
+use crate::outbound::{ClientSettings, Exemptions, PerTenant};
+use crate::store::connections::ConnectionRow;
+use crate::vault::Vault;
 
-/// How long a carrier is kept that no call has.
+/// How long a carrier is cached that no call uses.
 const UNUSED: Duration = Duration::from_secs(3_600);
 
-/// The carriers that were made, each for one version of its connection.
-#[derive(Default)]
-pub(super) struct Carriers(Mutex<HashMap<ConnectionId, Made>>);
-
-struct Made {
-    version: i64,
-    used: Instant,
-    carrier: Arc<dyn Carrier>,
+/// Makes the carriers of one node and caches them.
+pub(super) struct Carriers {
+    pub(super) drivers: Drivers,
+    /// For requests to carriers, whose addresses tenants may choose.
+    rest: PerTenant<Rest>,
+    vault: Vault,
+    pub(super) addresses: Addresses,
+    cache: Cache<Carrier>,
 }
 
 impl Carriers {
-    /// The carrier of this version of a connection.
-    pub(super) fn find(&self, id: ConnectionId, version: i64, now: Instant) -> Option<Arc<dyn Carrier>> {
-        let mut made = self.made();
-        let made = made.get_mut(&id).filter(|made| made.version == version)?;
-        made.used = now;
-        Some(made.carrier.clone())
+    /// With nothing made yet.
+    ///
+    /// # Errors
+    /// When the client for requests to carriers cannot be made.
+    pub(super) fn new(
+        config: &Config,
+        vault: Vault,
+        exemptions: Exemptions,
+        addresses: Addresses,
+    ) -> anyhow::Result<Self> {
+        let settings = ClientSettings::new(config, &config.outbound_allow)?;
+        let rest = PerTenant::new(exemptions, move |more| Rest::of(&settings.clone().with(more)))?;
+        Ok(Self { drivers: Drivers::new(config), rest, vault, addresses, cache: Cache::default() })
     }
 
-    /// Keeps a carrier in place of that of another version.
-    pub(super) fn keep(&self, id: ConnectionId, version: i64, now: Instant, carrier: Arc<dyn Carrier>) {
-        self.made().insert(id, Made { version, used: now, carrier });
+    /// The carrier behind a connection.
+    ///
+    /// # Errors
+    /// One sentence: which of its settings or credentials are missing or wrong.
+    pub(super) fn get(&self, row: &ConnectionRow) -> Result<Arc<Carrier>, String> {
+        let id = ConnectionId::from_uuid(row.id);
+        if let Some(carrier) = self.cache.find(id, row.updated_at, Instant::now()) {
+            return Ok(carrier);
+        }
+        let credentials = row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
+        let connection = Connection {
+            rest: &self.rest.of(TenantId::from_uuid(row.tenant_id)),
+            settings: &row.settings,
+            credentials: &credentials,
+            addresses: &self.addresses,
+        };
+        let carrier = Arc::new(self.drivers.connect(&row.provider, &connection)?);
+        self.cache.insert(id, row.updated_at, Instant::now(), carrier.clone());
+        Ok(carrier)
     }
 
-    /// Forgets the carrier of a connection that has changed or is gone. Live calls keep theirs.
+    /// Drops the carrier of a connection that has changed or is gone. Live calls keep theirs.
     pub(super) fn forget(&self, id: ConnectionId) {
-        self.made().remove(&id);
+        self.cache.remove(id);
     }
 
-    /// Forgets what no call has and nobody has asked for in a while.
-    pub(super) fn forget_unused(&self, now: Instant) {
-        self.made().retain(|_, made| {
-            let in_a_call = Arc::strong_count(&made.carrier) > 1;
-            in_a_call || now.saturating_duration_since(made.used) < UNUSED
+    /// Drops carriers, and with them their credentials, that no call uses and nobody has asked for in an hour.
+    pub(super) fn forget_unused(&self) {
+        self.cache.evict_unused(Instant::now());
+    }
+}
+
+/// What was made of connections, each for one version of its connection.
+struct Cache<T>(Mutex<HashMap<ConnectionId, Cached<T>>>);
+
+struct Cached<T> {
+    version: i64,
+    used: Instant,
+    value: Arc<T>,
+}
+
+impl<T> Default for Cache<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Cache<T> {
+    fn find(&self, id: ConnectionId, version: i64, now: Instant) -> Option<Arc<T>> {
+        let mut entries = self.entries();
+        let cached = entries.get_mut(&id).filter(|cached| cached.version == version)?;
+        cached.used = now;
+        Some(cached.value.clone())
+    }
+
+    fn insert(&self, id: ConnectionId, version: i64, now: Instant, value: Arc<T>) {
+        self.entries().insert(id, Cached { version, used: now, value });
+    }
+
+    fn remove(&self, id: ConnectionId) {
+        self.entries().remove(&id);
+    }
+
+    fn evict_unused(&self, now: Instant) {
+        self.entries().retain(|_, cached| {
+            let in_a_call = Arc::strong_count(&cached.value) > 1;
+            in_a_call || now.saturating_duration_since(cached.used) < UNUSED
         });
     }
 
-    fn made(&self) -> MutexGuard<'_, HashMap<ConnectionId, Made>> {
+    fn entries(&self) -> MutexGuard<'_, HashMap<ConnectionId, Cached<T>>> {
         // It is whole at every step.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,7 +124,6 @@ impl Carriers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carrier::simulator::Simulator;
 
     fn id(number: u8) -> ConnectionId {
         ConnectionId::from_uuid(uuid::Uuid::from_bytes([number; 16]))
@@ -65,28 +131,28 @@ mod tests {
 
     #[test]
     fn a_carrier_is_forgotten_when_it_is_unused_and_no_call_has_it() {
-        let (carriers, now) = (Carriers::default(), Instant::now());
-        let known = |number| carriers.made().contains_key(&id(number));
+        let (cache, now) = (Cache::default(), Instant::now());
+        let known = |number| cache.entries().contains_key(&id(number));
         for number in [1, 2, 3] {
-            carriers.keep(id(number), 7, now, Arc::new(Simulator::new()));
+            cache.insert(id(number), 7, now, Arc::new("a carrier"));
         }
-        let in_a_call = carriers.find(id(1), 7, now).expect("kept");
-        assert!(carriers.find(id(1), 8, now).is_none(), "the connection has changed");
-        carriers.find(id(2), 7, now + UNUSED / 2).expect("kept");
-        carriers.forget_unused(now + UNUSED);
+        let in_a_call = cache.find(id(1), 7, now).expect("cached");
+        assert!(cache.find(id(1), 8, now).is_none(), "the connection has changed");
+        cache.find(id(2), 7, now + UNUSED / 2).expect("cached");
+        cache.evict_unused(now + UNUSED);
         assert!(known(1) && known(2) && !known(3));
         drop(in_a_call);
-        carriers.forget_unused(now + UNUSED * 2);
+        cache.evict_unused(now + UNUSED * 2);
         assert!(!known(1) && !known(2));
     }
 
     #[test]
     fn the_carrier_of_a_changed_connection_is_forgotten_at_once() {
-        let (carriers, now) = (Carriers::default(), Instant::now());
-        carriers.keep(id(1), 7, now, Arc::new(Simulator::new()));
-        let in_a_call = carriers.find(id(1), 7, now).expect("kept");
-        carriers.forget(id(1));
-        assert!(carriers.find(id(1), 7, now).is_none());
+        let (cache, now) = (Cache::default(), Instant::now());
+        cache.insert(id(1), 7, now, Arc::new("a carrier"));
+        let in_a_call = cache.find(id(1), 7, now).expect("cached");
+        cache.remove(id(1));
+        assert!(cache.find(id(1), 7, now).is_none());
         assert_eq!(Arc::strong_count(&in_a_call), 1, "only the call has it");
     }
 }

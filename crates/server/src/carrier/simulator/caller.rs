@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 
-use super::recordings::{self, Line};
+use super::recordings::{self, Recording};
 
 /// A frame at least this loud is the agent speaking.
 const VOICED_DBFS: f32 = -45.0;
 /// The agent must have spoken this long to have said something.
-const HEARD_MS: u32 = 200;
+const MIN_SPEECH_MS: u32 = 200;
 /// The caller answers this long after the agent has stopped.
 const REACTION_MS: u32 = 700;
 /// Nobody spoke for this long: the caller asks whether anybody is there.
@@ -50,7 +50,7 @@ pub(super) struct Caller {
     next: usize,
     round: u32,
     hellos: u32,
-    speaking: Option<(Line, usize)>,
+    speaking: Option<(Recording, usize)>,
     agent_spoke_ms: u32,
     quiet_ms: u32,
 }
@@ -71,20 +71,20 @@ impl Caller {
         }
     }
 
-    /// Somebody who says nothing and presses keys, one entry each time the agent has spoken.
-    pub(super) fn typist(presses: &[String]) -> Self {
+    /// A caller who only sends DTMF, one entry each time the agent has spoken.
+    pub(super) fn dtmf_only(presses: &[String]) -> Self {
         Self { lines: &[], presses: presses.to_vec().into(), ..Self::diner() }
     }
 
     /// The next 20 ms. `agent_dbfs` is how loud the agent was in the last.
     pub(super) fn tick(&mut self, agent_dbfs: Option<f32>) -> Action {
-        self.hear(agent_dbfs.is_some_and(|level| level >= VOICED_DBFS));
+        self.track_agent(agent_dbfs.is_some_and(|level| level >= VOICED_DBFS));
         if let Some(action) = self.press() {
             return action;
         }
         if self.speaking.is_none() {
             match self.decide() {
-                Some(id) => self.speaking = recordings::line(id).map(|line| (line, 0)),
+                Some(id) => self.speaking = recordings::recording(id).map(|line| (line, 0)),
                 None if self.has_had_enough() => return Action::HangUp,
                 None => {}
             }
@@ -96,7 +96,7 @@ impl Caller {
     fn press(&mut self) -> Option<Action> {
         let (keys, wait) = &mut self.pressing;
         if keys.is_empty() {
-            if self.agent_spoke_ms < HEARD_MS || self.quiet_ms < REACTION_MS {
+            if self.agent_spoke_ms < MIN_SPEECH_MS || self.quiet_ms < REACTION_MS {
                 return None;
             }
             *keys = self.presses.pop_front()?.chars().collect();
@@ -111,7 +111,7 @@ impl Caller {
         keys.pop_front().map(Action::Press)
     }
 
-    fn hear(&mut self, agent_speaks: bool) {
+    fn track_agent(&mut self, agent_speaks: bool) {
         if agent_speaks {
             self.agent_spoke_ms += FRAME_MS;
             self.quiet_ms = 0;
@@ -121,7 +121,7 @@ impl Caller {
     }
 
     fn decide(&mut self) -> Option<&'static str> {
-        if self.agent_spoke_ms >= HEARD_MS && self.quiet_ms >= REACTION_MS {
+        if self.agent_spoke_ms >= MIN_SPEECH_MS && self.quiet_ms >= REACTION_MS {
             self.agent_spoke_ms = 0;
             return self.next_line();
         }
@@ -195,15 +195,15 @@ mod tests {
     fn the_caller_says_each_line_after_the_agent_and_waits_for_the_goodbye() {
         let mut caller = Caller::diner();
         for id in ["name", "day", "time", "people", "yes"] {
-            let line = recordings::line(id).expect("shipped");
+            let line = recordings::recording(id).expect("shipped");
             assert_eq!(exchange(&mut caller), line.bytes().len(), "{id}");
         }
         assert_eq!(exchange(&mut caller), 0, "after the goodbye the caller says nothing and hangs up");
     }
 
     #[test]
-    fn a_typist_presses_one_entry_each_time_the_agent_has_spoken() {
-        let mut caller = Caller::typist(&["12#".to_owned(), "3".to_owned()]);
+    fn a_dtmf_only_caller_presses_one_entry_each_time_the_agent_has_spoken() {
+        let mut caller = Caller::dtmf_only(&["12#".to_owned(), "3".to_owned()]);
         let mut pressed = String::new();
         for expected in ["12#", "12#3", "12#3"] {
             for _ in 0..50 {

@@ -4,62 +4,110 @@
 //! deadlines; what the simulated caller says is decided by [`caller`], which only ever hears how loud the agent is. When the
 //! process dies, its phone network dies with it: a new one knows no legs.
 
+mod audio;
 mod caller;
-mod dice;
+mod fault_rng;
+mod faults;
 mod leg;
 pub mod recordings;
 mod scenario;
 mod settings;
-mod sound;
-mod teller;
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use async_trait::async_trait;
+use serde_json::Value;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 use tokio_util::sync::CancellationToken;
 
-pub use self::scenario::Scenario;
-pub use self::settings::{Faults, SimulatorSettings};
-
-use super::{Carrier, CarrierError, DialError, DialRequest, Dialed, Found, LegRef, Line};
+use self::scenario::Scenario;
+use self::settings::SimulatorSettings;
+use super::registry::CarrierKind;
+use super::{
+    CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Driver, FoundLeg, LegEvents,
+    LegRef, MediaTransport, ProviderFault, Simulation,
+};
 use crate::panics::caught;
 
-/// The provider of its connections.
-pub const PROVIDER: &str = "simulator";
+/// The simulator in the registry.
+pub const KIND: CarrierKind = CarrierKind {
+    rings_phones: false,
+    check_settings: |settings| SimulatorSettings::parse(&Value::Object(settings.clone())).map(drop),
+    driver: Some(|config| {
+        Arc::new(PhoneNetwork { dial_log_path: config.simulator_dial_log.clone(), ..PhoneNetwork::default() })
+    }),
+    ..CarrierKind::planned("simulator")
+};
 
-/// The phone network, with one connection's settings. Clones share the network.
-#[derive(Clone, Default)]
-pub struct Simulator {
-    network: Network,
+/// The phone network of a node.
+#[derive(Default)]
+struct PhoneNetwork {
+    legs: Legs,
+    dial_log_path: Option<PathBuf>,
+    dial_log: DialLog,
+}
+
+/// A file that gets a line of text for each dial: the id of the call. It outlives the process, so it is a witness of who was rung.
+/// Empty where none is configured, and before the network is started.
+type DialLog = Arc<OnceLock<File>>;
+
+#[async_trait]
+impl Driver for PhoneNetwork {
+    fn connect(&self, connection: &Connection<'_>) -> Result<Carrier, String> {
+        let settings = SimulatorSettings::parse(&Value::Object(connection.settings.clone()))
+            .map_err(|error| format!("{}: {}.", error.path, error.message))?;
+        let simulator = Simulator { legs: self.legs.clone(), settings, dial_log: self.dial_log.clone() };
+        let simulator = Arc::new(simulator);
+        let media = MediaTransport::Own;
+        Ok(Carrier { control: simulator.clone(), webhooks: None, media, simulation: Some(simulator) })
+    }
+
+    async fn start(&self) -> anyhow::Result<()> {
+        let Some(path) = &self.dial_log_path else { return Ok(()) };
+        let file = File::options().create(true).append(true).open(path);
+        let file = file.with_context(|| format!("the dial log {} cannot be opened", path.display()))?;
+        self.dial_log.get_or_init(|| file);
+        Ok(())
+    }
+
+    async fn stop(&self) {
+        for (_, leg) in self.legs.with(std::mem::take) {
+            leg.end.cancel();
+        }
+    }
+}
+
+/// The phone network, as one connection's settings have it behave.
+struct Simulator {
+    legs: Legs,
     settings: SimulatorSettings,
-    /// Gets a line for each dial.
-    dial_log: Option<Arc<File>>,
+    dial_log: DialLog,
 }
 
 /// The legs that live.
 #[derive(Clone, Default)]
-struct Network(Arc<Mutex<HashMap<CallId, Leg>>>);
+struct Legs(Arc<Mutex<HashMap<CallId, Leg>>>);
 
-/// A leg, and how it is told to end.
+/// A leg, and how to end it.
 #[derive(Clone, Default)]
 struct Leg {
     end: CancellationToken,
-    /// Whether it was passed on: it then ends without a word to us.
-    passed_on: Arc<AtomicBool>,
+    /// Whether it was transferred: it then ends without an event.
+    transferred: Arc<AtomicBool>,
     /// Somebody calls us, and this is what they will do; nothing once we have answered.
     waiting: Option<Scenario>,
 }
 
-impl Network {
+impl Legs {
     fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, Leg>) -> T) -> T {
         // The map is whole at every step, so a panic elsewhere while it was locked has not harmed it.
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -67,45 +115,14 @@ impl Network {
 }
 
 impl Simulator {
-    /// A network without any calls.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The same, which adds a line to the file at `path` for each dial that it takes: the id of the call. The file outlives the
-    /// process, so it is a witness of who was rung.
-    ///
-    /// # Errors
-    /// When the file cannot be opened.
-    pub fn with_dial_log(path: &Path) -> std::io::Result<Self> {
-        let file = File::options().create(true).append(true).open(path)?;
-        Ok(Self { dial_log: Some(Arc::new(file)), ..Self::default() })
-    }
-
-    /// The same network, as another connection sees it.
-    #[must_use]
-    pub fn with_settings(&self, settings: SimulatorSettings) -> Self {
-        Self { settings, ..self.clone() }
-    }
-
     fn log_dial(&self, call: CallId) -> std::io::Result<()> {
         // One write for the whole line: it is there or it is not, whenever the process dies.
-        self.dial_log.as_deref().map_or(Ok(()), |mut file| file.write_all(format!("{call}\n").as_bytes()))
-    }
-
-    /// Somebody calls one of our numbers and waits to be answered. The caller's number picks what they do then. Gives the
-    /// carrier's id of the call.
-    #[must_use]
-    pub fn call_in(&self, call: CallId, from: &PhoneNumber) -> String {
-        let leg = Leg { waiting: Some(Scenario::of(from.reveal())), ..Leg::default() };
-        self.network.with(|legs| legs.insert(call, leg));
-        carrier_call_id(call)
+        self.dial_log.get().map_or(Ok(()), |mut file| file.write_all(format!("{call}\n").as_bytes()))
     }
 
     /// Ends a leg, whatever it is doing.
-    pub fn give_up(&self, call: CallId) {
-        let ended = self.network.with(|legs| match legs.get(&call) {
+    fn end(&self, call: CallId) {
+        let ended = self.legs.with(|legs| match legs.get(&call) {
             // A caller who waits has no task that would clean up after them.
             Some(Leg { waiting: Some(_), .. }) => legs.remove(&call),
             found => found.cloned(),
@@ -116,32 +133,43 @@ impl Simulator {
     }
 
     /// The far end of a leg, as this connection's network behaves.
-    fn far_end(&self, call: CallId, line: Line, scenario: Scenario, leg: &Leg) -> leg::FarEnd {
+    fn far_end(&self, call: CallId, events: LegEvents, scenario: Scenario, leg: &Leg) -> leg::FarEnd {
         leg::FarEnd {
             call,
-            line,
+            events,
             scenario,
             settings: self.settings.clone(),
             end: leg.end.clone(),
-            passed_on: leg.passed_on.clone(),
-            heard_keys: Arc::default(),
+            transferred: leg.transferred.clone(),
+            dtmf_received: Arc::default(),
         }
     }
 
     /// Lives through a leg in a task of its own, and forgets the leg after it.
     fn live(&self, call: CallId, leg: impl Future<Output = ()> + Send + 'static) {
-        let network = self.network.clone();
+        let legs = self.legs.clone();
         tokio::spawn(async move {
             // A far end that panics is gone like one that hangs up.
             let _ = caught(leg).await;
-            network.with(|legs| legs.remove(&call));
+            legs.with(|legs| legs.remove(&call));
         });
     }
+}
 
-    /// Whether calls with this number are to meet a language model that never answers.
-    #[must_use]
-    pub fn silences_the_model(number: &str) -> bool {
-        Scenario::of(number) == Scenario::ModelNeverAnswers
+impl Simulation for Simulator {
+    /// The caller's number picks what they do once they are answered.
+    fn ring(&self, call: CallId, from: &PhoneNumber) -> String {
+        let leg = Leg { waiting: Some(Scenario::of(from.reveal())), ..Leg::default() };
+        self.legs.with(|legs| legs.insert(call, leg));
+        carrier_call_id(call)
+    }
+
+    fn cancel(&self, call: CallId) {
+        self.end(call);
+    }
+
+    fn provider_fault(&self, far_end: &str) -> Option<ProviderFault> {
+        (Scenario::of(far_end) == Scenario::ModelNeverAnswers).then_some(ProviderFault::ModelNeverResponds)
     }
 }
 
@@ -150,7 +178,7 @@ fn carrier_call_id(call: CallId) -> String {
 }
 
 #[async_trait]
-impl Carrier for Simulator {
+impl CallControl for Simulator {
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
         let scenario = Scenario::of(request.to.reveal());
         let refused = |code, words: &str| Err(DialError::Refused { code, words: words.to_owned() });
@@ -168,8 +196,8 @@ impl Carrier for Simulator {
                 }
                 let carrier_call_id = carrier_call_id(request.call);
                 let leg = Leg::default();
-                self.network.with(|legs| legs.insert(request.call, leg.clone()));
-                let far_end = self.far_end(request.call, request.line, scenario, &leg);
+                self.legs.with(|legs| legs.insert(request.call, leg.clone()));
+                let far_end = self.far_end(request.call, request.events, scenario, &leg);
                 let ring = Duration::from_secs(request.ring_timeout_seconds.into());
                 self.live(request.call, async move { far_end.rung(ring).await });
                 Ok(Dialed::now(carrier_call_id))
@@ -177,8 +205,8 @@ impl Carrier for Simulator {
         }
     }
 
-    async fn answer(&self, leg: &LegRef, line: Line) -> Result<(), CarrierError> {
-        let found = self.network.with(|legs| {
+    async fn answer(&self, leg: &LegRef, events: LegEvents) -> Result<(), CarrierError> {
+        let found = self.legs.with(|legs| {
             let leg = legs.get_mut(&leg.call)?;
             Some((leg.waiting.take()?, leg.clone()))
         });
@@ -186,13 +214,13 @@ impl Carrier for Simulator {
             let words = "The caller has hung up, or was answered already.".to_owned();
             return Err(CarrierError { code: ErrorCode::CarrierError, words });
         };
-        let far_end = self.far_end(leg.call, line, scenario, &found);
+        let far_end = self.far_end(leg.call, events, scenario, &found);
         self.live(leg.call, async move { far_end.answered_by_us().await });
         Ok(())
     }
 
     async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
-        self.give_up(leg.call);
+        self.end(leg.call);
         Ok(())
     }
 
@@ -201,17 +229,17 @@ impl Carrier for Simulator {
         if self.settings.refuse_transfers {
             return Err(refused("The simulated carrier refused the transfer."));
         }
-        let found = self.network.with(|legs| legs.get(&leg.call).cloned());
+        let found = self.legs.with(|legs| legs.get(&leg.call).cloned());
         let found = found.ok_or_else(|| refused("The simulated carrier knows no such call."))?;
-        found.passed_on.store(true, Ordering::Relaxed);
+        found.transferred.store(true, Ordering::Relaxed);
         found.end.cancel();
         Ok(())
     }
 
-    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
-        let lives = self.network.with(|legs| legs.contains_key(&leg.call));
+    async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {
+        let lives = self.legs.with(|legs| legs.contains_key(&leg.call));
         let carrier_call_id = carrier_call_id(leg.call);
-        Ok(lives.then_some(Found { carrier_call_id, ended: None, certain: true }).into_iter().collect())
+        Ok(lives.then_some(FoundLeg { carrier_call_id, ended: None, certain: true }).into_iter().collect())
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {

@@ -18,21 +18,23 @@ macro_rules! recordings {
 recordings!("name", "day", "time", "people", "yes", "bye", "hello", "repeat", "mhm", "interrupt", "voicemail", "no");
 
 #[derive(Deserialize)]
-struct Described {
+struct RecordingText {
     id: String,
     text: String,
 }
 
-static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
-    let described: Vec<Described> = serde_json::from_str(include_str!("../../../assets/caller/lines.json"))
+static RECORDINGS: LazyLock<Vec<Recording>> = LazyLock::new(|| {
+    let described: Vec<RecordingText> = serde_json::from_str(include_str!("../../../assets/caller/lines.json"))
         .expect("a shipped file that a test reads");
-    let text = |id: &str| described.iter().find(|line| line.id == id).map(|line| &*line.text.clone().leak());
-    FILES.iter().map(|(id, bytes)| Line { id, bytes, text: text(id).unwrap_or_default() }).collect()
+    let text = |id: &str| {
+        described.iter().find(|recording| recording.id == id).map(|recording| &*recording.text.clone().leak())
+    };
+    FILES.iter().map(|(id, bytes)| Recording { id, bytes, text: text(id).unwrap_or_default() }).collect()
 });
 
-/// A recorded line.
+/// A recording.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct Recording {
     /// Its name.
     pub id: &'static str,
     /// The words that are spoken.
@@ -40,7 +42,7 @@ pub struct Line {
     bytes: &'static [u8],
 }
 
-impl Line {
+impl Recording {
     /// All of it, µ-law.
     #[must_use]
     pub fn bytes(&self) -> &'static [u8] {
@@ -54,16 +56,16 @@ impl Line {
     }
 }
 
-/// The line of that name.
+/// Returns the recording with this id.
 #[must_use]
-pub fn line(id: &str) -> Option<Line> {
-    LINES.iter().find(|line| line.id == id).copied()
+pub fn recording(id: &str) -> Option<Recording> {
+    RECORDINGS.iter().find(|recording| recording.id == id).copied()
 }
 
-/// Every line.
+/// Every recording.
 #[must_use]
-pub fn all() -> &'static [Line] {
-    &LINES
+pub fn all() -> &'static [Recording] {
+    &RECORDINGS
 }
 
 #[cfg(test)]
@@ -73,13 +75,13 @@ mod tests {
     use switchhook_media::level;
 
     #[test]
-    fn every_line_is_whole_frames_of_audible_speech_with_its_words() {
-        for line in all() {
-            assert!(!line.text.is_empty(), "{} has no words", line.id);
-            assert_eq!(line.bytes.len() % FRAME, 0, "{}", line.id);
-            let samples: Vec<i16> = line.bytes.iter().map(|byte| Law::Mu.decode(*byte)).collect();
-            assert!(level::peak(&samples) > 4_000 && level::clipped(&samples) == 0, "{}", line.id);
-            assert!(!level::voiced_spans(&samples, 300).is_empty(), "{}", line.id);
+    fn every_recording_is_whole_frames_of_audible_speech_with_its_words() {
+        for recording in all() {
+            assert!(!recording.text.is_empty(), "{} has no words", recording.id);
+            assert_eq!(recording.bytes.len() % FRAME, 0, "{}", recording.id);
+            let samples: Vec<i16> = recording.bytes.iter().map(|byte| Law::Mu.decode(*byte)).collect();
+            assert!(level::peak(&samples) > 4_000 && level::clipped(&samples) == 0, "{}", recording.id);
+            assert!(!level::voiced_spans(&samples, 300).is_empty(), "{}", recording.id);
         }
     }
 }

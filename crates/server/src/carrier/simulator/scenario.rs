@@ -2,7 +2,7 @@
 
 /// What the far end does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scenario {
+pub(super) enum Scenario {
     /// Answers, and a simulated caller talks.
     Talks,
     /// Is busy.
@@ -21,7 +21,7 @@ pub enum Scenario {
     CarrierErrs,
     /// Hangs up in the middle of the agent's sentence.
     HangsUpOnAgent,
-    /// Holds the line, silent, until somebody hangs up.
+    /// Stays silent until somebody hangs up.
     Silent,
     /// A voicemail: greeting, beep, then it listens.
     Voicemail,
@@ -34,7 +34,7 @@ pub enum Scenario {
 impl Scenario {
     /// What happens when this number is dialled.
     #[must_use]
-    pub fn of(number: &str) -> Self {
+    pub(super) fn of(number: &str) -> Self {
         match number {
             "+12025550101" => Self::Busy,
             "+12025550102" => Self::NoAnswer,

@@ -7,15 +7,15 @@ use switchhook_core::agent::{FieldError, is_key};
 /// How the network behaves for one connection.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct SimulatorSettings {
+pub(super) struct SimulatorSettings {
     /// Ring times are multiplied by this; more than 0, at most 10.
-    pub time_scale: f64,
+    pub(super) time_scale: f64,
     /// Callers press these keys in place of talking: one entry each time the agent has spoken.
-    pub presses: Vec<String>,
-    /// Whether callers cannot be passed on.
-    pub refuse_transfers: bool,
+    pub(super) presses: Vec<String>,
+    /// Whether transfers are refused.
+    pub(super) refuse_transfers: bool,
     /// What goes wrong.
-    pub faults: Faults,
+    pub(super) faults: Faults,
 }
 
 impl Default for SimulatorSettings {
@@ -27,37 +27,37 @@ impl Default for SimulatorSettings {
 /// Seeded faults: the same seed gives the same faults to the same sequence of happenings.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Faults {
+pub(super) struct Faults {
     /// The probability that a message comes a second late.
     #[serde(deserialize_with = "probability")]
-    pub late_callbacks: f64,
+    pub(super) late_callbacks: f64,
     /// The probability that a message comes twice.
     #[serde(deserialize_with = "probability")]
-    pub duplicate_callbacks: f64,
+    pub(super) duplicate_callbacks: f64,
     /// The probability that a message comes after the one that follows it.
     #[serde(deserialize_with = "probability")]
-    pub reordered_callbacks: f64,
+    pub(super) reordered_callbacks: f64,
     /// The probability that a frame of audio is lost.
     #[serde(deserialize_with = "probability")]
-    pub drop_audio: f64,
+    pub(super) drop_audio: f64,
     /// The most by which a frame of audio comes late, in milliseconds.
-    pub jitter_ms: u32,
-    /// Of the dice.
-    pub seed: u64,
+    pub(super) jitter_ms: u32,
+    /// Seeds the random source; 0 takes one from the call.
+    pub(super) seed: u64,
 }
 
 /// A probability; `true` is 1.
 fn probability<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Sent {
+    enum Probability {
         Switch(bool),
         Number(f64),
     }
-    match Sent::deserialize(deserializer)? {
-        Sent::Switch(on) => Ok(f64::from(u8::from(on))),
-        Sent::Number(number) if (0.0..=1.0).contains(&number) => Ok(number),
-        Sent::Number(_) => Err(serde::de::Error::custom("must be a probability from 0 to 1")),
+    match Probability::deserialize(deserializer)? {
+        Probability::Switch(on) => Ok(f64::from(u8::from(on))),
+        Probability::Number(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        Probability::Number(_) => Err(serde::de::Error::custom("must be a probability from 0 to 1")),
     }
 }
 
@@ -66,7 +66,7 @@ impl SimulatorSettings {
     ///
     /// # Errors
     /// Which field is wrong.
-    pub fn parse(settings: &Value) -> Result<Self, FieldError> {
+    pub(super) fn parse(settings: &Value) -> Result<Self, FieldError> {
         let parsed: Self = if settings.is_null() {
             Self::default()
         } else {

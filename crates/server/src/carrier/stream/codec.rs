@@ -1,126 +1,131 @@
-//! From a carrier's coding of sound to ours, which is 8 kHz and 16 bit, and back.
+//! Converts between a carrier's audio encoding and linear PCM at 8 kHz, 16 bit.
 
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use switchhook_media::resample::Resampler;
 
-/// Samples per second of our sound.
+/// Our sample rate.
 const OURS: u32 = switchhook_media::frame::SAMPLE_RATE;
 
-/// How sound is coded on a stream.
+/// The audio format of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct StreamFormat {
     /// What a sample is.
-    pub coding: Coding,
+    pub coding: Encoding,
     /// Samples per second.
     pub rate: u32,
 }
 
 /// What a sample is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coding {
+pub enum Encoding {
     /// G.711, one byte.
     G711(Law),
     /// 16 bit, little-endian.
     L16,
 }
 
-impl Format {
+impl StreamFormat {
     /// G.711 µ-law at 8 kHz, what telephones speak.
-    pub const MU_LAW: Self = Self { coding: Coding::G711(Law::Mu), rate: OURS };
+    pub const MU_LAW: Self = Self { coding: Encoding::G711(Law::Mu), rate: OURS };
     /// G.711 A-law at 8 kHz.
-    pub const A_LAW: Self = Self { coding: Coding::G711(Law::A), rate: OURS };
+    pub const A_LAW: Self = Self { coding: Encoding::G711(Law::A), rate: OURS };
     /// 16 bit at 16 kHz.
-    pub const L16: Self = Self { coding: Coding::L16, rate: 16_000 };
+    pub const L16: Self = Self { coding: Encoding::L16, rate: 16_000 };
 }
 
-/// The sound has a rate to or from which nothing is converted.
+/// No resampler exists for this rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("sound of {0} samples per second is not understood")]
-pub struct UnknownFormat(pub u32);
+#[error("audio at {0} samples per second is not supported")]
+pub struct UnsupportedSampleRate(pub u32);
 
-/// The caller's sound to ours.
-pub struct Decoder {
-    coding: Coding,
+/// Decodes the caller's audio.
+pub struct StreamDecoder {
+    coding: Encoding,
     resampler: Option<Resampler>,
+    /// Samples at the stream's rate, on their way to the resampler.
+    samples: Vec<i16>,
     /// The first half of a sample whose second half has not come yet.
     half: Option<u8>,
 }
 
-impl Decoder {
-    /// For sound of this format.
+impl StreamDecoder {
+    /// For audio of this format.
     ///
     /// # Errors
     /// When its rate cannot be converted.
-    pub fn new(format: Format) -> Result<Self, UnknownFormat> {
-        Ok(Self { coding: format.coding, resampler: resampler(format.rate, OURS)?, half: None })
+    pub fn new(format: StreamFormat) -> Result<Self, UnsupportedSampleRate> {
+        let resampler = resampler(format.rate, OURS)?;
+        Ok(Self { coding: format.coding, resampler, samples: Vec::new(), half: None })
     }
 
-    /// The next piece, of any length.
-    pub fn decode(&mut self, payload: &[u8]) -> Vec<i16> {
-        let samples = match self.coding {
-            Coding::G711(law) => payload.iter().map(|&byte| law.decode(byte)).collect(),
-            Coding::L16 => self.sixteen_bit(payload),
+    /// Appends the samples of the next payload, of any length, to `out`.
+    pub fn decode(&mut self, payload: &[u8], out: &mut Vec<i16>) {
+        let Some(resampler) = &mut self.resampler else {
+            return linear(self.coding, &mut self.half, payload, out);
         };
-        resampled(&mut self.resampler, samples)
-    }
-
-    fn sixteen_bit(&mut self, payload: &[u8]) -> Vec<i16> {
-        let mut bytes = self.half.take().into_iter().chain(payload.iter().copied());
-        let mut samples = Vec::with_capacity(payload.len() / 2);
-        while let Some(low) = bytes.next() {
-            match bytes.next() {
-                Some(high) => samples.push(i16::from_le_bytes([low, high])),
-                None => self.half = Some(low),
-            }
-        }
-        samples
+        self.samples.clear();
+        linear(self.coding, &mut self.half, payload, &mut self.samples);
+        resampler.process(&self.samples, out);
     }
 }
 
-/// Our sound to the agent's on the line.
-pub struct Encoder {
-    coding: Coding,
-    resampler: Option<Resampler>,
-}
-
-impl Encoder {
-    /// For sound of this format.
-    ///
-    /// # Errors
-    /// When its rate cannot be converted.
-    pub fn new(format: Format) -> Result<Self, UnknownFormat> {
-        Ok(Self { coding: format.coding, resampler: resampler(OURS, format.rate)? })
-    }
-
-    /// 20 ms.
-    pub fn encode(&mut self, frame: &Frame) -> Vec<u8> {
-        match (self.coding, &mut self.resampler) {
-            (Coding::G711(law), None) => law.encode_frame(frame).to_vec(),
-            (coding, resampler) => {
-                let samples = resampled(resampler, frame.samples().to_vec());
-                match coding {
-                    Coding::G711(law) => samples.into_iter().map(|sample| law.encode(sample)).collect(),
-                    Coding::L16 => samples.into_iter().flat_map(i16::to_le_bytes).collect(),
+/// Appends the payload's samples, as they are, to `out`.
+fn linear(coding: Encoding, half: &mut Option<u8>, payload: &[u8], out: &mut Vec<i16>) {
+    match coding {
+        Encoding::G711(law) => out.extend(payload.iter().map(|&byte| law.decode(byte))),
+        Encoding::L16 => {
+            let mut bytes = half.take().into_iter().chain(payload.iter().copied());
+            while let Some(low) = bytes.next() {
+                match bytes.next() {
+                    Some(high) => out.push(i16::from_le_bytes([low, high])),
+                    None => *half = Some(low),
                 }
             }
         }
     }
 }
 
-fn resampler(from: u32, to: u32) -> Result<Option<Resampler>, UnknownFormat> {
+/// Encodes the agent's audio.
+pub struct StreamEncoder {
+    coding: Encoding,
+    resampler: Option<Resampler>,
+    /// Samples at the stream's rate.
+    samples: Vec<i16>,
+}
+
+impl StreamEncoder {
+    /// For audio of this format.
+    ///
+    /// # Errors
+    /// When its rate cannot be converted.
+    pub fn new(format: StreamFormat) -> Result<Self, UnsupportedSampleRate> {
+        Ok(Self { coding: format.coding, resampler: resampler(OURS, format.rate)?, samples: Vec::new() })
+    }
+
+    /// Appends 20 ms to `out`.
+    pub fn encode(&mut self, frame: &Frame, out: &mut Vec<u8>) {
+        let samples = match &mut self.resampler {
+            None => &frame.samples()[..],
+            Some(resampler) => {
+                self.samples.clear();
+                resampler.process(frame.samples(), &mut self.samples);
+                &self.samples
+            }
+        };
+        match self.coding {
+            Encoding::G711(law) => out.extend(samples.iter().map(|&sample| law.encode(sample))),
+            Encoding::L16 => out.extend(samples.iter().flat_map(|sample| sample.to_le_bytes())),
+        }
+    }
+}
+
+fn resampler(from: u32, to: u32) -> Result<Option<Resampler>, UnsupportedSampleRate> {
     if from == to {
         return Ok(None);
     }
     let theirs = if from == OURS { to } else { from };
-    Resampler::new(from, to).map(Some).map_err(|_| UnknownFormat(theirs))
-}
-
-fn resampled(resampler: &mut Option<Resampler>, samples: Vec<i16>) -> Vec<i16> {
-    let Some(resampler) = resampler else { return samples };
-    let mut out = Vec::with_capacity(samples.len() * 2);
-    resampler.process(&samples, &mut out);
-    out
+    Resampler::new(from, to).map(Some).map_err(|_| UnsupportedSampleRate(theirs))
 }
 
 #[cfg(test)]
@@ -130,35 +135,46 @@ mod tests {
 
     use super::*;
 
-    /// A second of a tone, spoken in `format` and heard again.
-    fn there_and_back(format: Format) -> Vec<i16> {
-        let (mut encoder, mut decoder) = (Encoder::new(format).expect("known"), Decoder::new(format).expect("known"));
+    /// A second of a tone, encoded in `format` and decoded again.
+    fn there_and_back(format: StreamFormat) -> Vec<i16> {
+        let (mut encoder, mut decoder) =
+            (StreamEncoder::new(format).expect("known"), StreamDecoder::new(format).expect("known"));
         let tone = sine(440.0, 8_000, 0.25, 8_000);
-        let mut heard = Vec::new();
+        let mut decoded = Vec::new();
         for chunk in tone.chunks_exact(160) {
-            let bytes = encoder.encode(&Frame::from_slice(chunk));
+            let mut bytes = Vec::new();
+            encoder.encode(&Frame::from_slice(chunk), &mut bytes);
             // Carriers cut it as they like.
             let (first, second) = bytes.split_at(bytes.len() / 3);
-            heard.extend(decoder.decode(first));
-            heard.extend(decoder.decode(second));
+            decoder.decode(first, &mut decoded);
+            decoder.decode(second, &mut decoded);
         }
-        heard
+        decoded
     }
 
     #[test]
-    fn what_is_spoken_is_heard_as_loud_as_it_was_in_every_format() {
+    fn audio_survives_every_format_at_its_level() {
         let loud = rms_dbfs(&sine(440.0, 8_000, 0.25, 8_000));
-        let eight = Format { coding: Coding::L16, rate: 8_000 };
-        for format in [Format::MU_LAW, Format::A_LAW, Format::L16, eight, Format { rate: 24_000, ..Format::L16 }] {
-            let heard = there_and_back(format);
-            let middle = &heard[heard.len() / 4..heard.len() * 3 / 4];
+        let eight = StreamFormat { coding: Encoding::L16, rate: 8_000 };
+        for format in [
+            StreamFormat::MU_LAW,
+            StreamFormat::A_LAW,
+            StreamFormat::L16,
+            eight,
+            StreamFormat { rate: 24_000, ..StreamFormat::L16 },
+        ] {
+            let decoded = there_and_back(format);
+            let middle = &decoded[decoded.len() / 4..decoded.len() * 3 / 4];
             assert!((rms_dbfs(middle) - loud).abs() < 0.5, "{format:?}: {} dBFS", rms_dbfs(middle));
-            assert!((7_500..=8_000).contains(&heard.len()), "{format:?}: {} samples", heard.len());
+            assert!((7_500..=8_000).contains(&decoded.len()), "{format:?}: {} samples", decoded.len());
         }
     }
 
     #[test]
     fn a_rate_that_nobody_uses_is_an_error() {
-        assert_eq!(Decoder::new(Format { rate: 7, ..Format::L16 }).err(), Some(UnknownFormat(7)));
+        assert_eq!(
+            StreamDecoder::new(StreamFormat { rate: 7, ..StreamFormat::L16 }).err(),
+            Some(UnsupportedSampleRate(7))
+        );
     }
 }

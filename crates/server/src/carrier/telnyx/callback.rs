@@ -1,4 +1,4 @@
-//! Telnyx's webhooks in our words.
+//! Telnyx's webhooks as carrier events.
 //!
 //! They come twice, late and in any order; the call's state machine copes with that, so neither their ids nor their times are
 //! looked at. Keys are not taken from `call.dtmf.received`, since the websocket brings them too.
@@ -6,8 +6,8 @@
 use serde::Deserialize;
 
 use super::causes;
-use crate::carrier::Told;
-use crate::carrier::callback::{Callback, Incoming, Refused, Reply};
+use crate::carrier::CarrierEvent;
+use crate::carrier::callback::{Callback, CallbackError, IncomingCall, Reply};
 
 #[derive(Deserialize)]
 struct Envelope {
@@ -40,42 +40,42 @@ struct Payload {
 ///
 /// # Errors
 /// When it is no event of a call.
-pub(super) fn read(body: &[u8]) -> Result<Callback, Refused> {
-    let malformed = |words: &str| Refused::Malformed(words.to_owned());
+pub(super) fn read(body: &[u8]) -> Result<Callback, CallbackError> {
+    let malformed = |words: &str| CallbackError::Malformed(words.to_owned());
     let Envelope { data: Event { event_type, payload } } =
         serde_json::from_slice(body).map_err(|_| malformed("The body is no event of Telnyx's API version 2."))?;
     let carrier_call_id =
         payload.call_control_id.clone().ok_or_else(|| malformed("The event has no call_control_id."))?;
     let incoming = event_type == "call.initiated" && payload.direction.as_deref() == Some("incoming");
     let incoming =
-        incoming.then(|| Incoming { from: number(payload.from.as_deref()), to: number(payload.to.as_deref()) });
-    let told = told(&event_type, &payload);
-    Ok(Callback { carrier_call_id, told, incoming, wants_instructions: false, reply: Reply::Empty })
+        incoming.then(|| IncomingCall { from: number(payload.from.as_deref()), to: number(payload.to.as_deref()) });
+    let events = events(&event_type, &payload);
+    Ok(Callback { carrier_call_id, events, incoming, wants_instructions: false, reply: Reply::Empty })
 }
 
-/// E.164 with its `+`, which applications can be told to leave out.
+/// E.164 with its `+`, which Telnyx applications can be configured to omit.
 fn number(text: Option<&str>) -> String {
     let text = text.unwrap_or_default();
     let bare = (7..=15).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     if bare { format!("+{text}") } else { text.to_owned() }
 }
 
-fn told(event_type: &str, payload: &Payload) -> Vec<Told> {
+fn events(event_type: &str, payload: &Payload) -> Vec<CarrierEvent> {
     let result = payload.result.as_deref();
-    let told = match event_type {
-        "call.answered" => Some(Told::Answered),
-        "call.hangup" => Some(Told::Hangup(causes::of_hangup(
+    let events = match event_type {
+        "call.answered" => Some(CarrierEvent::Answered),
+        "call.hangup" => Some(CarrierEvent::Hangup(causes::of_hangup(
             payload.hangup_cause.as_deref().unwrap_or_default(),
             payload.sip_hangup_cause.as_deref(),
             payload.hangup_source.as_deref(),
             payload.client_state.is_some(),
         ))),
-        "streaming.failed" => Some(Told::NoMedia(no_media(payload.failure_reason.as_deref()))),
+        "streaming.failed" => Some(CarrierEvent::NoMedia(no_media(payload.failure_reason.as_deref()))),
         "call.machine.detection.ended" | "call.machine.premium.detection.ended" => detected(result),
         "call.machine.greeting.ended" | "call.machine.premium.greeting.ended" => greeting(result),
         _ => None,
     };
-    told.into_iter().collect()
+    events.into_iter().collect()
 }
 
 fn no_media(reason: Option<&str>) -> String {
@@ -83,17 +83,17 @@ fn no_media(reason: Option<&str>) -> String {
     format!("Telnyx could not open the media stream{reason}. Check that it can reach the public URL by wss.")
 }
 
-fn detected(result: Option<&str>) -> Option<Told> {
+fn detected(result: Option<&str>) -> Option<CarrierEvent> {
     match result? {
-        "human" | "human_residence" | "human_business" => Some(Told::Human),
-        "machine" | "fax_detected" => Some(Told::Machine { greeting_ended: false }),
+        "human" | "human_residence" | "human_business" => Some(CarrierEvent::Human),
+        "machine" | "fax_detected" => Some(CarrierEvent::Machine { greeting_ended: false }),
         _ => None,
     }
 }
 
-fn greeting(result: Option<&str>) -> Option<Told> {
+fn greeting(result: Option<&str>) -> Option<CarrierEvent> {
     match result? {
-        "beep_detected" | "ended" => Some(Told::Machine { greeting_ended: true }),
+        "beep_detected" | "ended" => Some(CarrierEvent::Machine { greeting_ended: true }),
         _ => None,
     }
 }
@@ -111,7 +111,7 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     },
     read: |messages| {
         crate::fuzz::Read::each(messages, |body| {
-            read(body).map(|callback| callback.carrier_call_id.len() + callback.told.len())
+            read(body).map(|callback| callback.carrier_call_id.len() + callback.events.len())
         })
     },
 };
@@ -143,18 +143,18 @@ mod tests {
             ..Hangup::new(CarrierCause::Busy)
         };
         let hangup = json!({ "hangup_cause": "user_busy", "sip_hangup_cause": "486", "hangup_source": "callee" });
-        let machine = |greeting_ended| vec![Told::Machine { greeting_ended }];
+        let machine = |greeting_ended| vec![CarrierEvent::Machine { greeting_ended }];
         let table = [
             ("call.initiated", json!({ "direction": "outgoing", "state": "bridging" }), vec![]),
-            ("call.answered", json!({}), vec![Told::Answered]),
-            ("call.hangup", hangup, vec![Told::Hangup(busy)]),
-            ("call.machine.detection.ended", json!({ "result": "human" }), vec![Told::Human]),
+            ("call.answered", json!({}), vec![CarrierEvent::Answered]),
+            ("call.hangup", hangup, vec![CarrierEvent::Hangup(busy)]),
+            ("call.machine.detection.ended", json!({ "result": "human" }), vec![CarrierEvent::Human]),
             ("call.machine.detection.ended", json!({ "result": "machine" }), machine(false)),
             ("call.machine.detection.ended", json!({ "result": "not_sure" }), vec![]),
             ("call.machine.greeting.ended", json!({ "result": "beep_detected" }), machine(true)),
             ("call.machine.greeting.ended", json!({ "result": "ended" }), machine(true)),
             ("call.machine.greeting.ended", json!({ "result": "not_sure" }), vec![]),
-            ("call.machine.premium.detection.ended", json!({ "result": "human_business" }), vec![Told::Human]),
+            ("call.machine.premium.detection.ended", json!({ "result": "human_business" }), vec![CarrierEvent::Human]),
             ("call.machine.premium.detection.ended", json!({ "result": "fax_detected" }), machine(false)),
             ("call.machine.premium.detection.ended", json!({ "result": "silence" }), vec![]),
             ("call.machine.premium.greeting.ended", json!({ "result": "beep_detected" }), machine(true)),
@@ -162,13 +162,16 @@ mod tests {
             ("call.dtmf.received", json!({ "digit": "1" }), vec![]),
             ("call.cost", json!({}), vec![]),
         ];
-        for (event_type, fields, told) in table {
+        for (event_type, fields, events) in table {
             let callback = event(event_type, fields.clone());
-            assert_eq!((callback.told, callback.incoming), (told, None), "{event_type} {fields}");
+            assert_eq!((callback.events, callback.incoming), (events, None), "{event_type} {fields}");
             assert_eq!(callback.carrier_call_id, "v3:x");
         }
-        let failed = event("streaming.failed", json!({ "failure_reason": "connection_failed" })).told;
-        assert!(matches!(&failed[..], [Told::NoMedia(words)] if words.contains("connection_failed")), "{failed:?}");
+        let failed = event("streaming.failed", json!({ "failure_reason": "connection_failed" })).events;
+        assert!(
+            matches!(&failed[..], [CarrierEvent::NoMedia(words)] if words.contains("connection_failed")),
+            "{failed:?}"
+        );
     }
 
     #[test]
@@ -184,7 +187,7 @@ mod tests {
     #[test]
     fn what_is_no_event_of_a_call_is_refused() {
         for body in ["", "{}", "[]", r#"{"data":{"event_type":"call.answered","payload":{}}}"#] {
-            assert!(matches!(read(body.as_bytes()), Err(Refused::Malformed(_))), "{body}");
+            assert!(matches!(read(body.as_bytes()), Err(CallbackError::Malformed(_))), "{body}");
         }
     }
 }

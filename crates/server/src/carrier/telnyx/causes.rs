@@ -9,7 +9,7 @@ use crate::carrier::sip;
 
 /// What a refused request means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum RefusalKind {
     /// The key is missing, wrong, revoked or not allowed to do this.
     Unauthorized,
     /// The number that was to be called is none.
@@ -26,31 +26,31 @@ pub(super) enum Meaning {
 
 /// What a refusal with this HTTP status and code means. `pointer` is the field that it is about, such as `/to`; `text` is what
 /// it says, which may name a code of the SIP network.
-pub(super) fn of_refusal(status: u16, code: &str, pointer: Option<&str>, text: &str) -> Meaning {
+pub(super) fn of_refusal(status: u16, code: &str, pointer: Option<&str>, text: &str) -> RefusalKind {
     match (status, code) {
-        (408 | 500.., _) => return Meaning::Uncertain,
-        (429, _) => return Meaning::Later,
-        (401, _) => return Meaning::Unauthorized,
+        (408 | 500.., _) => return RefusalKind::Uncertain,
+        (429, _) => return RefusalKind::Later,
+        (401, _) => return RefusalKind::Unauthorized,
         _ => {}
     }
     match code {
-        "10011" | "90041" | "90042" | "90043" => Meaning::Later,
-        "10009" | "20001" | "20002" | "20003" | "20006" | "20008" => Meaning::Unauthorized,
+        "10011" | "90041" | "90042" | "90043" => RefusalKind::Later,
+        "10009" | "20001" | "20002" | "20003" | "20006" | "20008" => RefusalKind::Unauthorized,
         // Also what a request without a key gets. Where it names a field, the connection is meant.
-        "10005" if pointer.is_none() => Meaning::Unauthorized,
-        "10016" | "10002" | "10001" if pointer == Some("/from") => Meaning::CallerId,
-        "10016" | "10002" | "10001" if pointer.is_none() || pointer == Some("/to") => Meaning::InvalidNumber,
-        _ => network_code(code).or_else(|| network_code(text)).map_or(Meaning::Error, of_network_code),
+        "10005" if pointer.is_none() => RefusalKind::Unauthorized,
+        "10016" | "10002" | "10001" if pointer == Some("/from") => RefusalKind::CallerId,
+        "10016" | "10002" | "10001" if pointer.is_none() || pointer == Some("/to") => RefusalKind::InvalidNumber,
+        _ => network_code(code).or_else(|| network_code(text)).map_or(RefusalKind::Error, of_network_code),
     }
 }
 
-fn of_network_code(code: &str) -> Meaning {
+fn of_network_code(code: &str) -> RefusalKind {
     match code {
         // Limits of the account, profile or connection, and rates.
-        "D1" | "D2" | "D3" | "D5" | "D9" | "D22" | "D24" | "D56" => Meaning::Later,
-        "D25" | "D26" | "D27" | "D28" | "D29" | "R14" | "R15" | "R16" | "R17" | "R18" => Meaning::Unauthorized,
-        "D35" | "D36" | "D51" | "D52" | "D53" | "D54" => Meaning::CallerId,
-        _ => Meaning::Error,
+        "D1" | "D2" | "D3" | "D5" | "D9" | "D22" | "D24" | "D56" => RefusalKind::Later,
+        "D25" | "D26" | "D27" | "D28" | "D29" | "R14" | "R15" | "R16" | "R17" | "R18" => RefusalKind::Unauthorized,
+        "D35" | "D36" | "D51" | "D52" | "D53" | "D54" => RefusalKind::CallerId,
+        _ => RefusalKind::Error,
     }
 }
 
@@ -98,7 +98,7 @@ fn final_response(digits: &str) -> Option<u16> {
 
 /// A call that Telnyx's own network refused.
 fn of_refused_call(code: &str) -> (CarrierCause, Option<ErrorCode>) {
-    let unauthorized = of_network_code(code) == Meaning::Unauthorized;
+    let unauthorized = of_network_code(code) == RefusalKind::Unauthorized;
     (CarrierCause::Failed, unauthorized.then_some(ErrorCode::CarrierUnauthorized))
 }
 
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn each_refusal_means_what_the_documentation_says() {
-        use Meaning::{CallerId, Error, InvalidNumber, Later, Unauthorized, Uncertain};
-        let table: &[(u16, &[&str], Option<&str>, Meaning)] = &[
+        use RefusalKind::{CallerId, Error, InvalidNumber, Later, Unauthorized, Uncertain};
+        let table: &[(u16, &[&str], Option<&str>, RefusalKind)] = &[
             (401, &["10009", "20001", "20002", "20003", "20006", "20008", ""], None, Unauthorized),
             (403, &["10009", "20003"], None, Unauthorized),
             (404, &["10005"], None, Unauthorized),

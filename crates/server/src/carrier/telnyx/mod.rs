@@ -1,8 +1,8 @@
 //! Telnyx: its Voice API ("Call Control"), version 2.
 //!
 //! A call is one leg with one `call_control_id`. We dial with a media stream, and start one on a call that we have answered; Telnyx
-//! opens it by itself. It tells what happens by signed webhooks ([`callback`], [`signature`]) and brings the sound over a websocket ([`wire`]). What it
-//! refuses, and why calls end, is read by one table ([`causes`]).
+//! opens it by itself. It reports by signed webhooks ([`callback`], [`signature`]) and carries the audio over a websocket ([`wire`]). One table
+//! reads what it refuses and why calls end ([`causes`]).
 
 pub(crate) mod callback;
 mod causes;
@@ -10,6 +10,7 @@ pub(crate) mod rest;
 pub(crate) mod signature;
 pub(crate) mod wire;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,18 +22,26 @@ use switchhook_core::call::{CarrierCause, ErrorCode, Hangup};
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 
-use self::rest::{Api, Failure};
+use self::rest::{TelnyxApi, TelnyxError};
 use self::signature::PublicKey;
 use self::wire::{Codec, TelnyxWire};
 use super::address::{Addresses, CallAddress, ConnectionAddress};
-use super::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
-use super::stream::Wire;
+use super::callback::{Callback, CallbackError, CallbackRequest, Decline, InboundRoute, Reply, Webhooks};
+use super::registry::CarrierKind;
+use super::stream::StreamProtocol;
 use super::{
-    Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Found, Inbound, LegRef, Line, Machines,
+    AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
+    LegRef, WebSocketMedia,
 };
 
-/// The word for it in the API and in addresses.
-const PROVIDER: &str = "telnyx";
+/// Telnyx in the registry.
+pub const KIND: CarrierKind = CarrierKind {
+    required_credentials: &["api_key", "public_key"],
+    inbound_topic: Some(EVENTS),
+    driver: Some(|_| Arc::new(connect)),
+    ..CarrierKind::planned("telnyx")
+};
+
 const BASE_URL: &str = "https://api.telnyx.com/v2";
 /// The last segment of the addresses to which webhooks come.
 const EVENTS: &str = "events";
@@ -56,8 +65,8 @@ const PAGE: &str = "100";
 const PAGES: usize = 20;
 
 /// One connection to Telnyx.
-pub struct Telnyx {
-    api: Api,
+struct Telnyx {
+    api: TelnyxApi,
     public_key: PublicKey,
     /// The id of the Voice API application, which Telnyx also calls a connection.
     application: String,
@@ -67,7 +76,7 @@ pub struct Telnyx {
 
 /// A call as Telnyx shows it. While it rings it is not `is_alive`.
 #[derive(Deserialize)]
-struct Shown {
+struct TelnyxCall {
     call_control_id: String,
     client_state: Option<String>,
     /// When it has ended.
@@ -102,12 +111,17 @@ struct Balance {
     currency: Option<String>,
 }
 
+/// The adapter of a connection.
+fn connect(connection: &Connection<'_>) -> Result<Carrier, String> {
+    Ok(Carrier::over_http(Arc::new(Telnyx::new(connection)?)))
+}
+
 impl Telnyx {
     /// Made of `credentials.{api_key, public_key}` and `settings.{connection_id, base_url, codec}`.
     ///
     /// # Errors
     /// One sentence that names what is missing or wrong.
-    pub fn connect(connection: &Connection<'_>) -> Result<Self, String> {
+    fn new(connection: &Connection<'_>) -> Result<Self, String> {
         let base = connection.rest.base_url(connection.setting("base_url").unwrap_or(BASE_URL))?;
         let key = connection.required("api_key")?;
         let public_key = PublicKey::parse(connection.required("public_key")?.reveal())?;
@@ -117,7 +131,7 @@ impl Telnyx {
         let codec = connection.setting("codec").unwrap_or(Codec::Pcmu.word());
         let codec = Codec::named(codec).ok_or("settings.codec must be PCMU, PCMA or L16.")?;
         Ok(Self {
-            api: Api { rest: connection.rest.clone(), base, key },
+            api: TelnyxApi { rest: connection.rest.clone(), base, key },
             public_key,
             application: application.to_owned(),
             codec,
@@ -156,9 +170,9 @@ impl Telnyx {
         body.insert("client_state".to_owned(), json!(state_of(&request.address)));
         body.insert("command_id".to_owned(), json!(request.call));
         let detection = match request.machines {
-            Machines::Ignore => "disabled",
-            Machines::Detect => "detect",
-            Machines::AwaitBeep => "greeting_end",
+            AmdMode::Off => "disabled",
+            AmdMode::Detect => "detect",
+            AmdMode::DetectMessageEnd => "greeting_end",
         };
         body.insert("answering_machine_detection".to_owned(), json!(detection));
         Value::Object(body)
@@ -166,7 +180,7 @@ impl Telnyx {
 
     /// Has Telnyx open the media stream of a call that has just been answered.
     async fn start_streaming(&self, id: &str, call: CallId) -> Result<(), CarrierError> {
-        let mut body = self.stream(&self.addresses.for_call(PROVIDER, call));
+        let mut body = self.stream(&self.addresses.for_call(KIND.name, call));
         for (attempt, pause) in (1..).zip(STREAM_AGAIN.map(Some).into_iter().chain([None])) {
             // A command whose id was seen before is ignored, though it was refused then.
             body.insert("command_id".to_owned(), json!(format!("{call}-stream-{attempt}")));
@@ -195,13 +209,13 @@ impl Telnyx {
     }
 
     /// Looks for a call among the live ones of the application, by what was given with its dial.
-    async fn find_by_state(&self, call: CallId) -> Result<Option<String>, Failure> {
+    async fn find_by_state(&self, call: CallId) -> Result<Option<String>, TelnyxError> {
         let path = ["connections", &self.application, "active_calls"];
         let mut after = None::<String>;
         for _ in 0..PAGES {
             let mut query = vec![("page[limit]", PAGE)];
             query.extend(after.as_deref().map(|after| ("page[after]", after)));
-            let page = self.api.page::<Shown>(&path, &query).await?;
+            let page = self.api.page::<TelnyxCall>(&path, &query).await?;
             if let Some(found) = page.data.iter().find(|shown| self.is_of(call, shown.client_state.as_deref())) {
                 return Ok(Some(found.call_control_id.clone()));
             }
@@ -243,19 +257,19 @@ fn without_id() -> CarrierError {
 }
 
 #[async_trait]
-impl Carrier for Telnyx {
+impl CallControl for Telnyx {
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
-        let dialed: Result<Shown, Failure> = self.api.post(&["calls"], &self.dial_body(&request)).await;
-        dialed.map(|shown| Dialed::now(shown.call_control_id)).map_err(Failure::of_dial)
+        let dialed: Result<TelnyxCall, TelnyxError> = self.api.post(&["calls"], &self.dial_body(&request)).await;
+        dialed.map(|shown| Dialed::now(shown.call_control_id)).map_err(TelnyxError::of_dial)
     }
 
     /// Two commands: `answer` by itself takes only some of the fields that describe a stream.
-    async fn answer(&self, leg: &LegRef, _line: Line) -> Result<(), CarrierError> {
+    async fn answer(&self, leg: &LegRef, _events: LegEvents) -> Result<(), CarrierError> {
         let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
         let body = json!({ "command_id": leg.call, SEND_SILENCE: true });
         match self.api.command(id, "answer", &body).await {
             // Whether it was answered shows when the stream is asked for.
-            Ok(()) | Err(Failure::Lost(_)) => self.start_streaming(id, leg.call).await,
+            Ok(()) | Err(TelnyxError::Lost(_)) => self.start_streaming(id, leg.call).await,
             Err(failure) => Err(failure.into()),
         }
     }
@@ -284,15 +298,15 @@ impl Carrier for Telnyx {
         Ok(self.api.command(id, "transfer", &body).await?)
     }
 
-    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
+    async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {
         let Some(id) = &leg.carrier_call_id else {
             let found = self.find_by_state(leg.call).await?;
             return Ok(found
-                .map(|carrier_call_id| Found { carrier_call_id, ended: None, certain: true })
+                .map(|carrier_call_id| FoundLeg { carrier_call_id, ended: None, certain: true })
                 .into_iter()
                 .collect());
         };
-        let shown = match self.api.get::<Shown>(&["calls", id], &[]).await {
+        let shown = match self.api.get::<TelnyxCall>(&["calls", id], &[]).await {
             Ok(shown) => shown,
             Err(failure) if failure.says_ended() => return Ok(Vec::new()),
             Err(failure) => return Err(failure.into()),
@@ -304,7 +318,7 @@ impl Carrier for Telnyx {
             Hangup { error_code: Some(ErrorCode::UnknownError), ..Hangup::new(CarrierCause::Failed) }
         };
         let ended = shown.end_time.map(|_| Hangup { duration_seconds: shown.call_duration, ..cause });
-        Ok(vec![Found { carrier_call_id: id.clone(), ended, certain: true }])
+        Ok(vec![FoundLeg { carrier_call_id: id.clone(), ended, certain: true }])
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {
@@ -323,13 +337,21 @@ impl Carrier for Telnyx {
         }
         Ok(found)
     }
+}
 
-    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
+#[async_trait]
+impl Webhooks for Telnyx {
+    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, CallbackError> {
         self.public_key.check(request)?;
         if request.topic != EVENTS {
-            return Err(Refused::NotFound);
+            return Err(CallbackError::NotFound);
         }
         callback::read(request.body)
+    }
+
+    /// A command answers the call, not the reply.
+    fn accept(&self, _call: &CallAddress) -> Reply {
+        Reply::Empty
     }
 
     async fn decline(&self, carrier_call_id: &str, why: Decline) -> Reply {
@@ -350,25 +372,19 @@ impl Carrier for Telnyx {
         Reply::Empty
     }
 
-    /// Telnyx signs no handshakes. It brings the token that it was given with the stream, and comes to an address that holds it.
-    fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
-        handshake.check_bearer()?;
-        Ok(Box::new(TelnyxWire::new(self.codec)))
-    }
-
-    async fn inbound(&self, number: &PhoneNumber) -> Result<Inbound, CarrierError> {
-        let Some(number) = self.number(number).await? else { return Ok(Inbound::NotOnAccount) };
+    async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError> {
+        let Some(number) = self.number(number).await? else { return Ok(InboundRoute::NotOnAccount) };
         match number.connection_id.filter(|id| !id.is_empty()) {
-            None => Ok(Inbound::Unset),
-            Some(id) if id != self.application => Ok(Inbound::To(format!("connection {id} at Telnyx"))),
+            None => Ok(InboundRoute::Unset),
+            Some(id) if id != self.application => Ok(InboundRoute::To(format!("connection {id} at Telnyx"))),
             Some(_) => {
                 let url = self.application().await?.webhook_event_url.filter(|url| !url.is_empty());
-                Ok(url.map_or(Inbound::Unset, Inbound::To))
+                Ok(url.map_or(InboundRoute::Unset, InboundRoute::To))
             }
         }
     }
 
-    async fn set_inbound(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
+    async fn set_inbound_route(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
         let Some(number) = self.number(number).await? else {
             let words = "The number is not on this Telnyx account".to_owned();
             return Err(CarrierError { code: ErrorCode::CarrierError, words });
@@ -385,5 +401,13 @@ impl Carrier for Telnyx {
             self.api.patch(&["phone_numbers", &number.id], &json!({ "connection_id": self.application })).await?;
         }
         Ok(())
+    }
+}
+
+impl WebSocketMedia for Telnyx {
+    /// Telnyx signs no handshakes. It brings the token that it was given with the stream, and comes to an address that holds it.
+    fn open(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError> {
+        handshake.check_bearer()?;
+        Ok(Box::new(TelnyxWire::new(self.codec)))
     }
 }

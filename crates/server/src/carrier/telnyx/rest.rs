@@ -10,8 +10,8 @@ use switchhook_core::call::ErrorCode;
 use switchhook_core::private::Private;
 use url::Url;
 
-use super::causes::{self, Meaning};
-use crate::carrier::rest::{Answer, Rest, RestError, below};
+use super::causes::{self, RefusalKind};
+use crate::carrier::rest::{Rest, RestError, RestResponse, below};
 use crate::carrier::{CarrierError, DialError};
 
 /// The longest that a refusal is quoted, in characters.
@@ -19,7 +19,7 @@ const QUOTED: usize = 300;
 
 /// The API with one account's key. Clones share connections.
 #[derive(Clone)]
-pub(super) struct Api {
+pub(super) struct TelnyxApi {
     pub(super) rest: Rest,
     /// Without a slash at its end.
     pub(super) base: String,
@@ -27,9 +27,9 @@ pub(super) struct Api {
 }
 
 /// Why a request did not succeed.
-pub(super) enum Failure {
+pub(super) enum TelnyxError {
     /// Telnyx said no.
-    Refused(Refusal),
+    Refused(TelnyxRefusal),
     /// Telnyx never got it.
     NotSent(String),
     /// Telnyx may have done what it asks.
@@ -37,7 +37,7 @@ pub(super) enum Failure {
 }
 
 /// What Telnyx said.
-pub(super) struct Refusal {
+pub(super) struct TelnyxRefusal {
     status: u16,
     code: String,
     title: String,
@@ -48,13 +48,13 @@ pub(super) struct Refusal {
 }
 
 #[derive(Deserialize)]
-struct Data<T> {
+struct DataBody<T> {
     data: T,
 }
 
 /// A page of a list.
 #[derive(Deserialize)]
-pub(super) struct Page<T> {
+pub(super) struct ListPage<T> {
     pub(super) data: Vec<T>,
     meta: Option<Meta>,
 }
@@ -69,7 +69,7 @@ struct Cursors {
     after: Option<String>,
 }
 
-impl<T> Page<T> {
+impl<T> ListPage<T> {
     /// Where the next page begins, if there is one.
     pub(super) fn next(&self) -> Option<String> {
         let after = self.meta.as_ref()?.cursors.as_ref()?.after.clone()?;
@@ -90,22 +90,26 @@ struct OneError {
     code: Value,
     title: Option<String>,
     detail: Option<String>,
-    source: Option<Source>,
+    source: Option<ErrorSource>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Source {
+struct ErrorSource {
     pointer: Option<String>,
 }
 
-impl Api {
+impl TelnyxApi {
     /// Gets what is at `path`.
     ///
     /// # Errors
     /// When Telnyx refuses or there is no answer that can be read.
-    pub(super) async fn get<T: DeserializeOwned>(&self, path: &[&str], query: &[(&str, &str)]) -> Result<T, Failure> {
-        self.ask(Method::GET, path, query, None).await.map(|Data { data }| data)
+    pub(super) async fn get<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<T, TelnyxError> {
+        self.ask(Method::GET, path, query, None).await.map(|DataBody { data }| data)
     }
 
     /// Gets a page of the list at `path`.
@@ -116,7 +120,7 @@ impl Api {
         &self,
         path: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<Page<T>, Failure> {
+    ) -> Result<ListPage<T>, TelnyxError> {
         self.ask(Method::GET, path, query, None).await
     }
 
@@ -124,23 +128,23 @@ impl Api {
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub(super) async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, Failure> {
-        self.ask(Method::POST, path, &[], Some(body)).await.map(|Data { data }| data)
+    pub(super) async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, TelnyxError> {
+        self.ask(Method::POST, path, &[], Some(body)).await.map(|DataBody { data }| data)
     }
 
     /// Changes what is at `path`.
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub(super) async fn patch(&self, path: &[&str], body: &Value) -> Result<(), Failure> {
-        self.ask(Method::PATCH, path, &[], Some(body)).await.map(|_: Data<Value>| ())
+    pub(super) async fn patch(&self, path: &[&str], body: &Value) -> Result<(), TelnyxError> {
+        self.ask(Method::PATCH, path, &[], Some(body)).await.map(|_: DataBody<Value>| ())
     }
 
     /// Has something done to a call.
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub(super) async fn command(&self, call: &str, action: &str, body: &Value) -> Result<(), Failure> {
+    pub(super) async fn command(&self, call: &str, action: &str, body: &Value) -> Result<(), TelnyxError> {
         self.post(&["calls", call, "actions", action], body).await.map(|_: Value| ())
     }
 
@@ -150,7 +154,7 @@ impl Api {
         path: &[&str],
         query: &[(&str, &str)],
         body: Option<&Value>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, TelnyxError> {
         let mut request = self.rest.request(method, &with_query(below(&self.base, path), query));
         request = request.bearer_auth(self.key.reveal());
         if let Some(body) = body {
@@ -158,9 +162,9 @@ impl Api {
         }
         let answer = self.rest.send(request).await?;
         if !answer.is_success() {
-            return Err(Failure::Refused(Refusal::read(&answer)));
+            return Err(TelnyxError::Refused(TelnyxRefusal::read(&answer)));
         }
-        answer.json().ok_or_else(|| Failure::Lost("the carrier's answer cannot be read".to_owned()))
+        answer.json().ok_or_else(|| TelnyxError::Lost("the carrier's answer cannot be read".to_owned()))
     }
 }
 
@@ -174,7 +178,7 @@ fn with_query(url: String, query: &[(&str, &str)]) -> String {
     }
 }
 
-impl From<RestError> for Failure {
+impl From<RestError> for TelnyxError {
     fn from(error: RestError) -> Self {
         match error {
             RestError::NotSent(_) => Self::NotSent(error.to_string()),
@@ -183,8 +187,8 @@ impl From<RestError> for Failure {
     }
 }
 
-impl Refusal {
-    fn read(answer: &Answer) -> Self {
+impl TelnyxRefusal {
+    fn read(answer: &RestResponse) -> Self {
         let errors: Errors = answer.json().unwrap_or_default();
         let first = errors.errors.into_iter().next().unwrap_or_default();
         let code = first
@@ -201,7 +205,7 @@ impl Refusal {
         }
     }
 
-    fn meaning(&self) -> Meaning {
+    fn meaning(&self) -> RefusalKind {
         let text = format!("{} {}", self.title, self.detail);
         causes::of_refusal(self.status, &self.code, self.pointer.as_deref(), &text)
     }
@@ -217,8 +221,8 @@ impl Refusal {
         let detail = quoted(&self.detail);
         let words = if detail.is_empty() { self.title() } else { format!("{}: {detail}", self.title()) };
         match self.meaning() {
-            Meaning::Unauthorized => format!("{words} (check credentials.api_key and settings.connection_id)"),
-            Meaning::CallerId => format!("{words} (the number that calls may not be shown as caller)"),
+            RefusalKind::Unauthorized => format!("{words} (check credentials.api_key and settings.connection_id)"),
+            RefusalKind::CallerId => format!("{words} (the number that calls may not be shown as caller)"),
             _ => words,
         }
     }
@@ -229,7 +233,7 @@ fn quoted(text: &str) -> String {
     text.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect()
 }
 
-impl Failure {
+impl TelnyxError {
     /// What this means for a dial.
     pub(super) fn of_dial(self) -> DialError {
         let refused = |code, words| DialError::Refused { code, words };
@@ -237,11 +241,11 @@ impl Failure {
             Self::NotSent(words) => refused(ErrorCode::CarrierError, words),
             Self::Lost(words) => DialError::Unknown { words },
             Self::Refused(refusal) => match refusal.meaning() {
-                Meaning::Unauthorized => refused(ErrorCode::CarrierUnauthorized, refusal.words()),
-                Meaning::InvalidNumber => refused(ErrorCode::InvalidNumber, refusal.words()),
-                Meaning::CallerId | Meaning::Error => refused(ErrorCode::CarrierError, refusal.words()),
-                Meaning::Later => DialError::Later { words: refusal.words(), retry_after: refusal.retry_after },
-                Meaning::Uncertain => DialError::Unknown { words: refusal.title() },
+                RefusalKind::Unauthorized => refused(ErrorCode::CarrierUnauthorized, refusal.words()),
+                RefusalKind::InvalidNumber => refused(ErrorCode::InvalidNumber, refusal.words()),
+                RefusalKind::CallerId | RefusalKind::Error => refused(ErrorCode::CarrierError, refusal.words()),
+                RefusalKind::Later => DialError::Later { words: refusal.words(), retry_after: refusal.retry_after },
+                RefusalKind::Uncertain => DialError::Unknown { words: refusal.title() },
             },
         }
     }
@@ -267,15 +271,17 @@ impl Failure {
     }
 }
 
-impl From<Failure> for CarrierError {
-    fn from(failure: Failure) -> Self {
+impl From<TelnyxError> for CarrierError {
+    fn from(failure: TelnyxError) -> Self {
         let code = match &failure {
-            Failure::Refused(refusal) if refusal.meaning() == Meaning::Unauthorized => ErrorCode::CarrierUnauthorized,
+            TelnyxError::Refused(refusal) if refusal.meaning() == RefusalKind::Unauthorized => {
+                ErrorCode::CarrierUnauthorized
+            }
             _ => ErrorCode::CarrierError,
         };
         let words = match failure {
-            Failure::Refused(refusal) => refusal.title(),
-            Failure::NotSent(words) | Failure::Lost(words) => words,
+            TelnyxError::Refused(refusal) => refusal.title(),
+            TelnyxError::NotSent(words) | TelnyxError::Lost(words) => words,
         };
         Self { code, words }
     }
@@ -293,10 +299,10 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     },
     read: |messages| {
         crate::fuzz::Read::each(messages, |body| {
-            let answer = Answer { status: 422, retry_after: None, body: body.to_vec() };
-            let refusal = Refusal::read(&answer);
+            let answer = RestResponse { status: 422, retry_after: None, body: body.to_vec() };
+            let refusal = TelnyxRefusal::read(&answer);
             let page =
-                answer.json::<Page<serde_json::Value>>().map_or(0, |page| page.next().map_or(1, |next| next.len()));
+                answer.json::<ListPage<serde_json::Value>>().map_or(0, |page| page.next().map_or(1, |next| next.len()));
             Ok::<_, ()>(refusal.words().len() + refusal.title().len() + page)
         })
     },
@@ -308,8 +314,12 @@ mod tests {
 
     use super::*;
 
-    fn refusal(status: u16, body: &str) -> Failure {
-        Failure::Refused(Refusal::read(&Answer { status, retry_after: None, body: body.as_bytes().to_vec() }))
+    fn refusal(status: u16, body: &str) -> TelnyxError {
+        TelnyxError::Refused(TelnyxRefusal::read(&RestResponse {
+            status,
+            retry_after: None,
+            body: body.as_bytes().to_vec(),
+        }))
     }
 
     #[test]

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ring::signature::{ED25519, UnparsedPublicKey};
 
-use crate::carrier::callback::{CallbackRequest, Refused};
+use crate::carrier::callback::{CallbackError, CallbackRequest};
 
 const SIGNATURE: &str = "telnyx-signature-ed25519";
 const TIMESTAMP: &str = "telnyx-timestamp";
@@ -37,8 +37,8 @@ impl PublicKey {
     ///
     /// # Errors
     /// A sentence for the operator.
-    pub(super) fn check(&self, request: &CallbackRequest<'_>) -> Result<(), Refused> {
-        let refused = |words: &str| Refused::Signature(words.to_owned());
+    pub(super) fn check(&self, request: &CallbackRequest<'_>) -> Result<(), CallbackError> {
+        let refused = |words: &str| CallbackError::Signature(words.to_owned());
         let (Some(signature), Some(timestamp)) = (request.header(SIGNATURE), request.header(TIMESTAMP)) else {
             return Err(refused("Telnyx's signature is missing."));
         };

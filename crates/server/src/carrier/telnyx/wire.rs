@@ -1,14 +1,18 @@
 //! The messages of Telnyx's media websocket, in its mode `rtp`: bare payloads of RTP packets, without their headers.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use bytes::BytesMut;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::carrier::stream::codec::{Coding, Format};
-use crate::carrier::stream::{Heard, Started, Wire};
+use crate::carrier::stream::codec::{Encoding, StreamFormat};
+use crate::carrier::stream::json::{MediaField, Text, push_base64};
+use crate::carrier::stream::{StreamEvent, StreamProtocol, StreamStart};
 
-/// How sound is coded in both directions.
+/// The audio codec of both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Codec {
     Pcmu,
@@ -32,43 +36,62 @@ impl Codec {
         Self::ALL.into_iter().find(|codec| codec.word() == word)
     }
 
-    pub(super) const fn format(self) -> Format {
+    pub(super) const fn format(self) -> StreamFormat {
         match self {
-            Self::Pcmu => Format::MU_LAW,
-            Self::Pcma => Format::A_LAW,
-            Self::L16 => Format::L16,
+            Self::Pcmu => StreamFormat::MU_LAW,
+            Self::Pcma => StreamFormat::A_LAW,
+            Self::L16 => StreamFormat::L16,
         }
     }
 }
 
-/// 20 ms of silence: the shortest message that Telnyx takes.
-fn silence(format: Format) -> Vec<u8> {
+const OF_ANOTHER_STREAM: &str = "it is of another stream";
+
+/// Bytes of 20 ms: the shortest message that Telnyx takes.
+fn shortest_message(format: StreamFormat) -> usize {
     let samples = usize::try_from(format.rate / 50).unwrap_or(0);
     match format.coding {
-        Coding::G711(law) => vec![law.encode(0); samples],
-        Coding::L16 => vec![0; 2 * samples],
+        Encoding::G711(_) => samples,
+        Encoding::L16 => 2 * samples,
+    }
+}
+
+fn silence(format: StreamFormat, bytes: usize) -> Vec<u8> {
+    match format.coding {
+        Encoding::G711(law) => vec![law.encode(0); bytes],
+        Encoding::L16 => vec![0; bytes],
     }
 }
 
 /// The websocket of a call.
 pub(super) struct TelnyxWire {
-    /// How we asked that the agent's sound be taken; once the stream has started, how it is.
-    spoken: Format,
+    /// The format that we requested for the agent's audio; once the stream has started, the actual one.
+    outbound: StreamFormat,
     /// Whether the stream has begun, and the id that it said then.
     begun: Option<Option<String>>,
 }
 
+/// A media message, borrowed from its text.
+#[derive(Deserialize)]
+struct MediaMessage<'t> {
+    #[serde(borrow)]
+    event: Cow<'t, str>,
+    #[serde(borrow)]
+    stream_id: Option<Text<'t>>,
+    #[serde(borrow)]
+    media: MediaField<'t>,
+}
+
+/// Any other message.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Message {
+enum ControlMessage {
     Start {
         start: Start,
         stream_id: Option<String>,
     },
-    Media {
-        media: Media,
-        stream_id: Option<String>,
-    },
+    /// One that could not be read as [`MediaMessage`].
+    Media,
     Dtmf {
         dtmf: Dtmf,
         stream_id: Option<String>,
@@ -87,15 +110,14 @@ enum Message {
     Other,
 }
 
-impl Message {
+impl ControlMessage {
     fn stream_id(&self) -> Option<&String> {
         match self {
             Self::Start { stream_id, .. }
-            | Self::Media { stream_id, .. }
             | Self::Dtmf { stream_id, .. }
             | Self::Mark { stream_id, .. }
             | Self::Stop { stream_id } => stream_id.as_ref(),
-            Self::Error { .. } | Self::Other => None,
+            Self::Media | Self::Error { .. } | Self::Other => None,
         }
     }
 }
@@ -115,13 +137,6 @@ struct MediaFormat {
 }
 
 #[derive(Deserialize)]
-struct Media {
-    track: Option<String>,
-    chunk: Option<Value>,
-    payload: String,
-}
-
-#[derive(Deserialize)]
 struct Dtmf {
     digit: String,
 }
@@ -138,75 +153,98 @@ struct Complaint {
     detail: Option<String>,
 }
 
-impl Wire for TelnyxWire {
-    fn read(&mut self, text: &str) -> Heard {
-        let message = match serde_json::from_str(text) {
-            Ok(message) => message,
-            Err(error) => return Heard::Malformed(format!("it is not as Telnyx describes it: {error}")),
-        };
-        if self.is_foreign(&message) {
-            return Heard::Malformed("it is of another stream".to_owned());
-        }
-        match message {
-            Message::Start { .. } if self.begun.is_some() => {
-                Heard::Malformed("it starts a stream that has begun".to_owned())
-            }
-            Message::Start { start, stream_id } => self.started(start, stream_id),
-            Message::Media { media, .. } => sound(&media),
-            Message::Dtmf { dtmf, .. } => dtmf.digit.chars().next().map_or(Heard::Nothing, Heard::Key),
-            Message::Mark { mark, .. } => mark.name.parse().map_or(Heard::Nothing, Heard::Mark),
-            Message::Stop { .. } => Heard::Stopped,
-            Message::Error { payload } => Heard::Complaint(payload.words()),
-            Message::Other => Heard::Nothing,
+impl StreamProtocol for TelnyxWire {
+    fn read<'p>(&mut self, text: &str, payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
+        match serde_json::from_str::<MediaMessage<'_>>(text) {
+            Ok(message) if message.event == "media" => self.media(&message, payload),
+            _ => self.control(text),
         }
     }
 
-    fn play(&mut self, payload: &[u8]) -> String {
-        // A resampler gives less at its beginning.
-        let mut silence = silence(self.spoken);
-        silence.truncate(silence.len().saturating_sub(payload.len()));
-        let payload = BASE64_STANDARD.encode([&silence, payload].concat());
-        json!({ "event": "media", "media": { "payload": payload } }).to_string()
+    fn play(&mut self, payload: &[u8], out: &mut BytesMut) {
+        out.extend_from_slice(br#"{"event":"media","media":{"payload":""#);
+        match shortest_message(self.outbound).saturating_sub(payload.len()) {
+            0 => push_base64(payload, out),
+            // A resampler gives less at its beginning.
+            missing => push_base64(&[&silence(self.outbound, missing)[..], payload].concat(), out),
+        }
+        out.extend_from_slice(br#""}}"#);
     }
 
     fn mark(&mut self, mark: u64) -> String {
-        json!({ "event": "mark", "mark": { "name": mark.to_string() } }).to_string()
+        format!(r#"{{"event":"mark","mark":{{"name":"{mark}"}}}}"#)
     }
 
     fn clear(&mut self) -> String {
-        json!({ "event": "clear" }).to_string()
+        r#"{"event":"clear"}"#.to_owned()
     }
 }
 
 impl TelnyxWire {
     /// On a stream for which we asked for this codec.
     pub(super) fn new(codec: Codec) -> Self {
-        Self { spoken: codec.format(), begun: None }
+        Self { outbound: codec.format(), begun: None }
     }
 
     /// Whether a message is of another stream than the one that this websocket began with. One that does not say is not.
-    fn is_foreign(&self, message: &Message) -> bool {
+    fn is_foreign(&self, stream_id: Option<&str>) -> bool {
         let ours = self.begun.as_ref().and_then(Option::as_ref);
-        ours.is_some_and(|ours| message.stream_id().is_some_and(|stream| stream != ours))
+        ours.is_some_and(|ours| stream_id.is_some_and(|stream| stream != ours))
     }
 
-    fn started(&mut self, start: Start, stream_id: Option<String>) -> Heard {
-        match heard(&start.media_format) {
-            Some(heard) => {
+    fn media<'p>(&self, message: &MediaMessage<'_>, payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
+        if self.is_foreign(message.stream_id.as_ref().map(|stream| &*stream.0)) {
+            return StreamEvent::Malformed(OF_ANOTHER_STREAM.to_owned());
+        }
+        if message.media.track.as_ref().is_some_and(|track| track.0 != "inbound") {
+            return StreamEvent::Ignored;
+        }
+        let audio = message.media.audio(payload);
+        audio.unwrap_or_else(|_| StreamEvent::Malformed("its payload is not base64".to_owned()))
+    }
+
+    /// Reads any message but those of media.
+    fn control(&mut self, text: &str) -> StreamEvent<'static> {
+        let message: ControlMessage = match serde_json::from_str(text) {
+            Ok(message) => message,
+            Err(error) => return StreamEvent::Malformed(format!("it is not as Telnyx describes it: {error}")),
+        };
+        if self.is_foreign(message.stream_id().map(String::as_str)) {
+            return StreamEvent::Malformed(OF_ANOTHER_STREAM.to_owned());
+        }
+        match message {
+            ControlMessage::Start { .. } if self.begun.is_some() => {
+                StreamEvent::Malformed("it starts a stream that has begun".to_owned())
+            }
+            ControlMessage::Start { start, stream_id } => self.started(start, stream_id),
+            ControlMessage::Media => StreamEvent::Malformed("its media is not as Telnyx describes it".to_owned()),
+            ControlMessage::Dtmf { dtmf, .. } => {
+                dtmf.digit.chars().next().map_or(StreamEvent::Ignored, StreamEvent::Dtmf)
+            }
+            ControlMessage::Mark { mark, .. } => mark.name.parse().map_or(StreamEvent::Ignored, StreamEvent::Mark),
+            ControlMessage::Stop { .. } => StreamEvent::Stop,
+            ControlMessage::Error { payload } => StreamEvent::Error(payload.words()),
+            ControlMessage::Other => StreamEvent::Ignored,
+        }
+    }
+
+    fn started(&mut self, start: Start, stream_id: Option<String>) -> StreamEvent<'static> {
+        match inbound_format(&start.media_format) {
+            Some(inbound) => {
                 // Where Telnyx sends another codec it could not convert to ours, and converts ours to the call's.
-                if heard.coding == self.spoken.coding {
-                    self.spoken = heard;
+                if inbound.coding == self.outbound.coding {
+                    self.outbound = inbound;
                 }
                 self.begun = Some(stream_id);
-                Heard::Started(Started {
+                StreamEvent::Start(StreamStart {
                     carrier_call_id: start.call_control_id,
                     token: start.client_state.and_then(|state| token(&state)),
-                    heard,
-                    spoken: self.spoken,
+                    inbound,
+                    outbound: self.outbound,
                 })
             }
-            None => Heard::Malformed(format!(
-                "the sound is coded as {}, which is not understood: set the codecs of Telnyx's application to G.711",
+            None => StreamEvent::Malformed(format!(
+                "the audio codec {} is not supported: set the codecs of Telnyx's application to G.711",
                 start.media_format.encoding
             )),
         }
@@ -214,33 +252,18 @@ impl TelnyxWire {
 }
 
 /// Telnyx does not convert between all codecs: it may send that of the call instead of the one that was asked for.
-fn heard(format: &MediaFormat) -> Option<Format> {
+fn inbound_format(format: &MediaFormat) -> Option<StreamFormat> {
     if format.channels.is_some_and(|channels| channels != 1) {
         return None;
     }
     let codec = Codec::named(&format.encoding)?.format();
     let rate = format.sample_rate.unwrap_or(codec.rate);
-    (codec.coding == Coding::L16 || rate == codec.rate).then_some(Format { rate, ..codec })
+    (codec.coding == Encoding::L16 || rate == codec.rate).then_some(StreamFormat { rate, ..codec })
 }
 
 /// What we gave as `client_state` with the dial.
 fn token(state: &str) -> Option<String> {
     String::from_utf8(BASE64_STANDARD.decode(state).ok()?).ok()
-}
-
-fn sound(media: &Media) -> Heard {
-    if media.track.as_deref().is_some_and(|track| track != "inbound") {
-        return Heard::Nothing;
-    }
-    match BASE64_STANDARD.decode(&media.payload) {
-        Ok(payload) => Heard::Sound { chunk: media.chunk.as_ref().and_then(whole_number), payload },
-        Err(_) => Heard::Malformed("its payload is no base64".to_owned()),
-    }
-}
-
-/// Numbers are strings here; nothing promises that they stay so.
-fn whole_number(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
 impl Complaint {
@@ -270,25 +293,33 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn heard(text: &str) -> Heard {
-        TelnyxWire::new(Codec::Pcma).read(text)
+    fn read(text: &str) -> StreamEvent<'static> {
+        TelnyxWire::new(Codec::Pcma).read(text, Box::leak(Box::default()))
     }
 
-    fn started(encoding: &str, rate: u32) -> Option<Started> {
+    fn played(wire: &mut TelnyxWire, payload: &[u8]) -> BytesMut {
+        let mut out = BytesMut::new();
+        wire.play(payload, &mut out);
+        out
+    }
+
+    fn started(encoding: &str, rate: u32) -> Option<StreamStart> {
         started_on(&mut TelnyxWire::new(Codec::Pcma), encoding, rate)
     }
 
-    fn started_on(wire: &mut TelnyxWire, encoding: &str, rate: u32) -> Option<Started> {
+    fn started_on(wire: &mut TelnyxWire, encoding: &str, rate: u32) -> Option<StreamStart> {
         let format = json!({ "encoding": encoding, "sample_rate": rate, "channels": 1 });
         let start = json!({
             "user_id": "u", "call_control_id": "v3:x", "call_session_id": "s", "from": "+12025550199", "to": "+12025550100",
             "tags": [], "client_state": "YWJj", "custom_parameters": {}, "media_format": format,
         });
         let message = json!({ "event": "start", "sequence_number": "1", "start": start, "stream_id": "s" });
-        match wire.read(&message.to_string()) {
-            Heard::Started(started) => Some(started),
+        match wire.read(&message.to_string(), &mut Vec::new()) {
+            StreamEvent::Start(started) => Some(started),
             _ => None,
         }
     }
@@ -297,8 +328,11 @@ mod tests {
     fn a_stream_begins_with_whose_it_is_and_how_it_is_coded() {
         let start = started("PCMU", 8_000).expect("it starts");
         let whose = (start.carrier_call_id.as_str(), start.token.as_deref());
-        assert_eq!((whose, start.heard, start.spoken), (("v3:x", Some("abc")), Format::MU_LAW, Format::A_LAW));
-        assert_eq!(started("L16", 16_000).expect("it starts").heard, Format::L16);
+        assert_eq!(
+            (whose, start.inbound, start.outbound),
+            (("v3:x", Some("abc")), StreamFormat::MU_LAW, StreamFormat::A_LAW)
+        );
+        assert_eq!(started("L16", 16_000).expect("it starts").inbound, StreamFormat::L16);
         assert!(started("PCMA", 8_000).is_some());
         assert!(
             started("G722", 8_000).is_none() && started("OPUS", 16_000).is_none() && started("PCMU", 16_000).is_none()
@@ -310,9 +344,9 @@ mod tests {
         for (rate, bytes) in [(8_000, 320), (16_000, 640), (24_000, 960)] {
             let mut wire = TelnyxWire::new(Codec::L16);
             let start = started_on(&mut wire, "L16", rate).expect("it starts");
-            let format = Format { rate, ..Format::L16 };
-            assert_eq!((start.heard, start.spoken), (format, format));
-            let played: Value = serde_json::from_str(&wire.play(&[7, 7])).expect("JSON");
+            let format = StreamFormat { rate, ..StreamFormat::L16 };
+            assert_eq!((start.inbound, start.outbound), (format, format));
+            let played: Value = serde_json::from_slice(&played(&mut wire, &[7, 7])).expect("JSON");
             let payload = BASE64_STANDARD.decode(played["media"]["payload"].as_str().expect("text")).expect("base64");
             assert_eq!(payload.len(), bytes, "20 ms at {rate} Hz");
         }
@@ -321,30 +355,31 @@ mod tests {
     #[test]
     fn each_message_is_read() {
         let media = |media: &str| {
-            heard(&format!(r#"{{"event":"media","sequence_number":"4","media":{media},"stream_id":"s"}}"#))
+            read(&format!(r#"{{"event":"media","sequence_number":"4","media":{media},"stream_id":"s"}}"#))
         };
-        let sound = Heard::Sound { chunk: Some(2), payload: b"abc".to_vec() };
-        assert!(media(r#"{"track":"inbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == sound);
-        assert!(media(r#"{"track":"outbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == Heard::Nothing);
-        assert!(matches!(media(r#"{"track":"inbound","chunk":"2","payload":"?"}"#), Heard::Malformed(_)));
-        assert!(heard(r#"{"event":"connected","version":"1.0.0"}"#) == Heard::Nothing);
+        let audio = StreamEvent::Audio { chunk: Some(2), payload: b"abc" };
+        assert!(media(r#"{"track":"inbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == audio);
+        assert!(media(r#"{"track":"outbound","chunk":"2","timestamp":"5","payload":"YWJj"}"#) == StreamEvent::Ignored);
+        assert!(matches!(media(r#"{"track":"inbound","chunk":"2","payload":"?"}"#), StreamEvent::Malformed(_)));
+        assert!(read(r#"{"event":"connected","version":"1.0.0"}"#) == StreamEvent::Ignored);
         assert!(
-            heard(r##"{"event":"dtmf","stream_id":"s","occurred_at":"z","sequence_number":"5","dtmf":{"digit":"#"}}"##)
-                == Heard::Key('#')
+            read(r##"{"event":"dtmf","stream_id":"s","occurred_at":"z","sequence_number":"5","dtmf":{"digit":"#"}}"##)
+                == StreamEvent::Dtmf('#')
         );
         assert!(
-            heard(r#"{"event":"mark","stream_id":"s","sequence_number":"5","mark":{"name":"17"}}"#) == Heard::Mark(17)
+            read(r#"{"event":"mark","stream_id":"s","sequence_number":"5","mark":{"name":"17"}}"#)
+                == StreamEvent::Mark(17)
         );
         assert!(
-            heard(
+            read(
                 r#"{"event":"stop","sequence_number":"5","stop":{"user_id":"u","call_control_id":"v3:x"},"stream_id":"s"}"#
-            ) == Heard::Stopped
+            ) == StreamEvent::Stop
         );
         let error =
             r#"{"event":"error","payload":{"code":100003,"title":"malformed_frame","detail":"Why"},"stream_id":"s"}"#;
-        assert!(heard(error) == Heard::Complaint("100003 malformed_frame Why".to_owned()));
-        assert!(heard(r#"{"event":"something_new"}"#) == Heard::Nothing);
-        assert!(matches!(heard("no JSON"), Heard::Malformed(_)));
+        assert!(read(error) == StreamEvent::Error("100003 malformed_frame Why".to_owned()));
+        assert!(read(r#"{"event":"something_new"}"#) == StreamEvent::Ignored);
+        assert!(matches!(read("no JSON"), StreamEvent::Malformed(_)));
     }
 
     #[test]
@@ -358,7 +393,7 @@ mod tests {
             format!(r#"{{"event":"media","media":{{"track":"inbound","payload":"YWJj"}},"stream_id":"{stream}"}}"#)
         };
         let mut wire = TelnyxWire::new(Codec::Pcmu);
-        assert!(matches!(wire.read(&start("s")), Heard::Started(_)));
+        assert!(matches!(wire.read(&start("s"), &mut Vec::new()), StreamEvent::Start(_)));
         for message in [
             start("s"),
             start("other"),
@@ -367,16 +402,19 @@ mod tests {
             r#"{"event":"mark","mark":{"name":"1"},"stream_id":"other"}"#.to_owned(),
             r#"{"event":"stop","stream_id":"other"}"#.to_owned(),
         ] {
-            assert!(matches!(wire.read(&message), Heard::Malformed(_)), "{message}");
+            assert!(matches!(wire.read(&message, &mut Vec::new()), StreamEvent::Malformed(_)), "{message}");
         }
-        assert!(wire.read(&media("s")) == Heard::Sound { chunk: None, payload: b"abc".to_vec() });
-        assert!(wire.read(r#"{"event":"stop"}"#) == Heard::Stopped, "one that does not say is of this stream");
+        assert!(wire.read(&media("s"), &mut Vec::new()) == StreamEvent::Audio { chunk: None, payload: b"abc" });
+        assert!(
+            wire.read(r#"{"event":"stop"}"#, &mut Vec::new()) == StreamEvent::Stop,
+            "one that does not say is of this stream"
+        );
     }
 
     #[test]
     fn what_is_written_has_the_fields_that_telnyx_reads_and_no_others() {
         let mut wire = TelnyxWire::new(Codec::Pcmu);
-        let played: Value = serde_json::from_str(&wire.play(&[7; 160])).expect("JSON");
+        let played: Value = serde_json::from_slice(&played(&mut wire, &[7; 160])).expect("JSON");
         assert_eq!(played, json!({ "event": "media", "media": { "payload": BASE64_STANDARD.encode([7; 160]) } }));
         assert_eq!(wire.mark(17), r#"{"event":"mark","mark":{"name":"17"}}"#);
         assert_eq!(wire.clear(), r#"{"event":"clear"}"#);
@@ -385,7 +423,7 @@ mod tests {
     #[test]
     fn no_message_is_shorter_than_20_ms() {
         for (codec, bytes, silent) in [(Codec::Pcmu, 160, 0xFF), (Codec::Pcma, 160, 0xD5), (Codec::L16, 640, 0)] {
-            let played: Value = serde_json::from_str(&TelnyxWire::new(codec).play(&[7, 7])).expect("JSON");
+            let played: Value = serde_json::from_slice(&played(&mut TelnyxWire::new(codec), &[7, 7])).expect("JSON");
             let payload = played["media"]["payload"].as_str().expect("a payload");
             let payload = BASE64_STANDARD.decode(payload).expect("base64");
             assert_eq!((payload.len(), payload[0], payload[bytes - 1]), (bytes, silent, 7), "{codec:?}");

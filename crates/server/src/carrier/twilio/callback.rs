@@ -7,11 +7,11 @@ use axum::http::Method;
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::causes::{self, End};
+use super::causes::{self, CallEnd};
 use super::{Flavour, twiml};
-use crate::carrier::Told;
+use crate::carrier::CarrierEvent;
 use crate::carrier::address::Addresses;
-use crate::carrier::callback::{Callback, CallbackRequest, Incoming, Refused, Reply};
+use crate::carrier::callback::{Callback, CallbackError, CallbackRequest, IncomingCall, Reply};
 
 /// The topics of our addresses.
 pub(super) const STATUS: &str = "status";
@@ -30,12 +30,12 @@ pub(super) fn read(
     flavour: Flavour,
     addresses: &Addresses,
     request: &CallbackRequest<'_>,
-) -> Result<Callback, Refused> {
+) -> Result<Callback, CallbackError> {
     let fields = Fields::of(request)?;
     let id = fields.required("CallSid")?;
-    let about = |told| Callback {
+    let about = |events| Callback {
         carrier_call_id: id.to_owned(),
-        told,
+        events,
         incoming: None,
         wants_instructions: false,
         reply: Reply::Empty,
@@ -46,23 +46,23 @@ pub(super) fn read(
         STREAM => Ok(about(stream(flavour, &fields)?)),
         VOICE => voice(flavour, &fields, about),
         DOCUMENT => Ok(Callback { reply: Reply::Xml(document(addresses, request)?), ..about(vec![]) }),
-        _ => Err(Refused::NotFound),
+        _ => Err(CallbackError::NotFound),
     }
 }
 
 /// The document that the address itself holds.
-fn document(addresses: &Addresses, request: &CallbackRequest<'_>) -> Result<String, Refused> {
-    let call = request.token().and_then(|token| addresses.call_of(token)).ok_or(Refused::NotFound)?;
+fn document(addresses: &Addresses, request: &CallbackRequest<'_>) -> Result<String, CallbackError> {
+    let call = request.token().and_then(|token| addresses.call_of(token)).ok_or(CallbackError::NotFound)?;
     let opened = request.query(DOCUMENT).and_then(|sealed| addresses.open(call, &sealed));
-    opened.map(|document| document.reveal().clone()).ok_or(Refused::NotFound)
+    opened.map(|document| document.reveal().clone()).ok_or(CallbackError::NotFound)
 }
 
 /// The first value of each field.
 struct Fields<'a>(HashMap<Cow<'a, str>, Cow<'a, str>>);
 
 impl<'a> Fields<'a> {
-    /// Of the body, or of the query where the carrier was told to use GET: what the signature covers.
-    fn of(request: &CallbackRequest<'a>) -> Result<Self, Refused> {
+    /// Of the body, or of the query where the carrier was configured to use GET: what the signature covers.
+    fn of(request: &CallbackRequest<'a>) -> Result<Self, CallbackError> {
         let text = match *request.method {
             Method::GET => request.url.split_once('?').map_or("", |(_, query)| query).as_bytes(),
             _ if request.is_of_type("application/json") => return Self::of_json(request.body),
@@ -76,8 +76,8 @@ impl<'a> Fields<'a> {
     }
 
     /// The same names as in a form, with text or numbers. What is nested is none of these fields.
-    fn of_json(body: &[u8]) -> Result<Self, Refused> {
-        let malformed = |_| Refused::Malformed("The body is no JSON object.".to_owned());
+    fn of_json(body: &[u8]) -> Result<Self, CallbackError> {
+        let malformed = |_| CallbackError::Malformed("The body is no JSON object.".to_owned());
         let object: serde_json::Map<String, Value> = serde_json::from_slice(body).map_err(malformed)?;
         let fields = object.into_iter().filter_map(|(name, value)| {
             let value = match value {
@@ -94,14 +94,14 @@ impl<'a> Fields<'a> {
         self.0.get(name).map(|value| &**value).filter(|value| !value.is_empty())
     }
 
-    fn required(&self, name: &str) -> Result<&str, Refused> {
-        self.get(name).ok_or_else(|| Refused::Malformed(format!("{name} is missing.")))
+    fn required(&self, name: &str) -> Result<&str, CallbackError> {
+        self.get(name).ok_or_else(|| CallbackError::Malformed(format!("{name} is missing.")))
     }
 }
 
-fn status(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<Told>, Refused> {
+fn status(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<CarrierEvent>, CallbackError> {
     let status = fields.required("CallStatus")?;
-    let end = End {
+    let end = CallEnd {
         status,
         // As Twilio calls it, and as SignalWire does.
         sip_code: fields
@@ -112,32 +112,32 @@ fn status(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<Told>, Refused> {
     };
     Ok(match status {
         "queued" | "initiated" => Vec::new(),
-        "ringing" | "ringing_forwarded" | "ringing_queued" => vec![Told::Ringing],
-        "in-progress" | "answered" => vec![Told::Answered],
-        known if causes::is_terminal(known) => end.told(flavour),
+        "ringing" | "ringing_forwarded" | "ringing_queued" => vec![CarrierEvent::Ringing],
+        "in-progress" | "answered" => vec![CarrierEvent::Answered],
+        known if causes::is_terminal(known) => end.events(flavour),
         // A word of the future ends a call only when it comes with what ends of calls come with.
-        _ if fields.get("CallDuration").is_some() || end.sip_code.is_some() => end.told(flavour),
+        _ if fields.get("CallDuration").is_some() || end.sip_code.is_some() => end.events(flavour),
         _ => {
-            tracing::warn!("the carrier told a status of a call that is not known here");
+            tracing::warn!("the carrier events a status of a call that is not known here");
             Vec::new()
         }
     })
 }
 
-/// A fax is a machine whose greeting never ends. `unknown` says nothing: the words that are heard decide.
-fn answered_by(word: &str) -> Vec<Told> {
+/// A fax is a machine whose greeting never ends. `unknown` says nothing: the transcript decides.
+fn answered_by(word: &str) -> Vec<CarrierEvent> {
     match word {
-        "human" => vec![Told::Human],
+        "human" => vec![CarrierEvent::Human],
         "machine_end_beep" | "machine_end_silence" | "machine_end_other" => {
-            vec![Told::Machine { greeting_ended: true }]
+            vec![CarrierEvent::Machine { greeting_ended: true }]
         }
-        "fax" => vec![Told::Machine { greeting_ended: false }],
-        machine if machine.starts_with("machine") => vec![Told::Machine { greeting_ended: false }],
+        "fax" => vec![CarrierEvent::Machine { greeting_ended: false }],
+        machine if machine.starts_with("machine") => vec![CarrierEvent::Machine { greeting_ended: false }],
         _ => Vec::new(),
     }
 }
 
-fn stream(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<Told>, Refused> {
+fn stream(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<CarrierEvent>, CallbackError> {
     Ok(match fields.required("StreamEvent")? {
         "stream-error" => {
             let why = fields.get("StreamError").or_else(|| fields.get("ErrorCode")).unwrap_or("no reason given");
@@ -151,15 +151,15 @@ fn stream(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<Told>, Refused> {
 fn voice(
     flavour: Flavour,
     fields: &Fields<'_>,
-    about: impl FnOnce(Vec<Told>) -> Callback,
-) -> Result<Callback, Refused> {
+    about: impl FnOnce(Vec<CarrierEvent>) -> Callback,
+) -> Result<Callback, CallbackError> {
     let reply = Reply::Xml(twiml::hang_up());
     if fields.get("Direction").is_some_and(|direction| direction != "inbound") {
-        let told = if fields.get("CallStatus").is_some() { status(flavour, fields)? } else { Vec::new() };
-        return Ok(Callback { wants_instructions: true, reply, ..about(told) });
+        let events = if fields.get("CallStatus").is_some() { status(flavour, fields)? } else { Vec::new() };
+        return Ok(Callback { wants_instructions: true, reply, ..about(events) });
     }
     let (from, to) = (fields.get("From").or_else(|| fields.get("Caller")), fields.required("To")?);
-    let incoming = Incoming { from: from.unwrap_or("anonymous").to_owned(), to: to.to_owned() };
+    let incoming = IncomingCall { from: from.unwrap_or("anonymous").to_owned(), to: to.to_owned() };
     Ok(Callback { incoming: Some(incoming), reply, ..about(Vec::new()) })
 }
 
@@ -204,11 +204,11 @@ mod tests {
     use super::*;
     use crate::vault::Vault;
 
-    fn read(topic: &str, form: &str) -> Result<Callback, Refused> {
+    fn read(topic: &str, form: &str) -> Result<Callback, CallbackError> {
         read_at("https://voice.example.com/x", topic, "application/x-www-form-urlencoded; charset=UTF-8", form)
     }
 
-    fn read_at(url: &str, topic: &str, kind: &'static str, body: &str) -> Result<Callback, Refused> {
+    fn read_at(url: &str, topic: &str, kind: &'static str, body: &str) -> Result<Callback, CallbackError> {
         let method = &Method::POST;
         let headers = &HeaderMap::from_iter([(header::CONTENT_TYPE, kind.parse().expect("text"))]);
         let request = CallbackRequest { method, url, headers, body: body.as_bytes(), topic, now: 0 };
@@ -219,40 +219,40 @@ mod tests {
         Addresses::new("https://voice.example.com".to_owned(), &Vault::for_tests([1; 32]))
     }
 
-    fn told(topic: &str, form: &str) -> Vec<Told> {
-        read(topic, &format!("CallSid=CA1&{form}")).expect("readable").told
+    fn events(topic: &str, form: &str) -> Vec<CarrierEvent> {
+        read(topic, &format!("CallSid=CA1&{form}")).expect("readable").events
     }
 
     #[test]
     fn a_call_is_followed_from_ringing_to_its_end() {
-        assert_eq!(told(STATUS, "CallStatus=queued"), []);
-        assert_eq!(told(STATUS, "CallStatus=initiated&SequenceNumber=0&CallbackSource=call-progress-events"), []);
-        assert_eq!(told(STATUS, "CallStatus=ringing"), [Told::Ringing]);
-        assert_eq!(told(STATUS, "CallStatus=in-progress"), [Told::Answered]);
+        assert_eq!(events(STATUS, "CallStatus=queued"), []);
+        assert_eq!(events(STATUS, "CallStatus=initiated&SequenceNumber=0&CallbackSource=call-progress-events"), []);
+        assert_eq!(events(STATUS, "CallStatus=ringing"), [CarrierEvent::Ringing]);
+        assert_eq!(events(STATUS, "CallStatus=in-progress"), [CarrierEvent::Answered]);
         let word = Some("completed".to_owned());
         let completed = Hangup { sip_code: Some(200), carrier_code: word, ..Hangup::new(CarrierCause::Normal) };
         let form = "CallStatus=completed&CallDuration=15&Duration=1&SipResponseCode=200";
-        assert_eq!(told(STATUS, form), [Told::Hangup(completed)]);
+        assert_eq!(events(STATUS, form), [CarrierEvent::Hangup(completed)]);
         let callback = read(STATUS, "CallSid=CA1&CallStatus=ringing").expect("readable");
         assert_eq!((callback.carrier_call_id.as_str(), callback.reply), ("CA1", Reply::Empty));
     }
 
     #[test]
     fn a_word_that_is_not_known_ends_a_call_only_when_it_looks_like_an_end() {
-        assert_eq!(told(STATUS, "CallStatus=on-hold"), []);
+        assert_eq!(events(STATUS, "CallStatus=on-hold"), []);
         let ended = Hangup {
             carrier_code: Some("evaporated".to_owned()),
             error_code: Some(ErrorCode::UnknownError),
             ..Hangup::new(CarrierCause::Failed)
         };
-        assert_eq!(told(STATUS, "CallStatus=evaporated&CallDuration=0"), [Told::Hangup(ended)]);
+        assert_eq!(events(STATUS, "CallStatus=evaporated&CallDuration=0"), [CarrierEvent::Hangup(ended)]);
     }
 
     #[test]
     fn machines_are_told_from_people() {
-        let machine = |greeting_ended| vec![Told::Machine { greeting_ended }];
+        let machine = |greeting_ended| vec![CarrierEvent::Machine { greeting_ended }];
         let table = [
-            ("human", vec![Told::Human]),
+            ("human", vec![CarrierEvent::Human]),
             ("machine_start", machine(false)),
             ("machine_end_beep", machine(true)),
             ("machine_end_silence", machine(true)),
@@ -263,17 +263,18 @@ mod tests {
             ("martian", vec![]),
         ];
         for (word, expected) in table {
-            assert_eq!(told(AMD, &format!("AnsweredBy={word}&MachineDetectionDuration=2400")), expected, "{word}");
+            assert_eq!(events(AMD, &format!("AnsweredBy={word}&MachineDetectionDuration=2400")), expected, "{word}");
         }
     }
 
     #[test]
     fn a_stream_that_fails_brings_no_sound() {
-        assert_eq!(told(STREAM, "StreamEvent=stream-started&StreamSid=MZ1"), []);
-        assert_eq!(told(STREAM, "StreamEvent=stream-stopped&StreamSid=MZ1"), []);
-        let Told::NoMedia(words) = told(STREAM, "StreamEvent=stream-error&StreamError=connection_refused").remove(0)
+        assert_eq!(events(STREAM, "StreamEvent=stream-started&StreamSid=MZ1"), []);
+        assert_eq!(events(STREAM, "StreamEvent=stream-stopped&StreamSid=MZ1"), []);
+        let CarrierEvent::NoMedia(words) =
+            events(STREAM, "StreamEvent=stream-error&StreamError=connection_refused").remove(0)
         else {
-            panic!("something else was told");
+            panic!("something else was events");
         };
         assert!(words.contains("connection_refused"), "{words}");
     }
@@ -282,9 +283,9 @@ mod tests {
     fn somebody_calls() {
         let form = "CallSid=CA1&From=%2B12025550100&To=%2B12025550199&Direction=inbound&CallStatus=ringing";
         let callback = read(VOICE, form).expect("readable");
-        assert!(callback.told.is_empty());
+        assert!(callback.events.is_empty());
         let number = |number: &str| number.to_owned();
-        let incoming = Some(Incoming { from: number("+12025550100"), to: number("+12025550199") });
+        let incoming = Some(IncomingCall { from: number("+12025550100"), to: number("+12025550199") });
         assert_eq!(callback.incoming, incoming);
         let hidden = read(VOICE, "CallSid=CA1&From=anonymous&To=%2B12025550199&Direction=inbound").expect("readable");
         assert_eq!(hidden.incoming.map(|incoming| incoming.from).as_deref(), Some("anonymous"));
@@ -296,7 +297,10 @@ mod tests {
         let asked =
             |fields: &str| read(VOICE, &format!("CallSid=CA1&Direction=outbound-api{fields}")).expect("readable");
         let answered = asked("&CallStatus=in-progress");
-        assert_eq!((answered.incoming, answered.told, answered.wants_instructions), (None, vec![Told::Answered], true));
+        assert_eq!(
+            (answered.incoming, answered.events, answered.wants_instructions),
+            (None, vec![CarrierEvent::Answered], true)
+        );
         assert_eq!(asked("").reply, Reply::Xml(twiml::hang_up()), "of a call that has ended meanwhile");
     }
 
@@ -310,30 +314,30 @@ mod tests {
         };
         let sealed = addresses().seal(call, "<Response/>");
         let given = at(7, &sealed).expect("readable");
-        assert_eq!((given.told, given.reply), (vec![], Reply::Xml("<Response/>".to_owned())));
-        assert_eq!(at(8, &sealed), Err(Refused::NotFound));
-        assert_eq!(at(7, "x"), Err(Refused::NotFound));
+        assert_eq!((given.events, given.reply), (vec![], Reply::Xml("<Response/>".to_owned())));
+        assert_eq!(at(8, &sealed), Err(CallbackError::NotFound));
+        assert_eq!(at(7, "x"), Err(CallbackError::NotFound));
     }
 
     #[test]
     fn json_says_the_same_as_a_form() {
         let json = |body: &str| read_at("https://voice.example.com/x", STATUS, "application/json; charset=utf-8", body);
-        let told = json(
+        let events = json(
             r#"{"CallSid":"CA1","CallStatus":"busy","SipResultCode":486,"CallDuration":0,"x":{"y":[1]},"z":null}"#,
         );
         let busy =
             Hangup { sip_code: Some(486), carrier_code: Some("busy".to_owned()), ..Hangup::new(CarrierCause::Busy) };
-        assert_eq!(told.expect("readable").told, [Told::Hangup(busy)]);
+        assert_eq!(events.expect("readable").events, [CarrierEvent::Hangup(busy)]);
         for body in ["", "[]", "CallSid=CA1&CallStatus=busy", r#"{"CallSid":["CA1"],"CallStatus":"busy"}"#] {
-            assert!(matches!(json(body), Err(Refused::Malformed(_))), "{body}");
+            assert!(matches!(json(body), Err(CallbackError::Malformed(_))), "{body}");
         }
     }
 
     #[test]
     fn what_the_carrier_never_sends_is_refused() {
-        assert!(matches!(read(STATUS, "CallStatus=ringing"), Err(Refused::Malformed(_))), "no call");
-        assert!(matches!(read(STATUS, "CallSid=CA1"), Err(Refused::Malformed(_))), "no status");
-        assert!(matches!(read(STATUS, r#"{"CallSid":"CA1"}"#), Err(Refused::Malformed(_))), "no form");
-        assert!(matches!(read("else", "CallSid=CA1"), Err(Refused::NotFound)));
+        assert!(matches!(read(STATUS, "CallStatus=ringing"), Err(CallbackError::Malformed(_))), "no call");
+        assert!(matches!(read(STATUS, "CallSid=CA1"), Err(CallbackError::Malformed(_))), "no status");
+        assert!(matches!(read(STATUS, r#"{"CallSid":"CA1"}"#), Err(CallbackError::Malformed(_))), "no form");
+        assert!(matches!(read("else", "CallSid=CA1"), Err(CallbackError::NotFound)));
     }
 }

@@ -23,15 +23,17 @@ use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
 
 use self::records::{Account, CallRecord, Route};
-use self::rest::Api;
-use self::signature::Keys;
+use self::rest::TwilioApi;
+use self::signature::SigningKeys;
 use self::wire::MediaStreams;
 use super::address::{Addresses, CallAddress, ConnectionAddress};
-use super::callback::{Callback, CallbackRequest, Decline, Refused, Reply};
+use super::callback::{Callback, CallbackError, CallbackRequest, Decline, InboundRoute, Reply, Webhooks};
+use super::registry::CarrierKind;
 use super::rest::{RestError, below};
-use super::stream::Wire;
+use super::stream::StreamProtocol;
 use super::{
-    Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Found, Inbound, LegRef, Line, Machines,
+    AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
+    LegRef, WebSocketMedia,
 };
 
 /// A credential.
@@ -46,6 +48,22 @@ const MAX_TIMEOUT: u32 = 600;
 const MAX_TIME_LIMIT: u32 = 86_400;
 /// What our own limit of a call becomes when somebody else talks on it: Twilio's default, in seconds.
 const LONGEST_AFTER_TRANSFER: &str = "14400";
+
+/// Twilio in the registry.
+pub const TWILIO: CarrierKind = CarrierKind {
+    required_credentials: &["account_sid", "auth_token"],
+    inbound_topic: Some(callback::VOICE),
+    driver: Some(|_| Arc::new(connect_twilio)),
+    ..CarrierKind::planned("twilio")
+};
+
+/// SignalWire in the registry.
+pub const SIGNALWIRE: CarrierKind = CarrierKind {
+    required_credentials: &["project_id", "api_token", "signing_key"],
+    inbound_topic: Some(callback::VOICE),
+    driver: Some(|_| Arc::new(connect_signalwire)),
+    ..CarrierKind::planned("signalwire")
+};
 
 /// Which of the two carriers that speak this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,24 +89,12 @@ impl Flavour {
     }
 }
 
-/// The adapter of one connection.
+/// The adapter of a Twilio connection.
 ///
-/// Twilio takes `credentials.account_sid` and `auth_token`; requests are authorised with `api_key_sid` and `api_key_secret`
+/// It takes `credentials.account_sid` and `auth_token`; requests are authorised with `api_key_sid` and `api_key_secret`
 /// where those are given, but signatures are always made with the auth token. While that is being changed,
-/// `secondary_auth_token` counts as well; signatures by HMAC-SHA256 are made with `webhook_key_secret`. SignalWire takes
-/// `credentials.project_id`, `api_token` and `signing_key`, and `settings.space`.
-///
-/// # Errors
-/// One sentence that says what is missing or wrong.
-pub fn connect(flavour: Flavour, connection: &Connection<'_>) -> Result<Arc<dyn Carrier>, String> {
-    let adapter = match flavour {
-        Flavour::Twilio => twilio(connection)?,
-        Flavour::SignalWire => signalwire(connection)?,
-    };
-    Ok(Arc::new(adapter))
-}
-
-fn twilio(connection: &Connection<'_>) -> Result<Adapter, String> {
+/// `secondary_auth_token` counts as well; signatures by HMAC-SHA256 are made with `webhook_key_secret`.
+fn connect_twilio(connection: &Connection<'_>) -> Result<Carrier, String> {
     let (account, token) = (connection.required("account_sid")?, connection.required("auth_token")?);
     if !account.reveal().starts_with("AC") {
         return Err(
@@ -107,25 +113,26 @@ fn twilio(connection: &Connection<'_>) -> Result<Adapter, String> {
     let base = connection.rest.base_url(connection.setting("base_url").unwrap_or("https://api.twilio.com"))?;
     let account_url = below(&base, &["2010-04-01", "Accounts", account.reveal()]);
     let tokens = std::iter::once(token).chain(connection.credential("secondary_auth_token")).collect();
-    Ok(Adapter {
+    Ok(Carrier::over_http(Arc::new(Adapter {
         flavour: Flavour::Twilio,
-        api: Api::new(Flavour::Twilio, connection.rest.clone(), account_url, user, password),
-        keys: Keys::Twilio { tokens, shared: connection.credential("webhook_key_secret") },
+        api: TwilioApi::new(Flavour::Twilio, connection.rest.clone(), account_url, user, password),
+        keys: SigningKeys::Twilio { tokens, shared: connection.credential("webhook_key_secret") },
         addresses: connection.addresses.clone(),
-    })
+    })))
 }
 
-fn signalwire(connection: &Connection<'_>) -> Result<Adapter, String> {
+/// The adapter of a SignalWire connection, of `credentials.project_id`, `api_token` and `signing_key`, and `settings.space`.
+fn connect_signalwire(connection: &Connection<'_>) -> Result<Carrier, String> {
     let project = connection.required("project_id")?;
     let (token, signing) = (connection.required("api_token")?, connection.required("signing_key")?);
     let base = connection.rest.base_url(&space_url(connection)?)?;
     let account_url = below(&base, &["api", "laml", "2010-04-01", "Accounts", project.reveal()]);
-    Ok(Adapter {
+    Ok(Carrier::over_http(Arc::new(Adapter {
         flavour: Flavour::SignalWire,
-        api: Api::new(Flavour::SignalWire, connection.rest.clone(), account_url, project, token),
-        keys: Keys::SignalWire { signing },
+        api: TwilioApi::new(Flavour::SignalWire, connection.rest.clone(), account_url, project, token),
+        keys: SigningKeys::SignalWire { signing },
         addresses: connection.addresses.clone(),
-    })
+    })))
 }
 
 /// `settings.base_url`, or the address of `settings.space`, which people also give as a host.
@@ -146,8 +153,8 @@ fn space_url(connection: &Connection<'_>) -> Result<String, String> {
 
 struct Adapter {
     flavour: Flavour,
-    api: Api,
-    keys: Keys,
+    api: TwilioApi,
+    keys: SigningKeys,
     addresses: Addresses,
 }
 
@@ -174,13 +181,13 @@ impl Adapter {
             ["initiated", "ringing", "answered", "completed"].map(|event| ("StatusCallbackEvent", event.to_owned())),
         );
         let detection = match request.machines {
-            Machines::Ignore => return fields,
-            Machines::Detect => "Enable",
-            Machines::AwaitBeep => "DetectMessageEnd",
+            AmdMode::Off => return fields,
+            AmdMode::Detect => "Enable",
+            AmdMode::DetectMessageEnd => "DetectMessageEnd",
         };
         fields.extend([
             ("MachineDetection", detection.to_owned()),
-            // Otherwise whoever answers hears nothing until the detection has ended.
+            // Synchronous detection would leave the callee in silence until it has ended.
             ("AsyncAmd", "true".to_owned()),
             ("AsyncAmdStatusCallback", address.report(callback::AMD)),
             ("AsyncAmdStatusCallbackMethod", POST.to_owned()),
@@ -228,7 +235,7 @@ fn inbound_fields(to: &ConnectionAddress) -> Vec<(&'static str, String)> {
 }
 
 #[async_trait]
-impl Carrier for Adapter {
+impl CallControl for Adapter {
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
         let answer = self.api.create_call(&self.create_fields(&request)).await.map_err(|error| {
             let words = self.flavour.says(&error);
@@ -248,7 +255,7 @@ impl Carrier for Adapter {
     }
 
     /// Nothing to do: the answer to the announcement has answered the call.
-    async fn answer(&self, _leg: &LegRef, _line: Line) -> Result<(), CarrierError> {
+    async fn answer(&self, _leg: &LegRef, _events: LegEvents) -> Result<(), CarrierError> {
         Ok(())
     }
 
@@ -268,7 +275,7 @@ impl Carrier for Adapter {
         if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer)) }
     }
 
-    async fn find(&self, leg: &LegRef) -> Result<Vec<Found>, CarrierError> {
+    async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {
         if let Some(id) = &leg.carrier_call_id {
             return Ok(self.api.call(id).await?.and_then(|call| call.found(self.flavour)).into_iter().collect());
         }
@@ -284,13 +291,16 @@ impl Carrier for Adapter {
         let account: Account = self.api.account().await?;
         account.in_words(self.flavour).map_err(|words| self.error(&words))
     }
+}
 
-    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, Refused> {
+#[async_trait]
+impl Webhooks for Adapter {
+    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, CallbackError> {
         self.keys.check(request, request.url)?;
         callback::read(self.flavour, &self.addresses, request)
     }
 
-    fn take(&self, call: &CallAddress) -> Reply {
+    fn accept(&self, call: &CallAddress) -> Reply {
         Reply::Xml(twiml::connect(self.flavour, call))
     }
 
@@ -298,29 +308,19 @@ impl Carrier for Adapter {
         Reply::Xml(twiml::reject(why))
     }
 
-    fn wire(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn Wire>, Refused> {
-        match self.flavour {
-            // Signed is what the TwiML said: `wss` for `https`.
-            Flavour::Twilio => self.keys.check(handshake, &handshake.url.replacen("http", "ws", 1))?,
-            // It signs none, and brings the token that our TwiML gave it.
-            Flavour::SignalWire => handshake.check_bearer()?,
-        }
-        Ok(Box::new(MediaStreams::default()))
-    }
-
-    async fn inbound(&self, number: &PhoneNumber) -> Result<Inbound, CarrierError> {
-        let Some(found) = self.api.number(number).await? else { return Ok(Inbound::NotOnAccount) };
+    async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError> {
+        let Some(found) = self.api.number(number).await? else { return Ok(InboundRoute::NotOnAccount) };
         Ok(match found.route() {
-            Route::Unset => Inbound::Unset,
-            Route::Url(to) | Route::Trunk(to) => Inbound::To(to.to_owned()),
+            Route::Unset => InboundRoute::Unset,
+            Route::Url(to) | Route::Trunk(to) => InboundRoute::To(to.to_owned()),
             Route::Application(id) => {
                 let url = self.api.application(id).await?.and_then(|application| application.voice_url);
-                Inbound::To(url.unwrap_or_else(|| id.to_owned()))
+                InboundRoute::To(url.unwrap_or_else(|| id.to_owned()))
             }
         })
     }
 
-    async fn set_inbound(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
+    async fn set_inbound_route(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError> {
         let found = self.api.number(number).await?;
         let found = found.ok_or_else(|| self.error("the number is not on the account"))?;
         let mut fields = inbound_fields(to);
@@ -329,6 +329,18 @@ impl Carrier for Adapter {
             fields.push(("VoiceApplicationSid", self.application(to).await?));
         }
         self.api.update_number(&found, &fields).await
+    }
+}
+
+impl WebSocketMedia for Adapter {
+    fn open(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError> {
+        match self.flavour {
+            // Signed is what the TwiML said: `wss` for `https`.
+            Flavour::Twilio => self.keys.check(handshake, &handshake.url.replacen("http", "ws", 1))?,
+            // It signs none, and brings the token that our TwiML gave it.
+            Flavour::SignalWire => handshake.check_bearer()?,
+        }
+        Ok(Box::new(MediaStreams::default()))
     }
 }
 
@@ -345,7 +357,8 @@ mod tests {
     use crate::vault::Vault;
 
     fn connected(flavour: Flavour, settings: serde_json::Value, credentials: &[(&str, &str)]) -> Result<(), String> {
-        with(settings, credentials, |connection| connect(flavour, connection).map(drop))
+        let connect = if flavour == Flavour::Twilio { connect_twilio } else { connect_signalwire };
+        with(settings, credentials, |connection| connect(connection).map(drop))
     }
 
     fn with<T>(

@@ -10,9 +10,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::{Rfc2822, Rfc3339};
 
 use super::Flavour;
-use super::causes::{self, End};
+use super::causes::{self, CallEnd};
 use super::rest::text;
-use crate::carrier::Found;
+use crate::carrier::FoundLeg;
 
 /// A call may have been created this much earlier than we say, by the carrier's clock.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(5);
@@ -56,13 +56,13 @@ impl CallRecord {
     }
 
     /// What it says about the call; nothing when it says too little.
-    pub(super) fn found(self, flavour: Flavour) -> Option<Found> {
+    pub(super) fn found(self, flavour: Flavour) -> Option<FoundLeg> {
         let (carrier_call_id, status) = (self.sid?, self.status?);
         let sip_code = self.sip_result_code.and_then(|code| code.parse().ok());
-        let end = End { status: &status, sip_code, code: None };
+        let end = CallEnd { status: &status, sip_code, code: None };
         let duration_seconds = self.duration.and_then(|seconds| seconds.parse().ok());
         let ended = causes::is_terminal(&status).then(|| Hangup { duration_seconds, ..end.hangup(flavour) });
-        Some(Found { carrier_call_id, ended, certain: false })
+        Some(FoundLeg { carrier_call_id, ended, certain: false })
     }
 
     /// Whether it may be a call of ours between these numbers that was intended at `dialing_at`.
@@ -189,7 +189,7 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     },
     read: |messages| {
         crate::fuzz::Read::each(messages, |body| {
-            let answer = crate::carrier::rest::Answer { status: 200, retry_after: None, body: body.to_vec() };
+            let answer = crate::carrier::rest::RestResponse { status: 200, retry_after: None, body: body.to_vec() };
             let [from, to]: [PhoneNumber; 2] =
                 ["+12025550199", "+12025550100"].map(|text| text.parse().expect("a number"));
             let calls = answer.json::<Calls>().map(|page| page.calls).unwrap_or_default().into_iter();
@@ -242,13 +242,13 @@ mod tests {
     #[test]
     fn a_call_lives_until_its_status_says_otherwise() {
         for status in ["queued", "initiated", "ringing", "in-progress", "on-hold"] {
-            let live = Found { carrier_call_id: "CA1".to_owned(), ended: None, certain: false };
+            let live = FoundLeg { carrier_call_id: "CA1".to_owned(), ended: None, certain: false };
             assert_eq!(call(json!({ "sid": "CA1", "status": status })).found(Flavour::Twilio), Some(live), "{status}");
         }
         let busy = call(json!({ "sid": "x", "status": "busy", "sip_result_code": 486 })).found(Flavour::SignalWire);
         let hangup =
             Hangup { sip_code: Some(486), carrier_code: Some("busy".to_owned()), ..Hangup::new(CarrierCause::Busy) };
-        assert_eq!(busy, Some(Found { carrier_call_id: "x".to_owned(), ended: Some(hangup), certain: false }));
+        assert_eq!(busy, Some(FoundLeg { carrier_call_id: "x".to_owned(), ended: Some(hangup), certain: false }));
         assert_eq!(call(json!({ "status": "busy" })).found(Flavour::Twilio), None);
         for (duration, seconds) in [(json!("42"), Some(42)), (json!(42), Some(42)), (json!(null), None)] {
             let record = call(json!({ "sid": "x", "status": "completed", "duration": duration }));

@@ -14,15 +14,15 @@ use url::form_urlencoded::Serializer;
 use super::records::{ApplicationRecord, Applications, CallRecord, Calls, NumberRecord, Numbers};
 use super::{Flavour, Secret, causes};
 use crate::carrier::CarrierError;
-use crate::carrier::rest::{Answer, Rest, RestError, below};
+use crate::carrier::rest::{Rest, RestError, RestResponse, below};
 
 /// Calls between two numbers that are looked through, the newest first.
 const LOOKED_THROUGH: &str = "50";
-/// Characters of what the carrier says that are kept.
+/// Characters of the carrier's error message that are quoted.
 const WORDS: usize = 500;
 
 /// The API of one account.
-pub(super) struct Api {
+pub(super) struct TwilioApi {
     flavour: Flavour,
     rest: Rest,
     /// Without a slash at its end.
@@ -31,13 +31,13 @@ pub(super) struct Api {
     password: Secret,
 }
 
-impl Api {
+impl TwilioApi {
     pub(super) fn new(flavour: Flavour, rest: Rest, account_url: String, user: Secret, password: Secret) -> Self {
         Self { flavour, rest, account_url, user, password }
     }
 
     /// Creates a call. Whether it rang somebody is for the caller to judge.
-    pub(super) async fn create_call(&self, fields: &[(&str, String)]) -> Result<Answer, RestError> {
+    pub(super) async fn create_call(&self, fields: &[(&str, String)]) -> Result<RestResponse, RestError> {
         self.post(&["Calls.json"], fields).await
     }
 
@@ -46,7 +46,7 @@ impl Api {
         &self,
         id: &str,
         fields: &[(&str, V)],
-    ) -> Result<Answer, CarrierError> {
+    ) -> Result<RestResponse, CarrierError> {
         self.post(&["Calls", &document(id)], fields).await.map_err(|error| self.error(error))
     }
 
@@ -120,12 +120,12 @@ impl Api {
         format!("{}?{query}", below(&self.account_url, &[name]))
     }
 
-    async fn get(&self, url: &str) -> Result<Answer, CarrierError> {
+    async fn get(&self, url: &str) -> Result<RestResponse, CarrierError> {
         let request = self.rest.request(Method::GET, url).basic_auth(self.user.reveal(), Some(self.password.reveal()));
         self.rest.send(request).await.map_err(|error| self.error(error))
     }
 
-    async fn post<V: AsRef<str>>(&self, path: &[&str], fields: &[(&str, V)]) -> Result<Answer, RestError> {
+    async fn post<V: AsRef<str>>(&self, path: &[&str], fields: &[(&str, V)]) -> Result<RestResponse, RestError> {
         let form = Serializer::new(String::new()).extend_pairs(fields).finish();
         let request = self
             .rest
@@ -136,7 +136,7 @@ impl Api {
         self.rest.send(request).await
     }
 
-    fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, CarrierError> {
+    fn read<T: DeserializeOwned>(&self, answer: &RestResponse) -> Result<T, CarrierError> {
         if !answer.is_success() {
             return Err(causes::carrier_error(self.flavour, answer));
         }
@@ -181,7 +181,7 @@ struct ProblemBody {
 }
 
 impl Problem {
-    pub(super) fn of(answer: &Answer) -> Self {
+    pub(super) fn of(answer: &RestResponse) -> Self {
         let mut body: ProblemBody = answer.json().unwrap_or_default();
         let first = if body.errors.is_empty() { ProblemBody::default() } else { body.errors.swap_remove(0) };
         let message = body.message.or(body.detail).or(body.title).or(first.message).or(first.detail);
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     fn problem(body: &str) -> (Option<String>, String) {
-        let problem = Problem::of(&Answer { status: 400, retry_after: None, body: body.as_bytes().to_vec() });
+        let problem = Problem::of(&RestResponse { status: 400, retry_after: None, body: body.as_bytes().to_vec() });
         (problem.code.clone(), problem.words(Flavour::Twilio, 400))
     }
 

@@ -1,6 +1,6 @@
 //! Whether a request comes from the carrier: `X-Twilio-Signature`, `X-SignalWire-Signature`, and bearer tokens of handshakes.
 //!
-//! Signed is the address as the carrier was told it, to which the fields of a form are appended, sorted. A body that is no form
+//! The signature covers the address as configured at the carrier, to which the fields of a form are appended, sorted. A body that is no form
 //! is covered by its hash in the address (both), or signed itself (SignalWire).
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
 
 use super::Secret;
-use crate::carrier::callback::{CallbackRequest, Refused};
+use crate::carrier::callback::{CallbackError, CallbackRequest};
 
 const TWILIO_SIGNATURE: &str = "x-twilio-signature";
 const TWILIO_SETTINGS: &str = "x-twilio-webhooks-signature-settings";
@@ -24,7 +24,7 @@ const SIGNALWIRE_SIGNATURE: &str = "x-signalwire-signature";
 const BODY_HASH: &str = "bodySHA256";
 
 /// What a carrier signs with.
-pub(super) enum Keys {
+pub(super) enum SigningKeys {
     /// Twilio.
     Twilio {
         /// The auth token of the account, and the one that takes its place.
@@ -39,12 +39,12 @@ pub(super) enum Keys {
     },
 }
 
-impl Keys {
+impl SigningKeys {
     /// Whether the carrier signed `request`, which it sent to `url`.
     ///
     /// # Errors
     /// When it did not.
-    pub(super) fn check(&self, request: &CallbackRequest<'_>, url: &str) -> Result<(), Refused> {
+    pub(super) fn check(&self, request: &CallbackRequest<'_>, url: &str) -> Result<(), CallbackError> {
         match self {
             Self::Twilio { tokens, shared } => {
                 let signature = signature(request, &[TWILIO_SIGNATURE])?;
@@ -80,11 +80,11 @@ impl Keys {
 const NOT_GENUINE: &str = "The request's signature does not fit. Check that the connection holds the account's current \
                            key for signatures, and that SWITCHHOOK_PUBLIC_URL is the address that the carrier uses.";
 
-fn wrong<T>(words: &str) -> Result<T, Refused> {
-    Err(Refused::Signature(words.to_owned()))
+fn wrong<T>(words: &str) -> Result<T, CallbackError> {
+    Err(CallbackError::Signature(words.to_owned()))
 }
 
-fn signature<'a>(request: &'a CallbackRequest<'_>, names: &[&str]) -> Result<&'a str, Refused> {
+fn signature<'a>(request: &'a CallbackRequest<'_>, names: &[&str]) -> Result<&'a str, CallbackError> {
     let found = names.iter().find_map(|name| request.header(name));
     found.map_or_else(|| wrong("The request is not signed."), |text| Ok(text.trim()))
 }
@@ -97,7 +97,7 @@ enum Algorithm {
 
 impl Algorithm {
     /// As the settings header says: `key=…,algorithm=…`.
-    fn of(request: &CallbackRequest<'_>) -> Result<Self, Refused> {
+    fn of(request: &CallbackRequest<'_>) -> Result<Self, CallbackError> {
         let settings = request.header(TWILIO_SETTINGS).unwrap_or_default();
         let named = settings.split(',').find_map(|part| {
             let (name, value) = part.split_once('=')?;
@@ -143,7 +143,7 @@ fn addresses(url: &str) -> Vec<Cow<'_, str>> {
 }
 
 /// What Twilio appends to the address.
-fn appended_by_twilio(request: &CallbackRequest<'_>) -> Result<String, Refused> {
+fn appended_by_twilio(request: &CallbackRequest<'_>) -> Result<String, CallbackError> {
     if has_no_body(request) {
         return Ok(String::new());
     }
@@ -212,7 +212,10 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
         let part = |at: usize| messages.get(at).map_or(&[][..], Vec::as_slice);
         let keys = || Secret::new("12345".to_owned());
-        let all = [Keys::Twilio { tokens: vec![keys()], shared: Some(keys()) }, Keys::SignalWire { signing: keys() }];
+        let all = [
+            SigningKeys::Twilio { tokens: vec![keys()], shared: Some(keys()) },
+            SigningKeys::SignalWire { signing: keys() },
+        ];
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         if let Ok(signature) = HeaderValue::from_bytes(part(0)) {

@@ -29,7 +29,7 @@ pub(super) fn connect(flavour: Flavour, call: &CallAddress) -> String {
     document(&stream)
 }
 
-/// Transfers whoever is on the line to somebody else, who sees `caller_id`, or else the number of whoever called.
+/// Transfers the call to `to`, showing `caller_id`, or else the far end's own number.
 pub(super) fn dial(to: &PhoneNumber, caller_id: Option<&PhoneNumber>) -> String {
     let noun = if to.is_e164() { "Number" } else { "Sip" };
     let mut dial = String::from("<Dial");

@@ -3,16 +3,18 @@
 //! What comes is read tolerantly: numbers are text with one carrier and numbers with the other, and ids may be missing. What goes
 //! has exactly the fields that are documented: others make Twilio drop a message.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
-use serde_json::Value;
+use std::borrow::Cow;
+
+use bytes::BytesMut;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::twiml::TOKEN;
-use crate::carrier::stream::codec::{Coding, Format};
-use crate::carrier::stream::{Heard, Started, Wire};
+use crate::carrier::stream::codec::{Encoding, StreamFormat};
+use crate::carrier::stream::json::{MediaField, Text, WholeNumber, push_base64};
+use crate::carrier::stream::{StreamEvent, StreamProtocol, StreamStart};
 
-/// Messages of carriers that were not the ones expected next.
+/// Media messages that were out of sequence.
 const OUT_OF_SEQUENCE: &str = "switchhook_media_messages_out_of_sequence_total";
 
 /// The messages of one stream.
@@ -20,60 +22,51 @@ const OUT_OF_SEQUENCE: &str = "switchhook_media_messages_out_of_sequence_total";
 pub(super) struct MediaStreams {
     /// The carrier's id of the stream. Nothing is sent before it is known.
     stream: String,
+    /// A media message of ours up to its payload.
+    before_payload: String,
     /// The number of the next message, from the first one on.
     next: Option<u64>,
-    /// So many were not the ones expected.
+    /// How many messages were out of sequence.
     unexpected: u64,
 }
 
-/// A message of ours.
-#[derive(Serialize)]
+/// A media message, borrowed from its text.
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Sent<'a> {
-    event: &'static str,
-    stream_sid: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    media: Option<Payload>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mark: Option<Name>,
-}
-
-#[derive(Serialize)]
-struct Payload {
-    payload: String,
-}
-
-#[derive(Serialize)]
-struct Name {
-    name: String,
+struct MediaMessage<'t> {
+    #[serde(borrow)]
+    event: Cow<'t, str>,
+    #[serde(borrow)]
+    stream_sid: Option<Text<'t>>,
+    #[serde(default)]
+    sequence_number: WholeNumber,
+    #[serde(borrow)]
+    media: MediaField<'t>,
 }
 
 impl MediaStreams {
-    fn message(&self, event: &'static str, media: Option<Payload>, mark: Option<Name>) -> String {
-        serde_json::to_string(&Sent { event, stream_sid: &self.stream, media, mark }).expect("text is JSON")
-    }
-
-    fn start(&mut self, message: &Value) -> Result<Heard, &'static str> {
+    fn start(&mut self, message: &Value) -> Result<StreamEvent<'static>, &'static str> {
         if !self.stream.is_empty() {
             return Err("a second start on a stream that has begun");
         }
         let start = &message["start"];
         let stream = start["streamSid"].as_str().or(message["streamSid"].as_str());
         let carrier_call_id = start["callSid"].as_str().ok_or("a start without callSid")?.to_owned();
-        let format = format(&start["mediaFormat"]).ok_or("a start with sound in a coding that is not known here")?;
+        let format = format(&start["mediaFormat"]).ok_or("a start with an unsupported audio encoding")?;
         stream.ok_or("a start without streamSid")?.clone_into(&mut self.stream);
+        self.before_payload = format!(r#"{{"event":"media","streamSid":{},"media":{{"payload":""#, json!(self.stream));
         let token = start["customParameters"][TOKEN].as_str().map(str::to_owned);
-        Ok(Heard::Started(Started { carrier_call_id, token, heard: format, spoken: format }))
+        Ok(StreamEvent::Start(StreamStart { carrier_call_id, token, inbound: format, outbound: format }))
     }
 
     /// Whether a message is of another stream than the one that this websocket began with. One that does not say is not.
-    fn is_foreign(&self, message: &Value) -> bool {
-        !self.stream.is_empty() && message["streamSid"].as_str().is_some_and(|stream| stream != self.stream)
+    fn is_foreign(&self, stream: Option<&str>) -> bool {
+        !self.stream.is_empty() && stream.is_some_and(|stream| stream != self.stream)
     }
 
-    /// Whether messages are missing is of interest to whoever looks for the reason of bad sound.
-    fn count(&mut self, message: &Value) {
-        let Some(number) = whole(&message["sequenceNumber"]) else { return };
+    /// Missing messages are counted: they explain bad audio.
+    fn count(&mut self, sequence_number: Option<u64>) {
+        let Some(number) = sequence_number else { return };
         if self.next.is_some_and(|next| next != number) {
             metrics::counter!(OUT_OF_SEQUENCE).increment(1);
             self.unexpected += 1;
@@ -83,72 +76,89 @@ impl MediaStreams {
         }
         self.next = Some(number.saturating_add(1));
     }
-}
 
-impl Wire for MediaStreams {
-    fn read(&mut self, text: &str) -> Heard {
-        let Ok(message) = serde_json::from_str::<Value>(text) else {
-            return Heard::Malformed("a message that is no JSON".to_owned());
-        };
-        if self.is_foreign(&message) {
-            return Heard::Malformed("a message of another stream".to_owned());
+    fn media<'p>(
+        &mut self,
+        message: &MediaMessage<'_>,
+        payload: &'p mut Vec<u8>,
+    ) -> Result<StreamEvent<'p>, &'static str> {
+        if self.is_foreign(message.stream_sid.as_ref().map(|stream| &*stream.0)) {
+            return Err(OF_ANOTHER_STREAM);
         }
-        self.count(&message);
-        let heard = match message["event"].as_str() {
-            Some("start") => self.start(&message),
-            Some("media") => sound(&message["media"]),
-            Some("dtmf") => key(&message["dtmf"]),
-            // One that was cleared comes back, too. Names that are no numbers are not ours.
-            Some("mark") => Ok(whole(&message["mark"]["name"]).map_or(Heard::Nothing, Heard::Mark)),
-            Some("stop") => Ok(Heard::Stopped),
-            _ => Ok(Heard::Nothing),
-        };
-        heard.unwrap_or_else(|why| Heard::Malformed(why.to_owned()))
+        self.count(message.sequence_number.0);
+        if message.media.track.as_ref().is_some_and(|track| track.0.starts_with("outbound")) {
+            return Ok(StreamEvent::Ignored);
+        }
+        message.media.audio(payload).map_err(|_| "media whose payload is not base64")
     }
 
-    fn play(&mut self, payload: &[u8]) -> String {
-        self.message("media", Some(Payload { payload: STANDARD.encode(payload) }), None)
+    /// Reads any message but those of media.
+    fn control(&mut self, text: &str) -> Result<StreamEvent<'static>, &'static str> {
+        let message: Value = serde_json::from_str(text).map_err(|_| "a message that is no JSON")?;
+        if self.is_foreign(message["streamSid"].as_str()) {
+            return Err(OF_ANOTHER_STREAM);
+        }
+        self.count(whole(&message["sequenceNumber"]));
+        match message["event"].as_str() {
+            Some("start") => self.start(&message),
+            Some("media") => Err("media without a payload"),
+            Some("dtmf") => key(&message["dtmf"]),
+            // One that was cleared comes back, too. Names that are no numbers are not ours.
+            Some("mark") => Ok(whole(&message["mark"]["name"]).map_or(StreamEvent::Ignored, StreamEvent::Mark)),
+            Some("stop") => Ok(StreamEvent::Stop),
+            _ => Ok(StreamEvent::Ignored),
+        }
+    }
+}
+
+const OF_ANOTHER_STREAM: &str = "a message of another stream";
+
+impl StreamProtocol for MediaStreams {
+    fn read<'p>(&mut self, text: &str, payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
+        let event = match serde_json::from_str::<MediaMessage<'_>>(text) {
+            Ok(message) if message.event == "media" => self.media(&message, payload),
+            _ => self.control(text),
+        };
+        event.unwrap_or_else(|why| StreamEvent::Malformed(why.to_owned()))
+    }
+
+    fn play(&mut self, payload: &[u8], out: &mut BytesMut) {
+        out.extend_from_slice(self.before_payload.as_bytes());
+        push_base64(payload, out);
+        out.extend_from_slice(br#""}}"#);
     }
 
     fn mark(&mut self, mark: u64) -> String {
-        self.message("mark", None, Some(Name { name: mark.to_string() }))
+        let stream = json!(self.stream);
+        format!(r#"{{"event":"mark","streamSid":{stream},"mark":{{"name":"{mark}"}}}}"#)
     }
 
     fn clear(&mut self) -> String {
-        self.message("clear", None, None)
+        format!(r#"{{"event":"clear","streamSid":{}}}"#, json!(self.stream))
     }
 }
 
-fn sound(media: &Value) -> Result<Heard, &'static str> {
-    if media["track"].as_str().is_some_and(|track| track.starts_with("outbound")) {
-        return Ok(Heard::Nothing);
-    }
-    let payload = media["payload"].as_str().ok_or("sound without a payload")?;
-    let payload = STANDARD.decode(payload).map_err(|_| "sound whose payload is no base64")?;
-    Ok(Heard::Sound { chunk: whole(&media["chunk"]), payload })
-}
-
-fn key(dtmf: &Value) -> Result<Heard, &'static str> {
+fn key(dtmf: &Value) -> Result<StreamEvent<'static>, &'static str> {
     let digit = dtmf["digit"].as_str().unwrap_or_default();
     match digit.as_bytes() {
-        &[key @ (b'0'..=b'9' | b'*' | b'#' | b'A'..=b'D')] => Ok(Heard::Key(key.into())),
+        &[key @ (b'0'..=b'9' | b'*' | b'#' | b'A'..=b'D')] => Ok(StreamEvent::Dtmf(key.into())),
         _ => Err("a key that telephones do not have"),
     }
 }
 
 /// µ-law at 8 kHz, unless it says otherwise.
-fn format(told: &Value) -> Option<Format> {
-    let rate = match &told["sampleRate"] {
+fn format(media_format: &Value) -> Option<StreamFormat> {
+    let rate = match &media_format["sampleRate"] {
         Value::Null => None,
         rate => Some(u32::try_from(whole(rate)?).ok()?),
     };
-    let coding = match told["encoding"].as_str() {
-        None => Format::MU_LAW.coding,
-        Some(name) if name.eq_ignore_ascii_case("audio/x-mulaw") => Format::MU_LAW.coding,
-        Some(name) if name.eq_ignore_ascii_case("audio/x-l16") => Coding::L16,
+    let coding = match media_format["encoding"].as_str() {
+        None => StreamFormat::MU_LAW.coding,
+        Some(name) if name.eq_ignore_ascii_case("audio/x-mulaw") => StreamFormat::MU_LAW.coding,
+        Some(name) if name.eq_ignore_ascii_case("audio/x-l16") => Encoding::L16,
         Some(_) => return None,
     };
-    Some(Format { coding, rate: rate.unwrap_or(Format::MU_LAW.rate) })
+    Some(StreamFormat { coding, rate: rate.unwrap_or(StreamFormat::MU_LAW.rate) })
 }
 
 /// A whole number, also as text.
@@ -182,38 +192,45 @@ mod tests {
 
     fn started() -> MediaStreams {
         let mut wire = MediaStreams::default();
-        assert!(matches!(wire.read(START), Heard::Started(_)));
+        assert!(matches!(wire.read(START, &mut Vec::new()), StreamEvent::Start(_)));
         wire
     }
 
-    fn sound(chunk: Option<u64>, payload: &[u8]) -> Heard {
-        Heard::Sound { chunk, payload: payload.to_vec() }
+    fn audio(chunk: Option<u64>, payload: &[u8]) -> StreamEvent<'_> {
+        StreamEvent::Audio { chunk, payload }
     }
 
     #[test]
     fn twilios_stream_is_read_from_its_beginning_to_its_end() {
         let mut wire = MediaStreams::default();
-        assert!(wire.read(r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#) == Heard::Nothing);
-        let expected = Started {
+        assert!(
+            wire.read(r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#, &mut Vec::new())
+                == StreamEvent::Ignored
+        );
+        let expected = StreamStart {
             carrier_call_id: "CA1".to_owned(),
             token: Some("abc".to_owned()),
-            heard: Format::MU_LAW,
-            spoken: Format::MU_LAW,
+            inbound: StreamFormat::MU_LAW,
+            outbound: StreamFormat::MU_LAW,
         };
-        assert!(wire.read(START) == Heard::Started(expected));
+        assert!(wire.read(START, &mut Vec::new()) == StreamEvent::Start(expected));
         let media = r#"{"event":"media","sequenceNumber":"2","media":{"track":"inbound","chunk":"1","timestamp":"5","payload":"/38A"},"streamSid":"MZ1"}"#;
-        assert!(wire.read(media) == sound(Some(1), &[0xff, 0x7f, 0x00]));
+        assert!(wire.read(media, &mut Vec::new()) == audio(Some(1), &[0xff, 0x7f, 0x00]));
         let dtmf =
             r#"{"event":"dtmf","streamSid":"MZ1","sequenceNumber":"3","dtmf":{"track":"inbound_track","digit":"1"}}"#;
-        assert!(wire.read(dtmf) == Heard::Key('1'));
+        assert!(wire.read(dtmf, &mut Vec::new()) == StreamEvent::Dtmf('1'));
         assert!(
-            wire.read(r#"{"event":"mark","sequenceNumber":"4","streamSid":"MZ1","mark":{"name":"7"}}"#)
-                == Heard::Mark(7)
+            wire.read(
+                r#"{"event":"mark","sequenceNumber":"4","streamSid":"MZ1","mark":{"name":"7"}}"#,
+                &mut Vec::new()
+            ) == StreamEvent::Mark(7)
         );
-        assert!(wire.read(r#"{"event":"of-the-future","sequenceNumber":"5"}"#) == Heard::Nothing);
+        assert!(
+            wire.read(r#"{"event":"of-the-future","sequenceNumber":"5"}"#, &mut Vec::new()) == StreamEvent::Ignored
+        );
         let stop =
             r#"{"event":"stop","sequenceNumber":"6","stop":{"accountSid":"AC1","callSid":"CA1"},"streamSid":"MZ1"}"#;
-        assert!(wire.read(stop) == Heard::Stopped);
+        assert!(wire.read(stop, &mut Vec::new()) == StreamEvent::Stop);
         assert_eq!(wire.unexpected, 0);
     }
 
@@ -228,12 +245,12 @@ mod tests {
             r#"{"event":"mark","mark":{"name":"7"},"streamSid":"MZ2"}"#.to_owned(),
             r#"{"event":"stop","streamSid":"MZ2"}"#.to_owned(),
         ] {
-            assert!(matches!(wire.read(&message), Heard::Malformed(_)), "{message}");
+            assert!(matches!(wire.read(&message, &mut Vec::new()), StreamEvent::Malformed(_)), "{message}");
         }
         assert_eq!(wire.clear(), r#"{"event":"clear","streamSid":"MZ1"}"#);
         assert!(
-            wire.read(r#"{"event":"media","media":{"payload":"/38A"},"streamSid":"MZ1"}"#)
-                == sound(None, &[0xff, 0x7f, 0x00])
+            wire.read(r#"{"event":"media","media":{"payload":"/38A"},"streamSid":"MZ1"}"#, &mut Vec::new())
+                == audio(None, &[0xff, 0x7f, 0x00])
         );
     }
 
@@ -241,20 +258,31 @@ mod tests {
     fn signalwires_stream_leaves_out_what_it_likes() {
         let mut wire = MediaStreams::default();
         let start = r#"{"event":"start","sequenceNumber":1,"start":{"streamSid":"s-1","callSid":"c-1","mediaFormat":{"encoding":"audio/x-L16","sampleRate":"16000","channels":1}}}"#;
-        let expected =
-            Started { carrier_call_id: "c-1".to_owned(), token: None, heard: Format::L16, spoken: Format::L16 };
-        assert!(wire.read(start) == Heard::Started(expected));
-        assert!(wire.read(r#"{"event":"media","media":{"payload":"AAE="}}"#) == sound(None, &[0, 1]));
-        assert!(wire.read(r#"{"event":"media","media":{"chunk":3,"payload":""}}"#) == sound(Some(3), &[]));
-        assert!(wire.read(r#"{"event":"dtmf","dtmf":{"digit":"D","duration":2000}}"#) == Heard::Key('D'));
-        assert!(wire.read(r#"{"event":"stop"}"#) == Heard::Stopped);
+        let expected = StreamStart {
+            carrier_call_id: "c-1".to_owned(),
+            token: None,
+            inbound: StreamFormat::L16,
+            outbound: StreamFormat::L16,
+        };
+        assert!(wire.read(start, &mut Vec::new()) == StreamEvent::Start(expected));
+        assert!(wire.read(r#"{"event":"media","media":{"payload":"AAE="}}"#, &mut Vec::new()) == audio(None, &[0, 1]));
+        assert!(
+            wire.read(r#"{"event":"media","media":{"chunk":3,"payload":""}}"#, &mut Vec::new()) == audio(Some(3), &[])
+        );
+        assert!(
+            wire.read(r#"{"event":"dtmf","dtmf":{"digit":"D","duration":2000}}"#, &mut Vec::new())
+                == StreamEvent::Dtmf('D')
+        );
+        assert!(wire.read(r#"{"event":"stop"}"#, &mut Vec::new()) == StreamEvent::Stop);
         assert_eq!(wire.clear(), r#"{"event":"clear","streamSid":"s-1"}"#);
     }
 
     #[test]
     fn what_is_sent_has_the_documented_fields_and_no_others() {
         let mut wire = started();
-        assert_eq!(wire.play(&[0xff, 0x7f]), r#"{"event":"media","streamSid":"MZ1","media":{"payload":"/38="}}"#);
+        let mut played = BytesMut::new();
+        wire.play(&[0xff, 0x7f], &mut played);
+        assert_eq!(played, r#"{"event":"media","streamSid":"MZ1","media":{"payload":"/38="}}"#);
         assert_eq!(wire.mark(7), r#"{"event":"mark","streamSid":"MZ1","mark":{"name":"7"}}"#);
         assert_eq!(wire.clear(), r#"{"event":"clear","streamSid":"MZ1"}"#);
     }
@@ -273,13 +301,16 @@ mod tests {
             r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"encoding":"audio/opus"}}}"#,
             r#"{"event":"start","start":{"callSid":"CA1","streamSid":"MZ1","mediaFormat":{"sampleRate":-1}}}"#,
         ] {
-            assert!(matches!(MediaStreams::default().read(message), Heard::Malformed(_)), "{message}");
+            assert!(
+                matches!(MediaStreams::default().read(message, &mut Vec::new()), StreamEvent::Malformed(_)),
+                "{message}"
+            );
         }
         for message in ["[]", "{}", "7", r#"{"event":7}"#, r#"{"event":"mark","mark":{"name":"not ours"}}"#] {
-            assert!(started().read(message) == Heard::Nothing, "{message}");
+            assert!(started().read(message, &mut Vec::new()) == StreamEvent::Ignored, "{message}");
         }
         let ours = r#"{"event":"media","media":{"track":"outbound","payload":"/38A"}}"#;
-        assert!(started().read(ours) == Heard::Nothing, "our own sound is not heard");
+        assert!(started().read(ours, &mut Vec::new()) == StreamEvent::Ignored, "our own audio is ignored");
     }
 
     #[test]
@@ -288,7 +319,7 @@ mod tests {
         for number in [json!("2"), json!(3), json!("5"), json!("5"), json!(6), json!(u64::MAX), json!("x"), json!(null)]
         {
             let message = json!({ "event": "mark", "sequenceNumber": number, "mark": { "name": "1" } });
-            assert!(wire.read(&message.to_string()) == Heard::Mark(1));
+            assert!(wire.read(&message.to_string(), &mut Vec::new()) == StreamEvent::Mark(1));
         }
         assert_eq!(wire.unexpected, 3);
     }

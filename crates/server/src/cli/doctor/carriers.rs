@@ -8,7 +8,7 @@ use url::Url;
 
 use super::Finding;
 use crate::calls::setup::Setup;
-use crate::carrier::Inbound;
+use crate::carrier::callback::InboundRoute;
 use crate::http::connections::catalogue::Provider;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
@@ -28,9 +28,10 @@ pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -
     let wanted = addresses.for_connection(&row.provider, id).report(topic);
     let found = numbers::list_of_connection(&mut store.read().await?, id, MOST).await?;
     let Ok(carrier) = setup.carrier_of(row) else { return Ok(findings) };
+    let Some(webhooks) = &carrier.webhooks else { return Ok(findings) };
     for number in found {
         let Ok(dialled) = number.number.parse::<PhoneNumber>() else { continue };
-        let inbound = match tokio::time::timeout(DEADLINE, carrier.inbound(&dialled)).await {
+        let inbound = match tokio::time::timeout(DEADLINE, webhooks.inbound_route(&dialled)).await {
             Ok(Ok(inbound)) => inbound,
             Ok(Err(error)) => {
                 let detail = format!(
@@ -67,24 +68,23 @@ fn unreachable(connection: &str, public_url: &str) -> Option<Finding> {
     })
 }
 
-fn judged(number: &NumberRow, inbound: &Inbound, wanted: &str) -> Option<Finding> {
+fn judged(number: &NumberRow, inbound: &InboundRoute, wanted: &str) -> Option<Finding> {
     let fix = format!("PATCH /v1/numbers/{} with {{\"configure_carrier\": true}}.", number.id);
     let unanswered = number.inbound_agent_id.is_none();
     match inbound {
-        Inbound::NothingToSet => None,
-        Inbound::NotOnAccount => Some(Finding::warning(
+        InboundRoute::NotOnAccount => Some(Finding::warning(
             name(number),
             "The carrier's account does not have this number: nobody can call it, and calls from it need a verified caller ID.",
             "Buy it there, verify it as a caller ID, or delete the number here.",
         )),
-        Inbound::To(url) if url == wanted => Some(Finding::ok(name(number), "The carrier sends its calls here.")),
-        Inbound::Unset | Inbound::To(_) if unanswered => None,
-        Inbound::Unset => Some(Finding::problem(
+        InboundRoute::To(url) if url == wanted => Some(Finding::ok(name(number), "The carrier sends its calls here.")),
+        InboundRoute::Unset | InboundRoute::To(_) if unanswered => None,
+        InboundRoute::Unset => Some(Finding::problem(
             name(number),
             "The carrier does not forward its calls, although an agent is assigned.",
             fix,
         )),
-        Inbound::To(url) => {
+        InboundRoute::To(url) => {
             let host = url.parse::<Url>().ok().and_then(|url| url.host_str().map(str::to_owned));
             let where_to = host.unwrap_or_else(|| "an invalid address".to_owned());
             let detail = format!("The carrier sends its calls to another address, at {where_to}.");
@@ -114,16 +114,15 @@ mod tests {
             created_at: 0,
             updated_at: 0,
         };
-        let to = |url: &str| Inbound::To(url.to_owned());
+        let to = |url: &str| InboundRoute::To(url.to_owned());
         let agent = Some(Uuid::nil());
         for (inbound, agent, status) in [
-            (Inbound::NothingToSet, agent, None),
             (to(wanted), agent, Some(Status::Ok)),
             (to("https://demo.example.com/welcome"), agent, Some(Status::Problem)),
             (to("https://demo.example.com/welcome"), None, None),
-            (Inbound::Unset, agent, Some(Status::Problem)),
-            (Inbound::Unset, None, None),
-            (Inbound::NotOnAccount, None, Some(Status::Warning)),
+            (InboundRoute::Unset, agent, Some(Status::Problem)),
+            (InboundRoute::Unset, None, None),
+            (InboundRoute::NotOnAccount, None, Some(Status::Warning)),
         ] {
             let found = judged(&number(agent), &inbound, wanted);
             assert_eq!(found.map(|finding| finding.status), status, "{inbound:?} {agent:?}");

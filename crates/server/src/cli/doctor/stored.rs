@@ -12,7 +12,6 @@ use url::Url;
 use super::{Finding, carriers};
 use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
-use crate::carrier::simulator::Simulator;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::connections::catalogue::{Kind, Provider};
@@ -152,7 +151,7 @@ async fn tried(
     exemptions.load(store).await?;
     let providers = Registry::new(config, Models::new(&config.data_dir), exemptions)?;
     let addresses = Addresses::new(config.reached_at(config.listen), &vault);
-    let setup = Setup::new(config.clone(), vault, providers, Simulator::new(), addresses)?;
+    let setup = Setup::new(config.clone(), vault, providers, addresses)?;
     let setup = &setup;
     let tries = rows.into_iter().map(|(tenant, row)| async move {
         let mut findings = vec![connection(setup, &tenant, &row).await];

@@ -7,8 +7,8 @@ use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 
 use super::CallResource;
-use crate::calls::place::is_counted;
 use crate::calls::tariff::numbering_plan;
+use crate::carrier::registry;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
@@ -37,7 +37,7 @@ pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, 
     let row = calls::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
     let Body { value, warnings } = body.read::<B>().await?;
     if let Some(to) = value.dials() {
-        let counted = is_counted(&row.provider);
+        let counted = registry::rings_phones(&row.provider);
         let plan = numbering_plan(to);
         let mut conn = state.store.read().await?;
         let judged = dial_policy::judge(&mut conn, tenant.id, to, plan, counted, state.clock.now()).await?;
@@ -53,7 +53,7 @@ pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, 
     // Read under the lock, so that commands run in the order they were stored in.
     commands::give(&mut tx, tenant.id, id, &command, state.clock.now()).await?;
     tx.commit().await?;
-    state.hints.calls.notify_one();
+    state.wakeups.calls.notify_one();
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 

@@ -112,9 +112,9 @@ fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallibl
 impl Follower {
     /// Waits for the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<EventRow> {
-        let hints = self.state.hints.webhooks.clone();
+        let wakeups = self.state.wakeups.webhooks.clone();
         while !self.ended && !self.state.draining.started() {
-            let hint = hints.followed(); // Registered before the query, so that no event is missed in between.
+            let wakeup = wakeups.followed(); // Registered before the query, so that no event is missed in between.
             let mut conn = self.state.store.read().await.ok()?;
             if self.checked.elapsed() >= RECHECK {
                 let now = self.state.clock.now();
@@ -130,7 +130,7 @@ impl Follower {
                 return Some(event);
             }
             tokio::time::sleep(PAUSE).await;
-            let _ = tokio::time::timeout(LOOK - PAUSE, hint).await; // A timeout also means: poll.
+            let _ = tokio::time::timeout(LOOK - PAUSE, wakeup).await; // A timeout also means: poll.
         }
         None
     }

@@ -39,7 +39,7 @@ pub(super) async fn hangup(
         calls::request_hangup(&mut tx, tenant.id, id, now).await?;
     }
     tx.commit().await?;
-    state.hints.calls.notify_one();
-    state.hints.webhooks.notify_one();
+    state.wakeups.calls.notify_one();
+    state.wakeups.webhooks.notify_one();
     Ok(Json(row.into()))
 }

@@ -1,5 +1,7 @@
 //! `POST /v1/simulator/inbound`: calls one of the tenant's numbers from the simulated network.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -11,7 +13,9 @@ use utoipa::ToSchema;
 
 use super::create::over_quota;
 use super::resource::CallResource;
-use crate::calls::incoming::{self, Arrival, NotTaken};
+use crate::calls::incoming::{self, InboundCall, InboundRefusal};
+use crate::calls::setup::Setup;
+use crate::carrier::Simulation;
 use crate::clock;
 use crate::http::HttpState;
 use crate::http::answer::WithWarnings;
@@ -19,7 +23,7 @@ use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::Body;
 use crate::store::numbers::NumberRow;
-use crate::store::{Conn, connections, numbers};
+use crate::store::{Store, connections, numbers};
 
 /// A call to simulate.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,42 +56,44 @@ pub(super) async fn inbound(
         let detail = "This node accepts no calls: it lacks the role calls, or is stopping.";
         return Err(ApiError::conflict("no_calls_here", detail));
     };
-    let (number, agent) = simulated_number(&mut state.store.read().await?, &tenant, &request.to).await?;
+    let (number, agent, carrier) = simulated_number(&calls.setup, &state.store, &tenant, &request.to).await?;
     let call = CallId::new(state.clock.now(), clock::random());
-    let arrival = Arrival {
-        call,
-        carrier_call_id: calls.setup.simulator().call_in(call, &request.from),
+    let inbound = InboundCall {
+        id: call,
+        carrier_call_id: carrier.ring(call, &request.from),
+        provider: number.provider.clone(),
         number,
-        provider: "simulator".to_owned(),
         from: request.from.reveal().to_owned(),
         agent,
     };
-    let taken = incoming::take_in(calls, arrival).await;
-    if !matches!(taken, Ok(Ok(_))) {
-        calls.setup.simulator().give_up(call);
+    let accepted = incoming::accept(calls, inbound).await;
+    if !matches!(accepted, Ok(Ok(_))) {
+        carrier.cancel(call);
     }
-    let row = taken?.map_err(|refused| match refused {
-        NotTaken::Nobody => ApiError::invalid_field("to", "its inbound agent no longer exists"),
-        NotTaken::Quota(exceeded) => over_quota(exceeded),
+    let row = accepted?.map_err(|refused| match refused {
+        InboundRefusal::NoAgent => ApiError::invalid_field("to", "its inbound agent no longer exists"),
+        InboundRefusal::Quota(exceeded) => over_quota(exceeded),
     })?;
     let location = format!("/v1/calls/{call}");
     let body = Json(WithWarnings { resource: CallResource::from(row), warnings });
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], body).into_response())
 }
 
+/// The number, the agent that answers it, and the simulated network that it belongs to.
 async fn simulated_number(
-    conn: &mut Conn,
+    setup: &Setup,
+    store: &Store,
     tenant: &Tenant,
     to: &PhoneNumber,
-) -> Result<(NumberRow, AgentId), ApiError> {
-    for number in numbers::by_number(conn, tenant.id, to.reveal()).await? {
-        let connection = connections::get(conn, tenant.id, ConnectionId::from_uuid(number.connection_id)).await?;
-        if connection.is_none_or(|connection| connection.provider != "simulator") {
-            continue;
-        }
+) -> Result<(NumberRow, AgentId, Arc<dyn Simulation>), ApiError> {
+    let mut conn = store.read().await?;
+    for number in numbers::by_number(&mut conn, tenant.id, to.reveal()).await? {
+        let connection = connections::get(&mut conn, tenant.id, ConnectionId::from_uuid(number.connection_id)).await?;
+        let carrier = connection.and_then(|connection| setup.carrier_of(&connection).ok());
+        let Some(simulation) = carrier.and_then(|carrier| carrier.simulation.clone()) else { continue };
         let nobody = || ApiError::invalid_field("to", "has no inbound_agent_id, so no agent would answer");
         let agent = number.inbound_agent_id.ok_or_else(nobody)?;
-        return Ok((number, AgentId::from_uuid(agent)));
+        return Ok((number, AgentId::from_uuid(agent), simulation));
     }
     Err(ApiError::invalid_field("to", "is not one of your numbers in a simulator connection"))
 }

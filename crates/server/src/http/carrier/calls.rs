@@ -1,4 +1,4 @@
-//! `/carrier/<provider>/calls/<token>/<topic>`: what a carrier tells about one call.
+//! `/carrier/<provider>/calls/<token>/<topic>`: a carrier's status callbacks about one call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,53 +10,57 @@ use axum::response::{IntoResponse as _, Response};
 use switchhook_core::call::EndReason;
 use switchhook_core::id::ConnectionId;
 
-use super::{Place, Received, of_provider};
-use crate::carrier::{Carrier, CarrierEvent, LegRef, Told};
+use super::{CarrierPath, CarrierRequest, of_provider, webhooks_of};
+use crate::carrier::{Carrier, CarrierEvent, LegEvent, LegRef};
 use crate::http::error::ApiError;
 use crate::store::calls::commands::{self, Command};
 use crate::store::calls::{self, CallRow};
 
-pub(super) async fn told(Path(place): Path<Place>, received: Received, body: Bytes) -> Result<Response, ApiError> {
-    let row = received.call()?;
-    let carrier = of_provider(received.setup.carrier(&received.store, &row).await)?;
-    let callback = carrier.read(&received.as_request(&place.topic, &body))?;
-    let mut told = callback.told;
-    if turns_up_late(&row, &told)? {
-        if !is_of_another_call(&received, &row, &callback.carrier_call_id).await? {
+pub(super) async fn callback(
+    Path(path): Path<CarrierPath>,
+    request: CarrierRequest,
+    body: Bytes,
+) -> Result<Response, ApiError> {
+    let row = request.call()?;
+    let carrier = of_provider(request.setup.carrier(&request.store, &row).await)?;
+    let webhooks = webhooks_of(&carrier)?;
+    let callback = webhooks.read(&request.as_callback(&path.topic, &body))?;
+    let mut events = callback.events;
+    if is_late_leg(&row, &events)? {
+        if !is_of_another_call(&request, &row, &callback.carrier_call_id).await? {
             hang_up(carrier, &row, callback.carrier_call_id);
         }
         return Ok(callback.reply.into_response());
     }
     match &row.carrier_call_id {
-        // Another leg, such as the one the caller was passed on to, is none of our business.
-        Some(known) if *known != callback.carrier_call_id => told.clear(),
+        // Another leg, such as a transfer's, is not ours.
+        Some(known) if *known != callback.carrier_call_id => events.clear(),
         Some(_) => {}
-        None => told.insert(0, Told::Id(callback.carrier_call_id)),
+        None => events.insert(0, CarrierEvent::Id(callback.carrier_call_id)),
     }
-    pass_on(&received, &row, told).await?;
+    forward(&request, &row, events).await?;
     if callback.wants_instructions && !row.status()?.is_terminal() {
-        return Ok(carrier.take(&received.setup.addresses().for_call(&place.provider, row.call_id())).into_response());
+        return Ok(webhooks.accept(&request.setup.addresses().for_call(&path.provider, row.call_id())).into_response());
     }
     Ok(callback.reply.into_response())
 }
 
-/// Whether a line lives on whose call has ended: its id came too late, or nobody could be told to hang up. Not one on which
-/// somebody else talks now.
-fn turns_up_late(row: &CallRow, told: &[Told]) -> Result<bool, ApiError> {
-    let over = told.is_empty() || told.iter().any(|told| matches!(told, Told::Hangup(_)));
-    let passed_on = row.end_reason.as_deref() == Some(EndReason::Transferred.as_str());
-    Ok(row.status()?.is_terminal() && !row.hangup_reported && !over && !passed_on)
+/// Whether a leg outlives its call: its id came too late, or hanging up failed. A transferred leg is meant to.
+fn is_late_leg(row: &CallRow, events: &[CarrierEvent]) -> Result<bool, ApiError> {
+    let over = events.is_empty() || events.iter().any(|event| matches!(event, CarrierEvent::Hangup(_)));
+    let transferred = row.end_reason.as_deref() == Some(EndReason::Transferred.as_str());
+    Ok(row.status()?.is_terminal() && !row.hangup_reported && !over && !transferred)
 }
 
 /// Whether the carrier gave the leg's id to another call, which may go on.
-async fn is_of_another_call(received: &Received, row: &CallRow, carrier_call_id: &str) -> Result<bool, ApiError> {
+async fn is_of_another_call(request: &CarrierRequest, row: &CallRow, carrier_call_id: &str) -> Result<bool, ApiError> {
     let connection = ConnectionId::from_uuid(row.connection_id);
-    let owner = calls::by_carrier_call_id(&mut received.store.read().await?, connection, carrier_call_id).await?;
+    let owner = calls::by_carrier_call_id(&mut request.store.read().await?, connection, carrier_call_id).await?;
     Ok(owner.is_some_and(|owner| owner.id != row.id))
 }
 
-fn hang_up(carrier: Arc<dyn Carrier>, row: &CallRow, carrier_call_id: String) {
-    tracing::warn!(call = %row.call_id(), "a line lives on whose call has ended: hanging up");
+fn hang_up(carrier: Arc<Carrier>, row: &CallRow, carrier_call_id: String) {
+    tracing::warn!(call = %row.call_id(), "a leg outlives its call: hanging up");
     let leg = LegRef {
         call: row.call_id(),
         carrier_call_id: Some(carrier_call_id),
@@ -66,38 +70,43 @@ fn hang_up(carrier: Arc<dyn Carrier>, row: &CallRow, carrier_call_id: String) {
         answered: true,
     };
     tokio::spawn(async move {
-        if let Err(error) = carrier.hang_up(&leg).await {
+        if let Err(error) = carrier.control.hang_up(&leg).await {
             // The carrier's next report tries again.
             tracing::warn!(%error, "the carrier did not hang up");
         }
     });
 }
 
-/// Tells the call's runner: here, or through the database where it is another node's. What comes after the end changes nothing.
-pub(super) async fn pass_on(received: &Received, row: &CallRow, told: Vec<Told>) -> Result<(), ApiError> {
-    if told.is_empty() || row.status()?.is_terminal() {
+/// Sends events to the call's runner: directly, or through the database where another node owns the call. Events after the end
+/// are dropped.
+pub(super) async fn forward(
+    request: &CarrierRequest,
+    row: &CallRow,
+    events: Vec<CarrierEvent>,
+) -> Result<(), ApiError> {
+    if events.is_empty() || row.status()?.is_terminal() {
         return Ok(());
     }
     // A call that has moved to another node may still be known here for a moment.
-    let here = received.calls.as_ref().filter(|calls| row.lease_owner == Some(calls.node.uuid()));
-    let Some(line) = here.and_then(|calls| calls.live.line(row.call_id())) else {
-        return leave_for_owner(received, row, told).await;
+    let here = request.calls.as_ref().filter(|calls| row.lease_owner == Some(calls.node.uuid()));
+    let Some(leg) = here.and_then(|calls| calls.live.events(row.call_id())) else {
+        return store_for_owner(request, row, events).await;
     };
-    for told in told {
-        line.tell(CarrierEvent::Told(told));
+    for event in events {
+        leg.send(LegEvent::Carrier(event));
     }
     Ok(())
 }
 
-async fn leave_for_owner(received: &Received, row: &CallRow, told: Vec<Told>) -> Result<(), ApiError> {
-    let (tenant, call, now) = (row.tenant(), row.call_id(), received.clock.now());
-    let mut tx = received.store.begin().await?;
+async fn store_for_owner(request: &CarrierRequest, row: &CallRow, events: Vec<CarrierEvent>) -> Result<(), ApiError> {
+    let (tenant, call, now) = (row.tenant(), row.call_id(), request.clock.now());
+    let mut tx = request.store.begin().await?;
     let found = calls::lock(&mut tx, tenant, call).await?;
     if found.is_some_and(|row| row.status().is_ok_and(|status| !status.is_terminal())) {
-        for (told, later) in told.into_iter().zip(0..) {
+        for (event, later) in events.into_iter().zip(0..) {
             // They are taken in the order of their times.
             let at = now + Duration::from_micros(later);
-            commands::give(&mut tx, tenant, call, &Command::Told { told }, at).await?;
+            commands::give(&mut tx, tenant, call, &Command::CarrierEvent { event }, at).await?;
         }
     }
     tx.commit().await?;

@@ -1,47 +1,51 @@
-//! `/carrier/<provider>/connections/<token>/<topic>`: calls that arrive on a connection's numbers, and what is told about them
+//! `/carrier/<provider>/connections/<token>/<topic>`: calls that arrive on a connection's numbers, and status callbacks about them
 //! under the carrier's own id.
 
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 
-use super::calls::pass_on;
-use super::{Place, Received, nothing_here, of_provider};
-use crate::calls::incoming::{self, Arrived, Taken};
-use crate::carrier::callback::{Decline, Incoming};
+use super::calls::forward;
+use super::{CarrierPath, CarrierRequest, nothing_here, of_provider, webhooks_of};
+use crate::calls::incoming::{self, AnnouncedCall, InboundDecision};
+use crate::carrier::callback::{Decline, IncomingCall};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::store::{calls, connections, numbers};
 
-pub(super) async fn told(
+pub(super) async fn callback(
     State(state): State<HttpState>,
-    Path(place): Path<Place>,
-    received: Received,
+    Path(path): Path<CarrierPath>,
+    request: CarrierRequest,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let id = received.setup.addresses().connection_of(&place.token).ok_or_else(nothing_here)?;
-    let connection = connections::get_for_carrier(&mut received.store.read().await?, id).await?;
-    let connection = connection.filter(|row| row.provider == place.provider).ok_or_else(nothing_here)?;
-    let carrier = of_provider(received.setup.carrier_of(&connection))?;
-    let callback = carrier.read(&received.as_request(&place.topic, &body))?;
+    let id = request.setup.addresses().connection_of(&path.token).ok_or_else(nothing_here)?;
+    let connection = connections::get_for_carrier(&mut request.store.read().await?, id).await?;
+    let connection = connection.filter(|row| row.provider == path.provider).ok_or_else(nothing_here)?;
+    let carrier = of_provider(request.setup.carrier_of(&connection))?;
+    let webhooks = webhooks_of(&carrier)?;
+    let callback = webhooks.read(&request.as_callback(&path.topic, &body))?;
     let carrier_call_id = callback.carrier_call_id;
-    let Some(Incoming { from, to }) = callback.incoming else {
-        let row = calls::by_carrier_call_id(&mut received.store.read().await?, id, &carrier_call_id).await?;
+    let Some(IncomingCall { from, to }) = callback.incoming else {
+        let row = calls::by_carrier_call_id(&mut request.store.read().await?, id, &carrier_call_id).await?;
         if let Some(row) = row {
-            pass_on(&received, &row, callback.told).await?;
+            forward(&request, &row, callback.events).await?;
         }
         return Ok(callback.reply.into_response());
     };
-    let number = numbers::of_connection(&mut received.store.read().await?, id, &to).await?;
+    let number = numbers::of_connection(&mut request.store.read().await?, id, &to).await?;
     let Some(number) = number else {
         tracing::warn!("a carrier announces a call to a number that the connection does not have: it is declined");
-        return Ok(carrier.decline(&carrier_call_id, Decline::NotServed).await.into_response());
+        return Ok(webhooks.decline(&carrier_call_id, Decline::NotServed).await.into_response());
     };
-    let arrived = Arrived { carrier_call_id: carrier_call_id.clone(), from, number, provider: place.provider.clone() };
-    let taken = incoming::take_in_from_carrier(received.calls()?, arrived, state.draining.started()).await?;
-    Ok(match taken {
-        Taken::Call(row) => carrier.take(&received.setup.addresses().for_call(&place.provider, row.call_id())),
-        Taken::Declined(why) => carrier.decline(&carrier_call_id, why).await,
+    let call =
+        AnnouncedCall { carrier_call_id: carrier_call_id.clone(), from, number, provider: path.provider.clone() };
+    let decision = incoming::accept_announced(request.calls()?, call, state.draining.started()).await?;
+    Ok(match decision {
+        InboundDecision::Accepted(row) => {
+            webhooks.accept(&request.setup.addresses().for_call(&path.provider, row.call_id()))
+        }
+        InboundDecision::Declined(why) => webhooks.decline(&carrier_call_id, why).await,
     }
     .into_response())
 }

@@ -1,4 +1,4 @@
-//! `/carrier/<provider>/calls/<token>/media`: the websocket that carries a call's sound. It may come to any node, which then
+//! `/carrier/<provider>/calls/<token>/media`: the websocket that carries a call's audio. It may reach any node, which then
 //! owns the call.
 
 use std::sync::Arc;
@@ -10,36 +10,37 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::{Received, of_provider};
+use super::{CarrierRequest, nothing_here, of_provider};
 use crate::calls::{Context, incoming};
 use crate::carrier::address::Addresses;
-use crate::carrier::stream::{self, Started};
-use crate::carrier::{CarrierEvent, Media, Told};
+use crate::carrier::stream::{self, StreamStart};
+use crate::carrier::{CarrierEvent, LegEvent, Media, MediaTransport};
 use crate::http::Draining;
 use crate::http::error::ApiError;
 use crate::outbound::ws;
 use crate::store::calls::{self, CallRow};
 
-/// How long the carrier's answer to a dial is waited for whose sound has come.
+/// How long the media stream waits for the carrier's response to the dial.
 const DIAL_ANSWERED: [Duration; 4] =
     [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(300), Duration::from_secs(1)];
 
 pub(super) async fn open(
     State(draining): State<Draining>,
-    received: Received,
+    request: CarrierRequest,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    let row = received.call()?;
-    let carrier = of_provider(received.setup.carrier(&received.store, &row).await)?;
-    let wire = carrier.wire(&received.as_request("media", &[]))?;
+    let row = request.call()?;
+    let carrier = of_provider(request.setup.carrier(&request.store, &row).await)?;
+    let MediaTransport::WebSocket(media) = &carrier.media else { return Err(nothing_here()) };
+    let protocol = media.open(&request.as_callback("media", &[]))?;
     let upgrade = upgrade.map_err(|_| {
         ApiError::new(StatusCode::UPGRADE_REQUIRED, "no_websocket", "This address takes websockets (RFC 6455) only.")
     })?;
     if row.status()?.is_terminal() {
         return Err(ApiError::conflict("call_ended", "The call has ended."));
     }
-    let context = received.calls()?.clone();
-    if draining.started() && context.live.line(row.call_id()).is_none() {
+    let context = request.calls()?.clone();
+    if draining.started() && context.live.events(row.call_id()).is_none() {
         let detail = "This node is stopping and takes no more calls over.";
         return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "draining", detail));
     }
@@ -51,16 +52,16 @@ pub(super) async fn open(
         .read_buffer_size(ws::READ_AT_ONCE)
         .max_message_size(stream::MESSAGE_LIMIT)
         .max_frame_size(stream::MESSAGE_LIMIT);
-    let addresses = received.setup.addresses().clone();
+    let addresses = request.setup.addresses().clone();
     Ok(upgrade.on_upgrade(move |socket| async move {
         let attach = |started, media| attach(context, addresses, row, started, media);
-        stream::serve(socket, wire, attach).await;
+        stream::serve(socket, protocol, attach).await;
         drop(stream);
     }))
 }
 
-/// Gives the sound to the call's runner; whether there is one that takes it.
-async fn attach(context: Arc<Context>, addresses: Addresses, row: CallRow, started: Started, media: Media) -> bool {
+/// Hands the media to the call's runner. Returns whether one accepted it.
+async fn attach(context: Arc<Context>, addresses: Addresses, row: CallRow, started: StreamStart, media: Media) -> bool {
     // Not compared with the token of the address: one of them may have been made with an older key.
     if started.token.is_some_and(|repeated| addresses.call_of(&repeated) != Some(row.call_id())) {
         tracing::warn!("a stream repeats the token of another call: it is closed");
@@ -71,11 +72,11 @@ async fn attach(context: Arc<Context>, addresses: Addresses, row: CallRow, start
         tracing::warn!("a stream is of another call than its address: it is closed");
         return false;
     }
-    let Some(line) = context.live.line(row.call_id()) else {
-        return incoming::take_over(&context, row.call_id(), started.carrier_call_id, media).await;
+    let Some(events) = context.live.events(row.call_id()) else {
+        return incoming::takeover(&context, row.call_id(), started.carrier_call_id, media).await;
     };
-    line.tell(CarrierEvent::Told(Told::Id(started.carrier_call_id)));
-    line.tell(CarrierEvent::Media(media));
+    events.send(LegEvent::Carrier(CarrierEvent::Id(started.carrier_call_id)));
+    events.send(LegEvent::Media(media));
     true
 }
 

@@ -1,4 +1,4 @@
-//! `/carrier/…`: what carriers tell and ask us. No API keys here: an address holds a token that nobody can guess, and the
+//! `/carrier/…`: requests from carriers. No API keys here: an address holds a token that nobody can guess, and the
 //! carrier's signature is checked on every request, before anything else is looked at.
 
 mod calls;
@@ -15,7 +15,7 @@ use super::error::ApiError;
 use crate::calls::Context;
 use crate::calls::setup::{Setup, SetupError};
 use crate::carrier::Carrier;
-use crate::carrier::callback::{CallbackRequest, Refused, Reply};
+use crate::carrier::callback::{CallbackError, CallbackRequest, Reply, Webhooks};
 use crate::clock::Clock;
 use crate::store::calls::CallRow;
 use crate::store::{Store, calls as calls_store};
@@ -32,27 +32,27 @@ use tokio::time::Instant;
 pub(super) fn routes() -> Router<HttpState> {
     Router::new()
         .route("/carrier/{provider}/calls/{token}/media", any(media::open))
-        .route("/carrier/{provider}/calls/{token}/{topic}", any(calls::told))
-        .route("/carrier/{provider}/connections/{token}/{topic}", any(connections::told))
+        .route("/carrier/{provider}/calls/{token}/{topic}", any(calls::callback))
+        .route("/carrier/{provider}/connections/{token}/{topic}", any(connections::callback))
 }
 
 /// The path of a request.
 #[derive(Deserialize)]
-struct Place {
+struct CarrierPath {
     provider: String,
     token: String,
     topic: String,
 }
 
 /// A request as it came, and this node's calls.
-struct Received {
+struct CarrierRequest {
     /// Absent on a node without calls.
     calls: Option<Arc<Context>>,
     setup: Arc<Setup>,
     store: Store,
     clock: Clock,
     method: Method,
-    /// As the carrier was told it.
+    /// As given to the carrier.
     url: String,
     headers: HeaderMap,
     /// The call whose address was used; nothing where it is a connection's.
@@ -61,16 +61,16 @@ struct Received {
 
 /// What every path names.
 #[derive(Deserialize)]
-struct Named {
+struct CarrierTarget {
     provider: String,
     token: String,
 }
 
-impl FromRequestParts<HttpState> for Received {
+impl FromRequestParts<HttpState> for CarrierRequest {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut axum::http::request::Parts, state: &HttpState) -> Result<Self, ApiError> {
-        let named = Path::<Named>::from_request_parts(parts, state).await.map_err(|_| nothing_here())?;
+        let named = Path::<CarrierTarget>::from_request_parts(parts, state).await.map_err(|_| nothing_here())?;
         let setup = state.setup()?;
         let call = call_of(&setup, &state.store, &named).await?;
         let connection = match &call {
@@ -96,14 +96,14 @@ impl FromRequestParts<HttpState> for Received {
 }
 
 /// The call whose token this is, if it is a call's.
-async fn call_of(setup: &Setup, store: &Store, named: &Named) -> Result<Option<CallRow>, ApiError> {
+async fn call_of(setup: &Setup, store: &Store, named: &CarrierTarget) -> Result<Option<CallRow>, ApiError> {
     let Some(id) = setup.addresses().call_of(&named.token) else { return Ok(None) };
     let row = calls_store::get_for_carrier(&mut store.read().await?, id).await?;
     row.filter(|row| row.provider == named.provider).ok_or_else(nothing_here).map(Some)
 }
 
-impl Received {
-    fn as_request<'a>(&'a self, topic: &'a str, body: &'a [u8]) -> CallbackRequest<'a> {
+impl CarrierRequest {
+    fn as_callback<'a>(&'a self, topic: &'a str, body: &'a [u8]) -> CallbackRequest<'a> {
         let now = self.clock.now().as_micros() / 1_000_000;
         CallbackRequest { method: &self.method, url: &self.url, headers: &self.headers, body, topic, now }
     }
@@ -124,15 +124,15 @@ fn nothing_here() -> ApiError {
     ApiError::not_found("carrier address")
 }
 
-impl From<Refused> for ApiError {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Signature(detail) => {
+impl From<CallbackError> for ApiError {
+    fn from(error: CallbackError) -> Self {
+        match error {
+            CallbackError::Signature(detail) => {
                 tracing::warn!(detail, "a carrier's request failed its check");
                 Self::new(StatusCode::FORBIDDEN, "bad_signature", detail)
             }
-            Refused::Malformed(detail) => Self::invalid(detail),
-            Refused::NotFound => nothing_here(),
+            CallbackError::Malformed(detail) => Self::invalid(detail),
+            CallbackError::NotFound => nothing_here(),
         }
     }
 }
@@ -147,8 +147,13 @@ impl IntoResponse for Reply {
     }
 }
 
+/// The webhooks of a carrier that sends any.
+fn webhooks_of(carrier: &Carrier) -> Result<&dyn Webhooks, ApiError> {
+    carrier.webhooks.as_deref().ok_or_else(nothing_here)
+}
+
 /// The carrier of a call or connection that can be reached under `provider`.
-fn of_provider(carrier: Result<Arc<dyn Carrier>, SetupError>) -> Result<Arc<dyn Carrier>, ApiError> {
+fn of_provider(carrier: Result<Arc<Carrier>, SetupError>) -> Result<Arc<Carrier>, ApiError> {
     carrier.map_err(|error| match error {
         SetupError::Database(error) => error.into(),
         SetupError::Config(words) => {

@@ -1,11 +1,14 @@
 //! The carriers and providers that a connection can be for.
 
+use std::sync::LazyLock;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::carrier::registry;
 use crate::http::openapi;
 use crate::talk::tools::secrets;
 
@@ -65,20 +68,18 @@ const fn usable(name: &'static str, kinds: &'static [Kind], required: &'static [
     Provider { name, kinds, required, usable: true }
 }
 
-/// Its connections can be kept, but calls with them fail as `config_error`.
-const fn planned(name: &'static str, kinds: &'static [Kind], required: &'static [&'static str]) -> Provider {
-    Provider { name, kinds, required, usable: false }
-}
-
 /// Every provider, carriers first.
-pub const PROVIDERS: &[Provider] = &[
-    usable("simulator", &[Kind::Carrier], &[]),
-    usable("twilio", &[Kind::Carrier], &["account_sid", "auth_token"]),
-    usable("signalwire", &[Kind::Carrier], &["project_id", "api_token", "signing_key"]),
-    usable("telnyx", &[Kind::Carrier], &["api_key", "public_key"]),
-    planned("plivo", &[Kind::Carrier], &[]),
-    planned("vonage", &[Kind::Carrier], &[]),
-    planned("sip", &[Kind::Carrier], &[]),
+pub static PROVIDERS: LazyLock<Vec<Provider>> = LazyLock::new(|| {
+    let carriers = registry::CARRIERS.iter().map(|carrier| Provider {
+        name: carrier.name,
+        kinds: &[Kind::Carrier],
+        required: carrier.required_credentials,
+        usable: carrier.driver.is_some(),
+    });
+    carriers.chain(OTHERS).collect()
+});
+
+const OTHERS: [Provider; 10] = [
     usable("local", &[Kind::Stt, Kind::Tts], &[]),
     usable("scripted", &[Kind::Stt, Kind::Llm, Kind::Tts], &[]),
     usable("openai", &[Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime], &[]),
@@ -124,11 +125,7 @@ impl Provider {
     /// The last segment of the address to which its numbers' calls are to be sent; nothing where nothing is to be set.
     #[must_use]
     pub fn inbound_topic(&self) -> Option<&'static str> {
-        match self.name {
-            "twilio" | "signalwire" => Some("voice"),
-            "telnyx" => Some("events"),
-            _ => None,
-        }
+        registry::kind(self.name).and_then(|carrier| carrier.inbound_topic)
     }
 
     /// Whether it offers this.

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::CreateConnection;
 use super::catalogue::{PROVIDERS, Provider};
-use crate::carrier::simulator::SimulatorSettings;
+use crate::carrier::registry;
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::http::extract::{self, Body, check_name};
@@ -59,8 +59,8 @@ fn check(request: &CreateConnection, addresses: &AddressPolicy) -> Vec<FieldErro
     if request.provider == secrets::PROVIDER && errors.is_empty() {
         errors.extend(bad_for_tools(request));
     }
-    if request.provider == "simulator" {
-        let wrong = SimulatorSettings::parse(&Value::Object(request.settings.clone())).err();
+    if let Some(carrier) = registry::kind(&request.provider) {
+        let wrong = (carrier.check_settings)(&request.settings).err();
         errors.extend(wrong.map(|error| FieldError::new(error.path, extract::in_our_words(&error.message))));
     }
     if request.limits.max_concurrent.is_some_and(|calls| !(1..=MAX_CONCURRENT).contains(&calls)) {

@@ -252,7 +252,7 @@ pub(super) async fn redeliver(
         deliveries::bring_forward(&mut tx, tenant.id, id, now).await?;
         let row = delivery(&mut tx, tenant, webhook_id, id).await?;
         tx.commit().await?;
-        state.hints.webhooks.notify_one();
+        state.wakeups.webhooks.notify_one();
         return Ok(Json(DeliveryResource::from(row)).into_response());
     }
     if let Some(call) = row.call_id {
@@ -266,7 +266,7 @@ pub(super) async fn redeliver(
     let sending = New { event: &row.event, call: row.call_id, happened, data };
     let new = put(&mut tx, tenant, webhook_id, sending, now).await?;
     tx.commit().await?;
-    state.hints.webhooks.notify_one();
+    state.wakeups.webhooks.notify_one();
     Ok(new.into_response(webhook_id))
 }
 
@@ -308,7 +308,7 @@ pub(super) async fn test(
     let sending = New { event: WEBHOOK_TEST, call: None, happened: now, data: EventData::of_test() };
     let new = put(&mut tx, tenant, id, sending, now).await?;
     tx.commit().await?;
-    state.hints.webhooks.notify_one();
+    state.wakeups.webhooks.notify_one();
     Ok(new.into_response(id))
 }
 

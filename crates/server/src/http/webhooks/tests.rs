@@ -15,7 +15,6 @@ use crate::batch::Batcher;
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::hints::Hints;
 use crate::http::router;
 use crate::store::deliveries::outcome::{Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::claim_due_for_worker;
@@ -24,6 +23,7 @@ use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
 use crate::store::{Store, api_keys};
 use crate::vault::Vault;
+use crate::wakeups::Wakeups;
 
 struct Api {
     router: Router,
@@ -39,7 +39,7 @@ impl Api {
         tx.commit().await.expect("committed");
         let addresses = Addresses::new("http://service.test".to_owned(), &vault);
         let state =
-            HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Hints::default(), addresses);
+            HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Wakeups::default(), addresses);
         Self { router: router(state), key: issued.key.reveal().to_owned() }
     }
 

@@ -8,7 +8,7 @@ use switchhook_core::id::{CallId, CommandId, TenantId};
 use uuid::Uuid;
 
 use super::CallRow;
-use crate::carrier::Told;
+use crate::carrier::CarrierEvent;
 use crate::clock;
 use crate::store::{Conn, Tx, filled, on};
 
@@ -37,9 +37,9 @@ pub enum Command {
         to: String,
     },
     /// A carrier event that reached another node.
-    Told {
-        /// What.
-        told: Told,
+    CarrierEvent {
+        /// The event.
+        event: CarrierEvent,
     },
 }
 

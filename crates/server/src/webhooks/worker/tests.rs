@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Stage {
     test: TestStore,
     clock: Clock,
-    hints: Hints,
+    wakeups: Wakeups,
     tenant: TenantId,
     webhook: WebhookId,
     secret: SigningSecret,
@@ -40,7 +40,7 @@ async fn stage(test: TestStore, clock: Clock) -> Stage {
         ..Config::for_tests(test.folder.path())
     };
     let vault = Vault::from_config(&config).expect("a key file");
-    let (store, hints, stop) = (test.store.clone(), Hints::default(), CancellationToken::new());
+    let (store, wakeups, stop) = (test.store.clone(), Wakeups::default(), CancellationToken::new());
     let tenant = tenant(&store, OwnLimits::default()).await;
     let webhook = WebhookId::new(clock.now(), clock::random());
     let secret = SigningSecret::generate(clock::random());
@@ -48,9 +48,9 @@ async fn stage(test: TestStore, clock: Clock) -> Stage {
     let mut tx = store.begin().await.expect("a transaction");
     webhooks::insert(&mut tx, &row).await.expect("an endpoint");
     tx.commit().await.expect("committed");
-    let worker = Worker::new(store, clock.clone(), Arc::new(config), vault, hints.clone()).expect("a worker");
+    let worker = Worker::new(store, clock.clone(), Arc::new(config), vault, wakeups.clone()).expect("a worker");
     let running = tokio::spawn(worker.run(stop.clone()));
-    Stage { test, clock, hints, tenant, webhook, secret, receiver, stop, running }
+    Stage { test, clock, wakeups, tenant, webhook, secret, receiver, stop, running }
 }
 
 impl Stage {
@@ -64,7 +64,7 @@ impl Stage {
         let mut tx = self.test.store.begin().await.expect("a transaction");
         deliveries::insert(&mut tx, &[new]).await.expect("queued");
         tx.commit().await.expect("committed");
-        self.hints.webhooks.notify_one();
+        self.wakeups.webhooks.notify_one();
         id
     }
 
@@ -144,7 +144,7 @@ async fn a_failing_delivery_is_tried_eight_times_on_schedule_and_then_failed() {
             assert_eq!(row.state, "pending");
             let next = row.next_attempt_at.expect("it is tried again");
             clock.advance(Timestamp::from_micros(next).since(clock.now()));
-            stage.hints.webhooks.notify_one();
+            stage.wakeups.webhooks.notify_one();
         }
         timestamps.dedup();
         assert_eq!(timestamps.len(), 8, "each attempt is signed anew");

@@ -12,7 +12,7 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use switchhook::app::Service;
-use switchhook::calls::Order;
+use switchhook::calls::RunnerSignal;
 use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::models::Models;
@@ -78,7 +78,7 @@ impl TestService {
 
     /// Has a call's runner let go of it without another word.
     pub(crate) fn abandon(&self, call: &str) {
-        self.service.live().tell(call.parse().expect("an id"), Order::Abandon);
+        self.service.live().signal(call.parse().expect("an id"), RunnerSignal::Abandon);
     }
 
     /// A client of another tenant.

@@ -2,11 +2,11 @@
 
 use super::*;
 
-fn answer(status: u16, body: &str) -> Answer {
-    Answer { status, retry_after: None, body: body.as_bytes().to_vec() }
+fn answer(status: u16, body: &str) -> RestResponse {
+    RestResponse { status, retry_after: None, body: body.as_bytes().to_vec() }
 }
 
-fn coded(status: u16, code: u32) -> Answer {
+fn coded(status: u16, code: u32) -> RestResponse {
     answer(status, &format!(r#"{{"code":{code},"message":"It says why.","status":{status}}}"#))
 }
 
@@ -21,7 +21,7 @@ enum Fate {
 use ErrorCode::{CarrierError as Errs, CarrierUnauthorized, InvalidNumber};
 use Fate::{Later, Refused, Unknown};
 
-fn fate(flavour: Flavour, answer: &Answer) -> Fate {
+fn fate(flavour: Flavour, answer: &RestResponse) -> Fate {
     match dial_error(flavour, answer) {
         DialError::Refused { code, .. } => Refused(code),
         DialError::Later { .. } => Later,
@@ -58,7 +58,7 @@ fn each_code_of_a_refused_dial_has_its_error_code() {
 
 #[test]
 fn whoever_placed_the_call_is_told_what_to_do() {
-    let words = |answer: &Answer| match dial_error(Flavour::Twilio, answer) {
+    let words = |answer: &RestResponse| match dial_error(Flavour::Twilio, answer) {
         DialError::Refused { words, .. } => words,
         other => panic!("{other:?}"),
     };
@@ -132,7 +132,7 @@ fn each_end_of_a_call_has_its_cause() {
     ];
     for (status, sip_codes, code, cause) in table {
         for &sip_code in *sip_codes {
-            let hangup = End { status, sip_code, code: *code }.hangup(Flavour::Twilio);
+            let hangup = CallEnd { status, sip_code, code: *code }.hangup(Flavour::Twilio);
             assert_eq!((hangup.cause, hangup.sip_code), (*cause, sip_code), "{status} {sip_code:?} {code:?}");
         }
     }
@@ -140,7 +140,7 @@ fn each_end_of_a_call_has_its_cause() {
 
 #[test]
 fn the_report_of_an_end_keeps_what_the_carrier_said() {
-    let end = |status, code| End { status, sip_code: Some(999), code }.hangup(Flavour::Twilio);
+    let end = |status, code| CallEnd { status, sip_code: Some(999), code }.hangup(Flavour::Twilio);
     let code = |text: &str| Some(text.to_owned());
     let failed = Hangup { carrier_code: code("13224"), ..Hangup::new(CarrierCause::InvalidNumber) };
     assert_eq!(end("failed", Some("13224")), failed, "999 is no SIP code");
@@ -152,12 +152,14 @@ fn the_report_of_an_end_keeps_what_the_carrier_said() {
 
 #[test]
 fn an_end_because_of_the_stream_says_that_there_was_no_sound() {
-    let told = |code| End { status: "completed", sip_code: None, code }.told(Flavour::Twilio);
+    let events = |code| CallEnd { status: "completed", sip_code: None, code }.events(Flavour::Twilio);
     for code in ["31901", "31920", "31941", "31953"] {
-        assert!(matches!(&told(Some(code))[..], [Told::NoMedia(words), Told::Hangup(_)] if words.contains(code)));
+        assert!(
+            matches!(&events(Some(code))[..], [CarrierEvent::NoMedia(words), CarrierEvent::Hangup(_)] if words.contains(code))
+        );
     }
-    assert!(matches!(&told(Some("11200"))[..], [Told::Hangup(_)]));
-    assert!(matches!(&told(None)[..], [Told::Hangup(_)]));
+    assert!(matches!(&events(Some("11200"))[..], [CarrierEvent::Hangup(_)]));
+    assert!(matches!(&events(None)[..], [CarrierEvent::Hangup(_)]));
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Sent {
         self
     }
 
-    fn check(&self, check: impl FnOnce(&CallbackRequest<'_>) -> Result<(), Refused>) -> bool {
+    fn check(&self, check: impl FnOnce(&CallbackRequest<'_>) -> Result<(), CallbackError>) -> bool {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, self.kind.parse().expect("a header's value"));
         for (name, value) in &self.headers {
@@ -56,17 +56,17 @@ impl Sent {
         check(&CallbackRequest { method, url, headers: &headers, body, topic: "status", now: 0 }).is_ok()
     }
 
-    fn is_genuine(&self, keys: &Keys) -> bool {
+    fn is_genuine(&self, keys: &SigningKeys) -> bool {
         self.check(|request| keys.check(request, request.url))
     }
 }
 
-fn twilio() -> Keys {
-    Keys::Twilio { tokens: vec![Secret::new("12345".to_owned())], shared: Some(Secret::new("12345".to_owned())) }
+fn twilio() -> SigningKeys {
+    SigningKeys::Twilio { tokens: vec![Secret::new("12345".to_owned())], shared: Some(Secret::new("12345".to_owned())) }
 }
 
-fn signalwire() -> Keys {
-    Keys::SignalWire { signing: Secret::new("PSK_test".to_owned()) }
+fn signalwire() -> SigningKeys {
+    SigningKeys::SignalWire { signing: Secret::new("PSK_test".to_owned()) }
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn twilios_own_signatures_are_genuine_and_any_change_shows() {
             let added = Sent { body: format!("{}&Z=1", sent.body), ..sent.clone() };
             assert!(!added.is_genuine(&twilio()), "{}", added.body);
         }
-        let other = Keys::Twilio { tokens: vec![Secret::new("54321".to_owned())], shared: None };
+        let other = SigningKeys::Twilio { tokens: vec![Secret::new("54321".to_owned())], shared: None };
         assert!(!sent.is_genuine(&other), "with another token: {}", sent.url);
         let unsigned = Sent { headers: Vec::new(), ..sent.clone() };
         assert!(!unsigned.is_genuine(&twilio()), "unsigned: {}", sent.url);
@@ -122,7 +122,7 @@ fn a_port_that_is_said_or_left_out_makes_no_difference() {
 
 #[test]
 fn while_the_auth_token_is_changed_both_count() {
-    let keys = |tokens: &[&str]| Keys::Twilio {
+    let keys = |tokens: &[&str]| SigningKeys::Twilio {
         tokens: tokens.iter().map(|token| Secret::new((*token).to_owned())).collect(),
         shared: None,
     };
@@ -139,7 +139,7 @@ fn only_known_algorithms_with_their_own_key_count() {
     assert!(!sent(SIGNED, "key=WK1,algorithm=HMAC_MD5").is_genuine(&twilio()));
     assert!(!sent(SIGNED, SETTINGS_256).is_genuine(&twilio()), "the header cannot make one into the other");
     assert!(!sent(SIGNED_256, "").is_genuine(&twilio()));
-    let without = Keys::Twilio { tokens: vec![Secret::new("12345".to_owned())], shared: None };
+    let without = SigningKeys::Twilio { tokens: vec![Secret::new("12345".to_owned())], shared: None };
     assert!(!sent(SIGNED_256, SETTINGS_256).is_genuine(&without), "there is no shared key");
 }
 
@@ -173,7 +173,7 @@ fn signalwire_signs_forms_and_bodies() {
         "https://example.com/myapp?bodySHA256=5ccde7145dfb8f56479710896586cb9d5911809d83afbe34627818790db0aec9";
     let json = r#"{"CallSid":"CA1234567890ABCDE","Caller":"+12349013030"}"#;
     let as_twilio = Sent::json(hashed, json, "hPXmLwIy3Fgqv1i9KPmH/HhQ6zo=").by_signalwire();
-    let same_key = Keys::SignalWire { signing: Secret::new("12345".to_owned()) };
+    let same_key = SigningKeys::SignalWire { signing: Secret::new("12345".to_owned()) };
     assert!(as_twilio.is_genuine(&same_key), "a body whose hash is in the address");
     assert!(!Sent { body: json.replace('1', "3"), ..as_twilio }.is_genuine(&same_key));
     let upper = Sent { headers: vec![("X-SignalWire-Signature", body.headers[0].1.to_uppercase())], ..body };

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use switchhook::carrier::address::Addresses;
+use switchhook::carrier::callback::{InboundRoute, Webhooks};
+use switchhook::carrier::registry::Drivers;
 use switchhook::carrier::rest::Rest;
-use switchhook::carrier::telnyx::Telnyx as Adapter;
-use switchhook::carrier::{Carrier as _, Connection, Found, Inbound, LegRef};
+use switchhook::carrier::{Carrier, Connection, FoundLeg, LegRef};
 use switchhook::config::Config;
 use switchhook::vault::Vault;
 use switchhook_core::phone_number::PhoneNumber;
@@ -15,7 +16,7 @@ use crate::doubles::telnyx::{APPLICATION, Delivery, FarEnd, Script};
 use crate::harness::{TestService, text};
 
 /// The adapter by itself, as the service of the rig makes it.
-fn adapter(rig: &Rig) -> (Adapter, Addresses) {
+fn adapter(rig: &Rig) -> (Carrier, Addresses) {
     let mut config = Config::for_tests(rig.service.data_dir());
     config.outbound_allow = "127.0.0.0/8,http".parse().expect("valid");
     let vault = Vault::from_config(&config).expect("the service has made its key file");
@@ -28,7 +29,11 @@ fn adapter(rig: &Rig) -> (Adapter, Addresses) {
         credentials: &Private::new(credentials),
         addresses: &addresses,
     };
-    (Adapter::connect(&connection).expect("it is complete"), addresses)
+    (Drivers::new(&config).connect("telnyx", &connection).expect("it is complete"), addresses)
+}
+
+fn webhooks(adapter: &Carrier) -> &dyn Webhooks {
+    adapter.webhooks.as_deref().expect("Telnyx sends webhooks")
 }
 
 fn number(text: &str) -> PhoneNumber {
@@ -39,12 +44,12 @@ fn number(text: &str) -> PhoneNumber {
 async fn set_up(rig: &Rig) {
     rig.telnyx.add_number(OURS, None);
     let (adapter, addresses) = adapter(rig);
-    assert_eq!(adapter.inbound(&number(OURS)).await, Ok(Inbound::Unset));
-    assert_eq!(adapter.inbound(&number(THEM)).await, Ok(Inbound::NotOnAccount));
+    assert_eq!(webhooks(&adapter).inbound_route(&number(OURS)).await, Ok(InboundRoute::Unset));
+    assert_eq!(webhooks(&adapter).inbound_route(&number(THEM)).await, Ok(InboundRoute::NotOnAccount));
     let to = addresses.for_connection("telnyx", rig.connection.parse().expect("an id"));
-    adapter.set_inbound(&number(OURS), &to).await.expect("Telnyx does it");
-    assert!(adapter.set_inbound(&number(THEM), &to).await.is_err());
-    assert_eq!(adapter.inbound(&number(OURS)).await, Ok(Inbound::To(to.report("events"))));
+    webhooks(&adapter).set_inbound_route(&number(OURS), &to).await.expect("Telnyx does it");
+    assert!(webhooks(&adapter).set_inbound_route(&number(THEM), &to).await.is_err());
+    assert_eq!(webhooks(&adapter).inbound_route(&number(OURS)).await, Ok(InboundRoute::To(to.report("events"))));
     assert_eq!(rig.telnyx.application_url(), to.report("events"));
 }
 
@@ -158,17 +163,17 @@ async fn telnyx_is_asked_what_became_of_a_call() {
     let by_id = LegRef { carrier_call_id: Some(id.clone()), ..by_state.clone() };
     // It is on the second page of the list.
     for leg in [&by_state, &by_id] {
-        let live = Found { carrier_call_id: id.clone(), ended: None, certain: true };
-        assert_eq!(adapter.find(leg).await, Ok(vec![live]));
+        let live = FoundLeg { carrier_call_id: id.clone(), ended: None, certain: true };
+        assert_eq!(adapter.control.look_up(leg).await, Ok(vec![live]));
     }
-    assert_eq!(adapter.hang_up(&by_state).await, Ok(()));
+    assert_eq!(adapter.control.hang_up(&by_state).await, Ok(()));
     rig.client().wait_for_end(&call).await;
     rig.telnyx.ended(THEM).await;
-    let found = adapter.find(&by_id).await.expect("it answers");
+    let found = adapter.control.look_up(&by_id).await.expect("it answers");
     assert!(found.iter().all(|leg| leg.ended.is_some()) && found.len() == 1, "{found:?}");
-    assert_eq!(adapter.find(&by_state).await, Ok(vec![]));
+    assert_eq!(adapter.control.look_up(&by_state).await, Ok(vec![]));
     for leg in [&by_state, &by_id] {
-        assert_eq!(adapter.hang_up(leg).await, Ok(()), "ending what has ended is fine");
+        assert_eq!(adapter.control.hang_up(leg).await, Ok(()), "ending what has ended is fine");
     }
     rig.service.stop().await;
 }
@@ -178,9 +183,15 @@ async fn a_number_of_another_application_is_taken_over() {
     let rig = Rig::start().await;
     rig.telnyx.add_number(OURS, Some("17"));
     let (adapter, addresses) = adapter(&rig);
-    assert!(matches!(adapter.inbound(&number(OURS)).await, Ok(Inbound::To(elsewhere)) if elsewhere.contains("17")));
+    assert!(
+        matches!(webhooks(&adapter).inbound_route(&number(OURS)).await, Ok(InboundRoute::To(elsewhere)) if elsewhere.contains("17"))
+    );
     let to = addresses.for_connection("telnyx", rig.connection.parse().expect("an id"));
-    adapter.set_inbound(&number(OURS), &to).await.expect("Telnyx does it");
-    assert_eq!(adapter.inbound(&number(OURS)).await, Ok(Inbound::To(to.report("events"))), "{APPLICATION}");
+    webhooks(&adapter).set_inbound_route(&number(OURS), &to).await.expect("Telnyx does it");
+    assert_eq!(
+        webhooks(&adapter).inbound_route(&number(OURS)).await,
+        Ok(InboundRoute::To(to.report("events"))),
+        "{APPLICATION}"
+    );
     rig.service.stop().await;
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use switchhook::carrier::simulator::recordings::{self, Line};
+use switchhook::carrier::simulator::recordings::{self, Recording};
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use switchhook_media::level::VOICED_DBFS;
@@ -48,7 +48,7 @@ pub(super) struct Person {
     lines: VecDeque<&'static str>,
     keys: VecDeque<char>,
     until_next_key: u32,
-    speaking: Option<(Line, usize)>,
+    speaking: Option<(Recording, usize)>,
     spoken: u32,
     quiet: u32,
 }
@@ -95,7 +95,7 @@ impl Person {
         }
         self.until_next_key = self.until_next_key.saturating_sub(1);
         if self.spoken >= SAID && self.quiet >= REACTION {
-            if let Some(line) = self.lines.pop_front().and_then(recordings::line) {
+            if let Some(line) = self.lines.pop_front().and_then(recordings::recording) {
                 (self.spoken, self.speaking) = (0, Some((line, 0)));
                 return Does::Sounds(line.frame(0).map_or(Frame::silence(), decoded));
             }

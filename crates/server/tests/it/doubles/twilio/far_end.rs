@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use switchhook::carrier::simulator::recordings::{self, Line};
+use switchhook::carrier::simulator::recordings::{self, Recording};
 use switchhook_media::dtmf::Detector;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
@@ -30,7 +30,7 @@ pub(crate) enum Does {
 pub(crate) struct Person {
     character: FarEnd,
     lines: VecDeque<&'static str>,
-    speaking: Option<(Line, usize)>,
+    speaking: Option<(Recording, usize)>,
     keys: VecDeque<char>,
     until_next_key: u32,
     spoken: u32,
@@ -82,7 +82,7 @@ impl Person {
         }
         self.until_next_key = self.until_next_key.saturating_sub(1);
         if self.spoken >= SAID && self.quiet >= REACTION {
-            if let Some(line) = self.lines.pop_front().and_then(recordings::line) {
+            if let Some(line) = self.lines.pop_front().and_then(recordings::recording) {
                 (self.spoken, self.speaking) = (0, Some((line, 0)));
                 return Does::Sounds(line.frame(0).map_or(SILENCE, whole));
             }

@@ -54,12 +54,12 @@ impl Line {
 
 /// The frames of a recorded line, and whether there is voice in them.
 pub(super) fn recorded(line: &str) -> Vec<(Frame, bool)> {
-    let line = recordings::line(line).expect("a shipped recording");
+    let line = recordings::recording(line).expect("a shipped recording");
     let frames = line.bytes().chunks_exact(160).map(|bytes| Law::Mu.decode_frame(bytes).expect("a whole frame"));
     frames.map(|frame| (frame, rms_dbfs(frame.samples()) >= VOICE_DBFS)).collect()
 }
 
 /// What is said in a recorded line.
 pub(crate) fn words(line: &str) -> &'static str {
-    recordings::line(line).expect("a shipped recording").text
+    recordings::recording(line).expect("a shipped recording").text
 }

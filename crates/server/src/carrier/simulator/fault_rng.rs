@@ -1,13 +1,13 @@
-//! The dice of one leg's faults: the same seed throws the same.
+//! The random source of one leg's faults: the same seed gives the same faults.
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use switchhook_core::id::CallId;
 
 #[derive(Debug)]
-pub(super) struct Dice(StdRng);
+pub(super) struct FaultRng(StdRng);
 
-impl Dice {
+impl FaultRng {
     /// With the connection's seed; without one every call has its own.
     pub(super) fn new(seed: u64, call: CallId) -> Self {
         let own = u64::try_from(call.uuid().as_u128() & u128::from(u64::MAX)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What is asked of the carrier, once the intention is a row.
+//! Call effects that reach the carrier, performed once the intention is committed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Outcome, Runner, Stopped, talking};
+use super::{Runner, Stopped, TaskOutcome, talking};
 use crate::calls::{HEARTBEAT, LEASE};
-use crate::carrier::{Carrier, DialError, DialRequest, Dialed, Found, LegRef, Machines};
+use crate::carrier::{AmdMode, Carrier, DialError, DialRequest, Dialed, FoundLeg, LegRef};
 use crate::clock;
 use crate::panics::caught;
 use crate::store::{Store, calls};
@@ -26,8 +26,8 @@ pub(super) const CARRIER_ANSWER: Duration = Duration::from_secs(15);
 const LONGEST_QUEUE: Duration = Duration::from_secs(600);
 /// Calls between the same numbers may be mistaken for each other when they were dialled so shortly one after the other.
 const TWINS: Duration = Duration::from_secs(600);
-/// How much longer than the longest conversation a carrier lets a line live that we failed to end, in seconds.
-const LONGER_THAN_LONGEST: u32 = 60;
+/// Added to the longest conversation for the carrier's own time limit, in seconds: it ends legs that we failed to end.
+const TIME_LIMIT_MARGIN: u32 = 60;
 /// A call that has arrived is answered when the agent can speak, and after so long in any case.
 const READY: Duration = Duration::from_secs(2);
 /// Between two tries of a dial for which the carrier had no room, where it does not say how long.
@@ -61,25 +61,31 @@ impl Runner {
         }
     }
 
-    /// The carrier, and whose leg it is asked about.
-    fn asked(&self) -> Option<Asked> {
+    /// The carrier and the leg.
+    fn leg_control(&self) -> Option<LegControl> {
         let carrier = self.carrier.clone().ok()?;
         let connection = ConnectionId::from_uuid(self.row.connection_id);
-        Some(Asked { store: self.context.store.clone(), carrier, connection, leg: self.leg() })
+        Some(LegControl { store: self.context.store.clone(), carrier, connection, leg: self.leg() })
     }
 
-    /// Has the carrier ring, as was `decided` then. This outlives the runner: a line that comes about when nobody waits for it
+    /// Has the carrier ring, as was `decided` then. This outlives the runner: a leg that comes about when nobody waits for it
     /// any more is ended.
     pub(super) fn dial(&mut self, decided: Instant) {
         let (carrier, request) = match self.dial_request() {
             Ok(ready) => ready,
             Err((code, words)) => {
                 let refused = CallInput::DialRefused { code, error: words.into() };
-                return self.start(async move { Some(Outcome::Input(refused)) });
+                return self.start(async move { Some(TaskOutcome::Input(refused)) });
             }
         };
-        let Some(asked) = self.asked() else { return };
-        let dial = Dial { carrier, request, may_dial: self.may_dial.token.clone(), token: self.row.lease_token, asked };
+        let Some(control) = self.leg_control() else { return };
+        let dial = Dial {
+            carrier,
+            request,
+            dial_permit: self.dial_permit.token.clone(),
+            token: self.row.lease_token,
+            control,
+        };
         let outcomes = self.outcomes.0.clone();
         self.context.runners.spawn(async move {
             // A process that was stopped since then may have lost the call, and who has it may have ended it.
@@ -89,15 +95,15 @@ impl Runner {
                 CallInput::DialAccepted { carrier_call_id, .. } => Some(carrier_call_id.clone()),
                 _ => None,
             };
-            if outcomes.send(Outcome::Input(input)).is_err()
+            if outcomes.send(TaskOutcome::Input(input)).is_err()
                 && let Some(carrier_call_id) = carrier_call_id
             {
-                dial.asked.hang_up_if_nobodys(carrier_call_id).await;
+                dial.control.hang_up_unowned(carrier_call_id).await;
             }
         });
     }
 
-    fn dial_request(&self) -> Result<(Arc<dyn Carrier>, DialRequest), (ErrorCode, String)> {
+    fn dial_request(&self) -> Result<(Arc<Carrier>, DialRequest), (ErrorCode, String)> {
         let config = |words: &String| (ErrorCode::ConfigError, words.clone());
         let plan = self.plan.as_ref().map_err(config)?;
         let carrier = self.carrier.as_ref().map_err(config)?;
@@ -110,10 +116,10 @@ impl Runner {
             from: number(&self.row.from_number)?,
             to: number(&self.row.to_number)?,
             ring_timeout_seconds: plan.ring_timeout_seconds,
-            time_limit_seconds: plan.talk.agent.limits.max_duration_seconds + LONGER_THAN_LONGEST,
+            time_limit_seconds: plan.talk.agent.limits.max_duration_seconds + TIME_LIMIT_MARGIN,
             machines: machines(&plan.talk.agent.answering_machine),
             address: self.context.setup.addresses().for_call(&self.row.provider, self.row.call_id()),
-            line: self.line.clone(),
+            events: self.events.clone(),
         };
         Ok((carrier.clone(), request))
     }
@@ -142,10 +148,10 @@ impl Runner {
 
     fn answer(&mut self) {
         let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
-        let line = self.line.clone();
+        let events = self.events.clone();
         self.start(async move {
             // Not answered in time, the call ends by its deadline.
-            match answer_of(carrier.answer(&leg, line)).await {
+            match answer_of(carrier.control.answer(&leg, events)).await {
                 Some(Ok(())) => {}
                 Some(Err(error)) => tracing::warn!(%error, "an incoming call could not be answered"),
                 None => tracing::warn!("the carrier did not take the answer to an incoming call"),
@@ -154,31 +160,31 @@ impl Runner {
         });
     }
 
-    /// Has the carrier end the line, also when the runner has ended before that is done.
+    /// Has the carrier end the leg, also when the runner has ended before that is done.
     pub(super) fn hang_up(&mut self) {
-        let Some(asked) = self.asked() else { return };
-        self.context.runners.spawn(async move { asked.hang_up().await });
+        let Some(control) = self.leg_control() else { return };
+        self.context.runners.spawn(async move { control.hang_up().await });
     }
 
     /// Asks the carrier again and again, since what it lists may be late, until it knows the call or the call moves on otherwise;
     /// where the end is decided, until it has ended.
     pub(super) fn look_up(&mut self) {
-        let Some(asked) = self.asked() else { return };
+        let Some(control) = self.leg_control() else { return };
         let until_ended = matches!(self.call.phase(), Phase::Closing(_));
         let outcomes = self.outcomes.0.clone();
         self.start(async move {
             for pause in LOOK_UP_AGAIN {
                 tokio::time::sleep(pause).await;
-                let Some(Some(Found { carrier_call_id, ended, .. })) = asked.find().await else { continue };
+                let Some(Some(FoundLeg { carrier_call_id, ended, .. })) = control.find().await else { continue };
                 let input = match ended {
                     None => CallInput::DialAccepted { carrier_call_id, waits: Duration::ZERO },
                     Some(hangup) => CallInput::CarrierHangup(hangup),
                 };
                 if !until_ended || matches!(input, CallInput::CarrierHangup(_)) {
-                    return Some(Outcome::Input(input));
+                    return Some(TaskOutcome::Input(input));
                 }
                 // A runner that has gone needs no outcome.
-                let _ = outcomes.send(Outcome::Input(input));
+                let _ = outcomes.send(TaskOutcome::Input(input));
             }
             None
         });
@@ -189,8 +195,8 @@ impl Runner {
 /// about it.
 pub(super) fn id_of_another_call() -> CallInput {
     tracing::error!("the carrier gave a call the id of another one");
-    let error = "The carrier gave this call the id of another call of the connection, so what it reports of the two cannot be told \
-                 apart. The call was not dialled again.";
+    let error = "The carrier gave this call the id of another call of the connection, so its reports about the two cannot be \
+                 distinguished. The call was not dialled again.";
     CallInput::DialRefused { code: ErrorCode::CarrierError, error: error.to_owned().into() }
 }
 
@@ -200,26 +206,26 @@ pub(super) async fn answer_of<T>(request: impl Future<Output = T>) -> Option<T> 
     tokio::time::timeout(CARRIER_ANSWER, caught(request)).await.ok()?.ok()
 }
 
-fn machines(wanted: &AnsweringMachine) -> Machines {
+fn machines(wanted: &AnsweringMachine) -> AmdMode {
     match (wanted.mode, wanted.on_machine) {
-        (MachineDetection::Off, _) => Machines::Ignore,
-        (MachineDetection::Detect, OnMachine::Hangup) => Machines::Detect,
-        (MachineDetection::Detect, OnMachine::LeaveMessage) => Machines::AwaitBeep,
+        (MachineDetection::Off, _) => AmdMode::Off,
+        (MachineDetection::Detect, OnMachine::Hangup) => AmdMode::Detect,
+        (MachineDetection::Detect, OnMachine::LeaveMessage) => AmdMode::DetectMessageEnd,
     }
 }
 
-/// A carrier and a leg about which it is asked.
-struct Asked {
+/// A carrier and one leg of it.
+struct LegControl {
     store: Store,
-    carrier: Arc<dyn Carrier>,
+    carrier: Arc<Carrier>,
     connection: ConnectionId,
     leg: LegRef,
 }
 
-impl Asked {
-    /// The leg as the carrier knows it; nothing inside when it knows none, nothing at all when it cannot be told which one it is.
-    async fn find(&self) -> Option<Option<Found>> {
-        let found = match answer_of(self.carrier.find(&self.leg)).await {
+impl LegControl {
+    /// The leg as the carrier knows it: `Some(None)` when it knows none, `None` when several fit or it could not be asked.
+    async fn find(&self) -> Option<Option<FoundLeg>> {
+        let found = match answer_of(self.carrier.control.look_up(&self.leg)).await {
             Some(Ok(found)) => found,
             Some(Err(error)) => {
                 tracing::warn!(%error, "the carrier could not be asked about a call");
@@ -239,7 +245,7 @@ impl Asked {
     }
 
     /// Those legs that do not belong to other calls.
-    async fn not_of_others(&self, found: Vec<Found>) -> Result<Vec<Found>, sqlx::Error> {
+    async fn not_of_others(&self, found: Vec<FoundLeg>) -> Result<Vec<FoundLeg>, sqlx::Error> {
         let mut conn = self.store.read().await?;
         let mut ours = Vec::new();
         for leg in found {
@@ -272,7 +278,7 @@ impl Asked {
     }
 
     /// Ends a leg that came about when its runner was gone, unless another node has taken the call over together with it.
-    async fn hang_up_if_nobodys(mut self, carrier_call_id: String) {
+    async fn hang_up_unowned(mut self, carrier_call_id: String) {
         let taken = async {
             let mut conn = self.store.read().await.ok()?;
             calls::by_carrier_call_id(&mut conn, self.connection, &carrier_call_id).await.ok()?
@@ -291,9 +297,9 @@ impl Asked {
     }
 }
 
-async fn hang_up(carrier: &Arc<dyn Carrier>, leg: &LegRef) {
+async fn hang_up(carrier: &Arc<Carrier>, leg: &LegRef) {
     for (attempt, pause) in (1..).zip(HANG_UP_AGAIN.map(Some).into_iter().chain([None])) {
-        match answer_of(carrier.hang_up(leg)).await {
+        match answer_of(carrier.control.hang_up(leg)).await {
             Some(Ok(())) => return,
             Some(Err(error)) => tracing::warn!(%error, attempt, "the carrier did not hang up"),
             None => tracing::warn!(attempt, "the carrier did not answer a request to hang up"),
@@ -302,27 +308,27 @@ async fn hang_up(carrier: &Arc<dyn Carrier>, leg: &LegRef) {
             tokio::time::sleep(pause).await;
         }
     }
-    tracing::error!("the carrier could not be told to hang up: the line ends by the carrier's own limits");
+    tracing::error!("hanging up failed: the leg ends by the carrier's own limits");
 }
 
 /// A dial under way.
 struct Dial {
-    carrier: Arc<dyn Carrier>,
+    carrier: Arc<Carrier>,
     request: DialRequest,
     /// Cancelled when the call is not to be dialled any more.
-    may_dial: CancellationToken,
+    dial_permit: CancellationToken,
     /// The runner's fencing token.
     token: i64,
-    asked: Asked,
+    control: LegControl,
 }
 
 impl Dial {
     /// Asks the carrier, and asks again where it has no room just now and says so: then nobody was rung. For as long as the call may
     /// ring, and not when it is to be dialled no more, or is another node's by now.
-    async fn ask(&self, decided: Instant, outcomes: &mpsc::UnboundedSender<Outcome>) -> CallInput {
+    async fn ask(&self, decided: Instant, outcomes: &mpsc::UnboundedSender<TaskOutcome>) -> CallInput {
         let mut pause = FIRST_PAUSE;
         loop {
-            let (words, retry_after) = match answer_of(self.carrier.dial(self.request.clone())).await {
+            let (words, retry_after) = match answer_of(self.carrier.control.dial(self.request.clone())).await {
                 Some(Ok(Dialed { carrier_call_id, waits })) => {
                     return CallInput::DialAccepted { carrier_call_id, waits: waits.min(LONGEST_QUEUE) };
                 }
@@ -346,17 +352,17 @@ impl Dial {
     }
 
     /// Waits to ask again; whether that is still to be done afterwards.
-    async fn wait(&self, wait: Duration, outcomes: &mpsc::UnboundedSender<Outcome>) -> bool {
+    async fn wait(&self, wait: Duration, outcomes: &mpsc::UnboundedSender<TaskOutcome>) -> bool {
         tracing::info!("the carrier takes no more calls just now; asking again");
-        if outcomes.send(Outcome::Input(CallInput::DialDelayed(wait))).is_err() {
+        if outcomes.send(TaskOutcome::Input(CallInput::DialDelayed(wait))).is_err() {
             return false;
         }
         tokio::select! {
             biased;
-            () = self.may_dial.cancelled() => return false,
+            () = self.dial_permit.cancelled() => return false,
             () = tokio::time::sleep(wait) => {}
         }
         // A process that stood still wakes up here.
-        self.asked.is_ours(self.token).await.unwrap_or(false) && !self.may_dial.is_cancelled()
+        self.control.is_ours(self.token).await.unwrap_or(false) && !self.dial_permit.is_cancelled()
     }
 }

@@ -1,5 +1,5 @@
-//! Wake-ups between parts of the process. A hint says that there may be work; the rows are the truth, so a lost hint
-//! costs a moment and a needless one a look.
+//! Wakeups between parts of the process. A wakeup says that there may be work; the rows are the truth, so a lost one costs a
+//! moment and a needless one a query.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use tokio::sync::futures::Notified;
 
 /// Whom to wake. Clones wake the same.
 #[derive(Clone, Debug, Default)]
-pub struct Hints {
+pub struct Wakeups {
     /// Calls to dial or to end.
     pub calls: Arc<Notify>,
-    /// Events to tell: deliveries to send, followers to show them to.
+    /// New events: deliveries to send, followers to notify.
     pub webhooks: Arc<Events>,
 }
 
-/// The hint that there are new events.
+/// The wakeup for new events.
 #[derive(Debug, Default)]
 pub struct Events {
     worker: Notify,
@@ -29,12 +29,12 @@ impl Events {
         self.followers.notify_waiters();
     }
 
-    /// For the worker: a hint that was given while it was busy is kept.
+    /// For the worker: a wakeup that came while it was busy is remembered.
     pub fn notified(&self) -> Notified<'_> {
         self.worker.notified()
     }
 
-    /// For followers: the next hint from now on.
+    /// For followers: the next wakeup from now on.
     pub fn followed(&self) -> Notified<'_> {
         self.followers.notified()
     }

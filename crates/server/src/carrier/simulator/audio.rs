@@ -1,4 +1,4 @@
-//! What the far end sounds like, 20 ms at a time, and what it hears.
+//! The far end's audio, 20 ms at a time, and what it hears of the agent.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
 use super::caller::{Action, Caller};
-use super::dice::Dice;
+use super::fault_rng::FaultRng;
 use super::recordings;
 use super::scenario::Scenario;
 use super::settings::{Faults, SimulatorSettings};
@@ -21,7 +21,7 @@ use crate::carrier::{FromCarrier, ToCarrier};
 
 /// One frame.
 const FRAME_MS: u32 = 20;
-/// How much of the agent's sentence is heard by somebody who hangs up on it.
+/// How much of the agent's sentence plays before the caller hangs up on it.
 const HANGS_UP_AFTER_MS: u32 = 1_200;
 /// A voicemail says nothing for so long, then its greeting, then nothing for [`BEFORE_BEEP`] frames, then the beep.
 const BEFORE_GREETING: usize = 25;
@@ -29,35 +29,35 @@ const BEFORE_BEEP: usize = 10;
 const BEEP_FRAMES: usize = 20;
 /// It records no longer than this.
 const VOICEMAIL_MS: u32 = 60_000;
-/// How long this end stays on a line that is dead.
-const DEAD_LINE: Duration = Duration::from_secs(30);
-/// As many keys are remembered as anybody would press.
-const MOST_KEYS: usize = 256;
+/// How long the far end stays on a dead leg.
+const DEAD_LEG: Duration = Duration::from_secs(30);
+/// DTMF digits that are remembered.
+const MAX_DTMF: usize = 256;
 /// µ-law silence.
 const SILENCE: [u8; FRAME_SAMPLES] = [0xff; FRAME_SAMPLES];
 
-pub(super) struct Sound {
+pub(super) struct FarEndAudio {
     scenario: Scenario,
     faults: Faults,
-    dice: Dice,
+    rng: FaultRng,
     caller: Caller,
     elapsed_ms: u32,
     agent_ms: u32,
     keys: Detector,
-    heard_keys: Arc<Mutex<String>>,
+    dtmf_received: Arc<Mutex<String>>,
 }
 
-impl Sound {
-    /// Keys that are heard are added to `heard_keys`.
+impl FarEndAudio {
+    /// DTMF digits that are detected are appended to `dtmf_received`.
     pub(super) fn new(
         scenario: Scenario,
         settings: &SimulatorSettings,
-        dice: Dice,
-        heard_keys: Arc<Mutex<String>>,
+        rng: FaultRng,
+        dtmf_received: Arc<Mutex<String>>,
     ) -> Self {
-        let caller = if settings.presses.is_empty() { Caller::diner() } else { Caller::typist(&settings.presses) };
+        let caller = if settings.presses.is_empty() { Caller::diner() } else { Caller::dtmf_only(&settings.presses) };
         let (faults, keys) = (settings.faults.clone(), Detector::default());
-        Self { scenario, faults, dice, caller, elapsed_ms: 0, agent_ms: 0, keys, heard_keys }
+        Self { scenario, faults, rng, caller, elapsed_ms: 0, agent_ms: 0, keys, dtmf_received }
     }
 
     /// Talks until this end hangs up.
@@ -66,56 +66,56 @@ impl Sound {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         loop {
             ticks.tick().await;
-            let frame = hear(&mut from_agent, &to_agent);
-            self.hear_keys(frame.as_ref());
-            let heard = frame.map(|frame| frame.rms_dbfs());
+            let frame = next_frame(&mut from_agent, &to_agent);
+            self.detect_dtmf(frame.as_ref());
+            let agent_dbfs = frame.map(|frame| frame.rms_dbfs());
             self.elapsed_ms += FRAME_MS;
-            self.agent_ms += if heard.is_some_and(|dbfs| dbfs > level::VOICED_DBFS) { FRAME_MS } else { 0 };
-            let Some(sound) = self.next(heard, &to_agent) else { return };
+            self.agent_ms += if agent_dbfs.is_some_and(|dbfs| dbfs > level::VOICED_DBFS) { FRAME_MS } else { 0 };
+            let Some(audio) = self.next(agent_dbfs, &to_agent) else { return };
             if to_agent.is_closed() {
-                // Our side hangs up next. If it has died, nobody stays on a line on which nothing is heard.
-                tokio::time::sleep(DEAD_LINE).await;
+                // Our side hangs up next. If its process died, the far end leaves by itself.
+                tokio::time::sleep(DEAD_LEG).await;
                 return;
             }
-            if !self.dice.happens(self.faults.drop_audio) {
-                self.send(&to_agent, FromCarrier::Audio(over_the_line(&sound)));
+            if !self.rng.happens(self.faults.drop_audio) {
+                self.send(&to_agent, FromCarrier::Audio(decoded(&audio)));
             }
         }
     }
 
-    fn hear_keys(&mut self, frame: Option<&Frame>) {
+    fn detect_dtmf(&mut self, frame: Option<&Frame>) {
         if let Some(key) = self.keys.push(frame.unwrap_or(&Frame::silence())) {
             // It is whole at every step.
-            let mut heard = self.heard_keys.lock().unwrap_or_else(PoisonError::into_inner);
-            if heard.len() < MOST_KEYS {
-                heard.push(key);
+            let mut received = self.dtmf_received.lock().unwrap_or_else(PoisonError::into_inner);
+            if received.len() < MAX_DTMF {
+                received.push(key);
             }
         }
     }
 
-    /// A listener that has gone or stands still loses sound, as on a real line.
-    fn send(&mut self, to_agent: &MediaSender, sound: FromCarrier) {
+    /// A receiver that is gone or stalled loses audio, as on a real network.
+    fn send(&mut self, to_agent: &MediaSender, message: FromCarrier) {
         if self.faults.jitter_ms == 0 {
-            let _ = to_agent.send(sound);
+            let _ = to_agent.send(message);
             return;
         }
-        let late = Duration::from_millis(self.dice.up_to(self.faults.jitter_ms).into());
+        let late = Duration::from_millis(self.rng.up_to(self.faults.jitter_ms).into());
         let to_agent = to_agent.clone();
         tokio::spawn(async move {
             tokio::time::sleep(late).await;
-            let _ = to_agent.send(sound);
+            let _ = to_agent.send(message);
         });
     }
 
-    /// The next 20 ms; nothing when this end hangs up.
-    fn next(&mut self, heard: Option<f32>, to_agent: &MediaSender) -> Option<Bytes> {
+    /// Returns the next 20 ms, or `None` when the far end hangs up.
+    fn next(&mut self, agent_dbfs: Option<f32>, to_agent: &MediaSender) -> Option<Bytes> {
         let silence = Bytes::from_static(&SILENCE);
         match self.scenario {
             Scenario::Silent => Some(silence),
             Scenario::EndsAtOnce => None,
             Scenario::HangsUpOnAgent => (self.agent_ms < HANGS_UP_AFTER_MS).then_some(silence),
             Scenario::Voicemail => voicemail(self.elapsed_ms),
-            _ => match self.caller.tick(heard) {
+            _ => match self.caller.tick(agent_dbfs) {
                 Action::Speak(frame) => Some(Bytes::from_static(frame)),
                 Action::Press(key) => {
                     let _ = to_agent.send(FromCarrier::Dtmf(key));
@@ -134,7 +134,7 @@ fn voicemail(elapsed_ms: u32) -> Option<Bytes> {
     }
     let silence = Bytes::from_static(&SILENCE);
     let position = usize::try_from(elapsed_ms / FRAME_MS).unwrap_or(usize::MAX);
-    let (Some(position), Some(greeting)) = (position.checked_sub(BEFORE_GREETING), recordings::line("voicemail"))
+    let (Some(position), Some(greeting)) = (position.checked_sub(BEFORE_GREETING), recordings::recording("voicemail"))
     else {
         return Some(silence);
     };
@@ -154,14 +154,14 @@ fn beep(position: usize) -> Option<Bytes> {
     (position < BEEP_FRAMES).then(frame)
 }
 
-/// As it is heard at the other end of a line that carries µ-law.
-fn over_the_line(sound: &[u8]) -> CallerAudio {
-    CallerAudio(Law::Mu.decode_frame(sound).unwrap_or(Frame::silence()))
+/// Decodes µ-law as a telephone network delivers it.
+fn decoded(audio: &[u8]) -> CallerAudio {
+    CallerAudio(Law::Mu.decode_frame(audio).unwrap_or(Frame::silence()))
 }
 
 /// The agent's next 20 ms. Marks are answered in their place.
-fn hear(from_agent: &mut mpsc::Receiver<ToCarrier>, to_agent: &MediaSender) -> Option<Frame> {
-    // Ends with the first sound, or when nothing waits.
+fn next_frame(from_agent: &mut mpsc::Receiver<ToCarrier>, to_agent: &MediaSender) -> Option<Frame> {
+    // Ends with the first audio frame, or when nothing waits.
     while let Ok(message) = from_agent.try_recv() {
         match message {
             ToCarrier::Audio(audio) => return Some(audio.0),

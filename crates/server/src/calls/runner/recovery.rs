@@ -1,4 +1,4 @@
-//! What is still known of a conversation whose node died: what was written down, and the recording as far as it got.
+//! Recovery of a conversation whose node died: its transcript, and the recording as far as it got.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,15 +9,15 @@ use tokio::time::timeout;
 use super::Runner;
 use crate::store::calls::{self, TranscriptEntry, WrapUp};
 
-/// How long the transcript may take to be read: whoever is left on the line waits for it.
+/// How long the transcript may take to be read: whoever is left on the call waits for it.
 const READ: Duration = Duration::from_secs(3);
 
 impl Runner {
-    /// Gathers it. What cannot be had is left out: the call ends either way.
-    pub(super) async fn gather_what_is_left(&mut self) {
+    /// Collects it. What cannot be read is left out: the call ends either way.
+    pub(super) async fn recover_conversation(&mut self) {
         let said = timeout(READ, self.said()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
         let said = said.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the transcript of a call left behind could not be read");
+            tracing::warn!(%error, "the transcript of an orphaned call could not be read");
             Vec::new()
         });
         let recording = self.context.setup.recording_name(&self.row);

@@ -1,4 +1,4 @@
-//! What a conversation came to: a summary, which there always is, and an outcome.
+//! Post-call analysis: a summary, which there always is, and an outcome.
 
 use std::time::Duration;
 
@@ -12,45 +12,45 @@ use crate::providers::Usage;
 use crate::store::calls::TranscriptEntry;
 use crate::talk::Report;
 
-/// How long the model may look back on a conversation.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// How long the model may take.
+const TIMEOUT: Duration = Duration::from_secs(8);
 /// How much of one thing said stands in a summary that no model wrote, in characters.
 const QUOTED: usize = 200;
 
-/// What there is to say about a call afterwards.
-pub(super) struct LookBack {
+/// The result of post-call analysis.
+pub(super) struct Analysis {
     pub(super) summary: String,
     pub(super) outcome: Option<Value>,
-    /// What looking back cost.
+    /// What the analysis used.
     pub(super) usage: Usage,
 }
 
-impl LookBack {
+impl Analysis {
     pub(super) fn only(summary: impl Into<String>) -> Self {
         Self { summary: summary.into(), outcome: None, usage: Usage::default() }
     }
 }
 
 /// Asks the agent's model; without its answer the caller's own words have to do.
-pub(super) async fn look_back(report: &Report, plan: &CallPlan) -> LookBack {
+pub(super) async fn analyse(report: &Report, plan: &CallPlan) -> Analysis {
     let analysis = &plan.talk.agent.analysis;
     if report.history.iter().all(|message| message.role == Role::System) {
-        return LookBack::only(NO_CONVERSATION);
+        return Analysis::only(NO_CONVERSATION);
     }
     if !analysis.summary && analysis.schema.is_none() {
-        return LookBack::only(NO_SUMMARY);
+        return Analysis::only(NO_SUMMARY);
     }
     if plan.pipeline.llm.is_empty() {
-        // A model that only speaks cannot look back.
+        // A speech-to-speech model cannot analyse a transcript.
         let summary = if analysis.summary { extract(&report.history) } else { NO_SUMMARY.to_owned() };
-        return LookBack::only(summary);
+        return Analysis::only(summary);
     }
-    let (found, usage) = plan.pipeline.analyse(&report.history, plan.outcome.as_ref(), PATIENCE).await;
+    let (found, usage) = plan.pipeline.analyse(&report.history, plan.outcome.as_ref(), TIMEOUT).await;
     let (written, outcome) = match found {
         Ok((written, outcome)) => (Some(written), Some(outcome)),
         Err(error) => {
             // Its words may quote the conversation.
-            tracing::warn!(code = error.code().as_str(), "the model could not look back on the conversation");
+            tracing::warn!(code = error.code().as_str(), "post-call analysis failed");
             (None, None)
         }
     };
@@ -63,7 +63,7 @@ pub(super) async fn look_back(report: &Report, plan: &CallPlan) -> LookBack {
         Some(outcome) if follows(&outcome, plan.outcome.as_ref()).await => Some(outcome),
         _ => None,
     };
-    LookBack { summary, outcome, usage }
+    Analysis { summary, outcome, usage }
 }
 
 /// Whoever asked for an outcome of a certain form can rely on it.

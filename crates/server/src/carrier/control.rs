@@ -1,0 +1,193 @@
+//! Call control: what a carrier is asked to do with a leg.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use switchhook_core::Timestamp;
+use switchhook_core::call::{ErrorCode, Hangup};
+use switchhook_core::id::CallId;
+use switchhook_core::phone_number::PhoneNumber;
+
+use super::address::CallAddress;
+use super::events::LegEvents;
+
+/// Controls the legs of one connection: what every carrier can do.
+#[async_trait]
+pub trait CallControl: Send + Sync {
+    /// Rings somebody. Called at most once for a call, ever.
+    ///
+    /// # Errors
+    /// [`DialError::Refused`] when nobody was rung and nobody will be; [`DialError::Unknown`] when that is not certain.
+    async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError>;
+
+    /// Answers an incoming leg; what happens on it is sent to `events`.
+    ///
+    /// # Errors
+    /// When the carrier could not be reached or refuses.
+    async fn answer(&self, leg: &LegRef, events: LegEvents) -> Result<(), CarrierError>;
+
+    /// Ends a leg. Ending one that has ended is fine.
+    ///
+    /// # Errors
+    /// When the carrier could not be reached or refuses; the caller tries again or lets the carrier's own limits end the leg.
+    async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError>;
+
+    /// Sends DTMF on a leg, where the carrier has a call for it. `None` when it has not: then tones are sent in band.
+    /// `w` is a pause of 500 ms.
+    async fn send_dtmf(&self, _leg: &LegRef, _digits: &str) -> Option<Result<(), CarrierError>> {
+        None
+    }
+
+    /// Transfers the far end of a leg, cold. Afterwards the leg is no longer ours: nothing more is reported about it, and it is
+    /// not hung up.
+    ///
+    /// # Errors
+    /// When the carrier refuses or could not be reached; the leg is then as it was.
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError>;
+
+    /// The legs at the carrier that may be this one, whose dial was intended by a process that died or whose answer was lost: the one
+    /// with its id where that is known, else those between its numbers since the dial. None when nobody was rung, as far as the
+    /// carrier knows yet.
+    ///
+    /// # Errors
+    /// When the carrier could not be asked.
+    async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError>;
+
+    /// Tries the credentials without ringing anybody. Returns sentences about what was found: the kind of account, and what it
+    /// may not do.
+    ///
+    /// # Errors
+    /// When the carrier refuses them or could not be reached.
+    async fn verify(&self) -> Result<String, CarrierError>;
+}
+
+/// A call to place.
+#[derive(Clone, Debug)]
+pub struct DialRequest {
+    /// Our id of the call; given to the carrier as a reference by which the call can be found again.
+    pub call: CallId,
+    /// Who is shown as calling.
+    pub from: PhoneNumber,
+    /// Who is called.
+    pub to: PhoneNumber,
+    /// How long it may ring, in seconds.
+    pub ring_timeout_seconds: u32,
+    /// The carrier ends a call that we failed to end, after so many seconds of conversation. One that offers no such limit ends it
+    /// with its media stream.
+    pub time_limit_seconds: u32,
+    /// Answering machine detection, where the carrier has it.
+    pub machines: AmdMode,
+    /// Where the carrier sends status callbacks and opens its media stream.
+    pub address: CallAddress,
+    /// Receives what happens.
+    pub events: LegEvents,
+}
+
+/// Answering machine detection (AMD).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AmdMode {
+    /// No detection.
+    Off,
+    /// Detects a machine, which is hung up on.
+    Detect,
+    /// Detects also when its greeting has ended: a message is left.
+    DetectMessageEnd,
+}
+
+/// The carrier has taken the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dialed {
+    /// The carrier's own id of the leg.
+    pub carrier_call_id: String,
+    /// How long it says that the call waits in its own queue before it rings.
+    pub waits: Duration,
+}
+
+impl Dialed {
+    /// It rings at once.
+    #[must_use]
+    pub fn now(carrier_call_id: String) -> Self {
+        Self { carrier_call_id, waits: Duration::ZERO }
+    }
+}
+
+/// Why a dial did not come about.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DialError {
+    /// Nobody was rung, and nobody will be.
+    #[error("{words}")]
+    Refused {
+        /// The error code of the call.
+        code: ErrorCode,
+        /// What the carrier said.
+        words: String,
+    },
+    /// The carrier takes no more calls just now. Nobody was rung; it may be asked again.
+    #[error("{words}")]
+    Later {
+        /// What the carrier said.
+        words: String,
+        /// When to ask again, where it said so.
+        retry_after: Option<Duration>,
+    },
+    /// The answer was lost or ambiguous: somebody may be ringing.
+    #[error("{words}")]
+    Unknown {
+        /// What happened.
+        words: String,
+    },
+}
+
+/// A leg, by our id and by the carrier's where we know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LegRef {
+    /// Our id of the call.
+    pub call: CallId,
+    /// The carrier's own id.
+    pub carrier_call_id: Option<String>,
+    /// Who calls; absent where it is no number, as of callers who hide theirs.
+    pub from: Option<PhoneNumber>,
+    /// Who is called.
+    pub to: Option<PhoneNumber>,
+    /// When the dial was intended; absent when it was they who called.
+    pub dialing_at: Option<Timestamp>,
+    /// Whether it was answered.
+    pub answered: bool,
+}
+
+/// What some carriers give in place of a number that is withheld: a word as it is spelled on a telephone's keys.
+const WITHHELD: [&str; 5] = ["+7378742833", "+2562533", "+8656696", "+266696687", "+86282452253"];
+
+impl LegRef {
+    /// The caller ID of a transfer, where it is not the far end's own: our number, on calls that we placed, and for callers whose
+    /// number is withheld or not in E.164 form.
+    #[must_use]
+    pub fn caller_id_of_transfer(&self) -> Option<&PhoneNumber> {
+        match &self.from {
+            from if self.dialing_at.is_some() => from.as_ref(),
+            Some(from) if from.is_e164() && !WITHHELD.contains(&from.reveal()) => None,
+            _ => self.to.as_ref(),
+        }
+    }
+}
+
+/// A leg that a carrier knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundLeg {
+    /// The carrier's own id of it.
+    pub carrier_call_id: String,
+    /// How it ended, if it has.
+    pub ended: Option<Hangup>,
+    /// Whether the carrier knows it by our reference; else it merely has the same numbers.
+    pub certain: bool,
+}
+
+/// A request to the carrier failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
+pub struct CarrierError {
+    /// `carrier_unauthorized` or `carrier_error`.
+    pub code: ErrorCode,
+    /// What the carrier said.
+    pub words: String,
+}

@@ -1,0 +1,66 @@
+//! A call's media between a carrier and the conversation, whatever transports it.
+
+use std::sync::Arc;
+
+use switchhook_media::frame::{AgentAudio, CallerAudio};
+use tokio::sync::mpsc;
+
+use super::callback::{CallbackError, CallbackRequest};
+use super::media_queue::MediaReceiver;
+use super::stream::StreamProtocol;
+
+/// How the media of a connection's legs reaches this service.
+#[derive(Clone)]
+pub enum MediaTransport {
+    /// The carrier opens a websocket to [`super::address::CallAddress::media`], on any node, which then owns the call.
+    WebSocket(Arc<dyn WebSocketMedia>),
+    /// The adapter has a transport of its own, on the node that controls the leg: it sends [`super::LegEvent::Media`] once media flows.
+    Own,
+}
+
+/// The media websockets that a carrier opens.
+pub trait WebSocketMedia: Send + Sync {
+    /// Checks a handshake and returns the protocol spoken on the websocket.
+    ///
+    /// # Errors
+    /// When the signature is wrong.
+    fn open(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError>;
+}
+
+/// Both directions of a call's media. Dropping it stops our side.
+#[derive(Debug)]
+pub struct Media {
+    /// From the carrier. Closed when the stream has ended.
+    pub incoming: MediaReceiver,
+    /// To the carrier. A carrier that cannot keep up is gone: 4 s of frames, then the driver ends the call.
+    pub outgoing: mpsc::Sender<ToCarrier>,
+    /// Whether the carrier queues what it is sent, plays it in real time and throws it away at [`ToCarrier::Clear`]: then audio may
+    /// be sent ahead of its time.
+    pub buffered: bool,
+}
+
+/// Media from the carrier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "almost every message is audio")]
+pub enum FromCarrier {
+    /// 20 ms of audio.
+    Audio(CallerAudio),
+    /// A key was pressed.
+    Dtmf(char),
+    /// Everything sent before this mark has been played, or was cleared.
+    MarkPlayed(u64),
+    /// The media transport failed by a fault of ours; nothing more comes.
+    Broken,
+}
+
+/// Media to the carrier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "almost every message is audio")]
+pub enum ToCarrier {
+    /// 20 ms of audio.
+    Audio(AgentAudio),
+    /// Answered by [`FromCarrier::MarkPlayed`] once everything before it has been played, or was cleared.
+    Mark(u64),
+    /// Throw away what has not been played.
+    Clear,
+}

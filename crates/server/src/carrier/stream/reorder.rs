@@ -1,0 +1,123 @@
+//! Puts numbered chunks of audio in order. A websocket keeps order, but carriers receive the chunks from networks that do not, and
+//! some forward them as they arrive.
+
+use std::collections::BTreeMap;
+
+/// Chunks that are held back for one that is missing: 100 ms of the usual ones. Sound that is later than that is too late.
+const HELD: usize = 5;
+
+/// Puts chunks into their order.
+#[derive(Default)]
+pub struct ReorderBuffer {
+    /// The number of the next piece; nothing before the first.
+    next: Option<u64>,
+    held: BTreeMap<u64, Vec<u8>>,
+    /// Chunks that came too late, one after the other without one in time between them, and the number of the first.
+    late: (u64, Vec<Vec<u8>>),
+}
+
+/// What comes next. `Debug` would print audio, so there is none.
+#[derive(PartialEq, Eq)]
+pub enum Chunk<'a> {
+    /// Audio.
+    Audio(&'a [u8]),
+    /// How many chunks never arrived.
+    Lost(u64),
+}
+
+impl ReorderBuffer {
+    /// Takes a chunk, and releases those whose turn it is. One that comes twice or too late is dropped; one without a number is
+    /// released as it comes. More late chunks in a row than were ever held mean that the carrier has restarted its numbering.
+    pub fn push(&mut self, chunk: Option<u64>, payload: &[u8], mut release: impl FnMut(Chunk<'_>)) {
+        let Some(chunk) = chunk else { return release(Chunk::Audio(payload)) };
+        let mut next = *self.next.get_or_insert(chunk);
+        if chunk < next {
+            return self.late(chunk, payload, release);
+        }
+        self.late.1.clear();
+        if chunk == next && self.held.is_empty() {
+            self.next = Some(next.saturating_add(1));
+            return release(Chunk::Audio(payload));
+        }
+        self.held.insert(chunk, payload.to_vec());
+        if self.held.len() > HELD
+            && let Some((&first, _)) = self.held.first_key_value()
+        {
+            release(Chunk::Lost(first - next));
+            next = first;
+        }
+        while let Some(payload) = self.held.remove(&next) {
+            release(Chunk::Audio(&payload));
+            next = next.saturating_add(1);
+        }
+        self.next = Some(next);
+    }
+
+    /// Takes a chunk that is too late; releases it with those before it when it shows that the numbering has restarted.
+    fn late(&mut self, chunk: u64, payload: &[u8], mut release: impl FnMut(Chunk<'_>)) {
+        let (first, late) = &mut self.late;
+        if late.is_empty() || *first + late.len() as u64 != chunk {
+            (*first, *late) = (chunk, Vec::new());
+        }
+        late.push(payload.to_vec());
+        if late.len() <= HELD {
+            return;
+        }
+        self.next = Some(chunk + 1);
+        let before = std::mem::take(&mut self.held).into_values();
+        before.chain(std::mem::take(&mut self.late.1)).for_each(|payload| release(Chunk::Audio(&payload)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(chunks: &[u64]) -> String {
+        let mut order = ReorderBuffer::default();
+        let mut played = Vec::new();
+        for &chunk in chunks {
+            order.push(Some(chunk), chunk.to_string().as_bytes(), |chunk| {
+                played.push(match chunk {
+                    Chunk::Audio(payload) => String::from_utf8(payload.to_vec()).expect("a number"),
+                    Chunk::Lost(chunks) => format!("-{chunks}"),
+                });
+            });
+        }
+        played.join(" ")
+    }
+
+    #[test]
+    fn pieces_are_heard_in_order_once_and_without_waiting_for_ever() {
+        assert_eq!(order(&[1, 2, 3]), "1 2 3");
+        assert_eq!(order(&[7, 8]), "7 8", "a stream may begin anywhere");
+        assert_eq!(order(&[1, 3, 2, 4]), "1 2 3 4");
+        assert_eq!(order(&[1, 2, 2, 1, 3]), "1 2 3", "twice");
+        assert_eq!(order(&[1, 3, 4, 5, 6, 7]), "1", "one that is missing is waited for");
+        assert_eq!(order(&[1, 4, 5, 6, 7, 8, 9, 2, 10]), "1 -2 4 5 6 7 8 9 10", "but not longer than this");
+    }
+
+    #[test]
+    fn a_caller_whose_numbering_restarts_is_still_received() {
+        assert_eq!(order(&[500, 501, 1, 2, 3, 4, 5]), "500 501", "they may be late");
+        assert_eq!(
+            order(&[500, 501, 1, 2, 3, 4, 5, 6, 7, 8]),
+            "500 501 1 2 3 4 5 6 7 8",
+            "and all of them are released"
+        );
+        assert_eq!(order(&[500, 501, 503, 0, 1, 2, 3, 4, 5, 6]), "500 501 503 0 1 2 3 4 5 6", "with what was held");
+        assert_eq!(order(&[9, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 8, 16]), "9 10 11 12 13 14 15 16", "late ones");
+        assert_eq!(order(&[9, 3, 3, 3, 3, 3, 3, 3, 10]), "9 10", "one that is repeated");
+        assert_eq!(order(&[u64::MAX, 1, 2, 3, 4, 5, 6, 7]), format!("{} 1 2 3 4 5 6 7", u64::MAX));
+    }
+
+    #[test]
+    fn pieces_without_numbers_are_heard_as_they_come() {
+        let mut order = ReorderBuffer::default();
+        let mut released = 0;
+        for _ in 0..2 {
+            order.push(None, &[1], |chunk| released += usize::from(chunk == Chunk::Audio(&[1])));
+        }
+        assert_eq!(released, 2);
+    }
+}
