@@ -24,10 +24,10 @@ use utoipa::{PartialSchema, ToSchema};
 use super::CallResource;
 use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
 use crate::http::HttpState;
-use crate::http::answer::WithWarnings;
 use crate::http::auth::{self, Tenant};
 use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::{self, Body, JsonBytes};
+use crate::http::response::WithWarnings;
 use crate::store::calls::CallRow;
 
 /// A call to place.

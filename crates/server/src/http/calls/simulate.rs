@@ -14,10 +14,10 @@ use super::resource::CallResource;
 use crate::calls::incoming::{self, Arrival, NotTaken};
 use crate::clock;
 use crate::http::HttpState;
-use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::Body;
+use crate::http::response::WithWarnings;
 use crate::store::numbers::NumberRow;
 use crate::store::{Conn, connections, numbers};
 

@@ -97,7 +97,7 @@ async fn leave_for_owner(received: &Received, row: &CallRow, told: Vec<Told>) ->
         for (told, later) in told.into_iter().zip(0..) {
             // They are taken in the order of their times.
             let at = now + Duration::from_micros(later);
-            commands::give(&mut tx, tenant, call, &Command::Told { told }, at).await?;
+            commands::insert(&mut tx, tenant, call, &Command::Told { told }, at).await?;
         }
     }
     tx.commit().await?;

@@ -14,9 +14,9 @@ use crate::store::Store;
 use crate::store::lease_time::LeaseTime;
 
 /// An endpoint is disabled after only failing for this long.
-pub const PATIENCE: Duration = Duration::from_secs(5 * 24 * 3600);
+pub const DISABLE_AFTER: Duration = Duration::from_secs(5 * 24 * 3600);
 /// The reason, shown to its owner.
-const GIVEN_UP: &str = "Every attempt has failed for 5 days. Enable the endpoint again once it works.";
+const DISABLED_REASON: &str = "Every attempt has failed for 5 days. Enable the endpoint again once it works.";
 
 /// The outcome of an attempt.
 #[derive(Clone, Debug, Default)]
@@ -171,7 +171,7 @@ async fn update_health(tx: &mut Tx, health: &Health, verdict: &Verdict) -> Resul
         on!(tx, |c| sqlx::query(FAILING).bind(health.id).bind(at.as_micros()).execute(c).await.map(drop))?;
         return Ok(health.enabled);
     }
-    let too_long = failing_since.is_some_and(|since| since <= (at - PATIENCE).as_micros());
+    let too_long = failing_since.is_some_and(|since| since <= (at - DISABLE_AFTER).as_micros());
     Ok(health.enabled && !(too_long && disable(tx, health.id, at).await?))
 }
 
@@ -187,8 +187,8 @@ async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx
     let disabled = on!(tx, |c| sqlx::query(DISABLE)
         .bind(webhook)
         .bind(at.as_micros())
-        .bind(GIVEN_UP)
-        .bind((at - PATIENCE).as_micros())
+        .bind(DISABLED_REASON)
+        .bind((at - DISABLE_AFTER).as_micros())
         .execute(c)
         .await
         .map(|done| done.rows_affected() == 1))?;
