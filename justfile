@@ -1,34 +1,34 @@
-# The everyday commands: https://just.systems. Each recipe is one line that can be typed without just as well.
+# Everyday commands for https://just.systems. Each recipe is one line that also works without just.
 
-# Lists the recipes.
+# List the recipes.
 default:
     @just --list
 
-# A spoken phone call on this machine.
+# Hold a spoken phone call on this machine.
 demo *args:
     cargo run --release -- demo {{ args }}
 
-# The service on 127.0.0.1:8080, with a tenant, an agent and a number.
+# Run the service on 127.0.0.1:8080, with a tenant, an agent and a number.
 dev *args:
     cargo run -- dev {{ args }}
 
-# The tests on SQLite. `just test -p switchhook-core` runs those of one crate; ci/test.sh runs everything there is.
+# Run the tests on SQLite. `just test -p switchhook-core` runs those of one crate; ci/test.sh runs everything.
 test *args:
     cargo nextest run {{ if args == "" { "--workspace" } else { args } }}
 
-# The tests of the service on a PostgreSQL of their own.
+# Run the service tests on a temporary PostgreSQL.
 test-postgres *args:
     ci/with-postgres.sh cargo nextest run -p switchhook -E 'binary(it) - test(/^(cluster|crash::history)::/) | test(/^(store|http|webhooks)::/)' {{ args }}
 
-# The service under load, killed so many times, and the check of its history. On PostgreSQL: ci/with-postgres.sh just crash
+# Kill the service under load and check its history. On PostgreSQL: ci/with-postgres.sh just crash
 crash cycles="200":
     SWITCHHOOK_CRASH_CYCLES={{ cycles }} cargo nextest run -p switchhook --test it --profile long --no-capture -E 'test(/^crash::cycles::/)'
 
-# The tests of several nodes on one PostgreSQL; one of them is stopped for so many seconds.
+# Run the cluster tests on one PostgreSQL; one node is suspended for `stop` seconds.
 cluster stop="60":
     SWITCHHOOK_STOP_SECONDS={{ stop }} cargo nextest run -p switchhook --test it --profile long --no-capture -E 'test(/^cluster::/)'
 
-# Parsers of what strangers send, driven with damaged messages for so many minutes.
+# Fuzz the parsers of untrusted input for `minutes`.
 fuzz minutes="60":
     SWITCHHOOK_FUZZ_SECONDS=$(( {{ minutes }} * 60 )) cargo nextest run -p switchhook --lib --profile long --no-capture -E 'test(/^fuzz::tests::whatever/)'
 
@@ -39,26 +39,26 @@ lint:
 fmt:
     cargo fmt --all
 
-# The documentation of the code, private items too.
+# Build the code documentation, including private items.
 doc:
     cargo doc --no-deps --workspace --document-private-items --open
 
-# What a call costs, with this many at once.
+# Measure the cost of a call with `calls` concurrent calls.
 bench calls="100":
     cargo run --release -p switchhook --example bench-calls -- --calls {{ calls }}
 
-# What a node costs that has so many calls behind it. On PostgreSQL: ci/with-postgres.sh --durable just history
+# Measure a node with `calls` ended calls. On PostgreSQL: ci/with-postgres.sh --durable just history
 history calls="1000000" *args:
     cargo build --release -p switchhook && cargo run --release -p switchhook --example bench-history -- --calls {{ calls }} {{ args }}
 
-# What so many minutes of calls do to a node's memory and processor time.
+# Measure memory and CPU time over `minutes` of calls.
 soak minutes="480" *args:
     cargo build --release -p switchhook && cargo run --release -p switchhook --example bench-soak -- --minutes {{ minutes }} {{ args }}
 
-# What a node's memory and processor do under attack. On PostgreSQL: ci/with-postgres.sh --durable just attacks
+# Measure memory and CPU time under attack. On PostgreSQL: ci/with-postgres.sh --durable just attacks
 attacks *args:
     cargo build --release -p switchhook && cargo run --release -p switchhook --example bench-attacks -- {{ args }}
 
-# Writes the API's description anew, after a change of the API.
+# Regenerate the API description after an API change.
 openapi:
     cargo run --quiet -- openapi > docs/openapi.json

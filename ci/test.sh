@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# Installs what the tests need and runs them all. Works on a bare Debian or Ubuntu machine that has Rust.
+# Installs the test dependencies and runs all tests. Works on a bare Debian or Ubuntu machine with Rust.
 #
-# Every step runs, also after one that failed; the end says which did and how long each took.
+# Runs every step even if one fails, and ends with the result and duration of each.
 #
 #   ci/test.sh [--without-advisories]
 #
-# --without-advisories: the known security advisories about dependencies are on a server that this machine may not reach; then
-# that step says so and does not count as failed.
+# --without-advisories: this machine may not reach the server of security advisories; that step then reports NOT CHECKED and
+# does not count as failed.
 #
 # shellcheck disable=SC2317 # the functions are called by step
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-# The tools of which every machine shall have the same version, unless it has one already.
+# Versions of tools to install if they are missing.
 NEXTEST=0.9.143
 DENY=0.20.2
-exec 2>&1 # one log, in the order in which things happened
+exec 2>&1 # one log, in order
 
-# Most tests of the service wait for what happens in real time rather than for a processor. Each has connections to the database, of which
-# there are 400: small machines run twice as many tests as they have processors, up to eight.
+# Most service tests wait for real time rather than for a CPU. Each has database connections, of which there are 400, so small
+# machines run twice as many tests as they have CPUs, up to eight.
 TEST_THREADS=$(nproc)
 [ "$TEST_THREADS" -ge 8 ] || TEST_THREADS=$((TEST_THREADS * 2 > 8 ? 8 : TEST_THREADS * 2))
 
-# What a step answers that could find nothing out.
+# Exit code of a step that could not check anything.
 NOT_CHECKED=77
 may_be_unchecked=no
 case "${1:-}" in
@@ -39,7 +39,7 @@ times=()
 results=()
 failed=0
 
-# step NAME COMMAND…: runs it under a heading and notes how it went.
+# step NAME COMMAND…: runs the command under a heading and records its result.
 step() {
     local name=$1 start=$SECONDS status=0
     shift
@@ -78,12 +78,12 @@ system_packages() {
     command -v cc >/dev/null || missing+=(gcc libc6-dev)
     command -v git >/dev/null || missing+=(git)
     [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
-    # The speech models come as Python packages.
+    # The speech models are Python packages.
     python3 -m pip --version >/dev/null 2>&1 || missing+=(python3 python3-pip)
-    # The tests of the API by its own description run in an environment of Python's.
+    # schemathesis runs in a Python virtual environment.
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3-venv)
     [ -n "$(find /usr/lib/postgresql -name initdb 2>/dev/null)" ] || command -v initdb >/dev/null || missing+=(postgresql)
-    # The verifiers of docs/webhooks.md are run in their own languages.
+    # The verifiers of docs/webhooks.md run in their own languages.
     command -v python3 >/dev/null || missing+=(python3)
     command -v node >/dev/null || missing+=(nodejs)
     command -v go >/dev/null || missing+=(golang-go)
@@ -109,11 +109,11 @@ rust() {
         echo "Rust is missing. Install rustup as https://rustup.rs says; it reads the version from rust-toolchain.toml."
         return 1
     }
-    # rustup downloads the toolchain of rust-toolchain.toml at the first call, if it is not there.
+    # rustup downloads a missing toolchain of rust-toolchain.toml at the first call.
     rustc --version && cargo clippy --version && cargo fmt --version
 }
 
-# tool NAME VERSION: an installed one is taken as it is. Building it little optimised saves minutes.
+# tool NAME VERSION: uses an installed tool of any version. Building it with little optimisation saves minutes.
 tool() {
     local version
     if version=$(cargo "${1#cargo-}" --version 2>/dev/null); then
@@ -124,14 +124,13 @@ tool() {
         CARGO_PROFILE_RELEASE_DEBUG=false cargo install --locked --version "$2" "$1"
 }
 
-# The tests of several nodes start a PostgreSQL of their own, and have run before; those of speech and language providers have no
-# database to speak of.
+# The cluster tests start their own PostgreSQL and have already run; the provider tests hardly use a database.
 on_postgres() {
     ci/with-postgres.sh cargo nextest run -p switchhook --profile ci --test-threads "$TEST_THREADS" \
         -E 'binary(it) - test(/^(cluster|crash::history|providers)::/) | test(/^(store|http|webhooks)::/)'
 }
 
-# Its readers are those who work on the code, so private items are in it and may be linked to.
+# For contributors, so it includes private items and links to them.
 documentation() {
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
         cargo doc --no-deps --workspace --document-private-items --locked
@@ -146,8 +145,8 @@ openapi() {
     fi
 }
 
-# The advisory database is a git repository elsewhere. When it cannot be reached, a copy of the last 90 days in CARGO_HOME will
-# do. Without one nothing is known, and that is not a pass, unless --without-advisories says that it was known beforehand.
+# The advisory database is a remote git repository. If it cannot be reached, a copy of the last 90 days in CARGO_HOME is used.
+# Without one the step fails, unless --without-advisories was given.
 advisories() {
     if cargo deny fetch db; then
         cargo deny --offline check advisories

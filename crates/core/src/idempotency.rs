@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: which keys are accepted, and when two requests are the same.
+//! `Idempotency-Key`: valid keys, and the comparison of requests.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use sha2::{Digest, Sha256};
 
 const MAX_LENGTH: usize = 255;
 
-/// A key a client chose so that repeating a request does not repeat its effect: 1 to 255 visible ASCII characters.
+/// A client's idempotency key: 1 to 255 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// Reads the key from all values of the `Idempotency-Key` header of a request; `None` if there is none.
+    /// Parses the key from all values of a request's `Idempotency-Key` header; `None` if there is none.
     ///
     /// # Errors
-    /// When there are several values or the one is not a key. Both are answered with 422.
+    /// If there are several values or an invalid one. Both are a 422.
     pub fn from_header_values<'a>(
         values: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<Option<Self>, IdempotencyKeyError> {
@@ -31,14 +31,14 @@ impl IdempotencyKey {
         }
     }
 
-    /// The key, for the database.
+    /// Returns the key.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Why an `Idempotency-Key` is not accepted.
+/// Why an `Idempotency-Key` is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdempotencyKeyError {
     /// More than one header line.
@@ -59,11 +59,11 @@ pub struct NotJson;
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a request with this JSON body. White space, the order of keys and the spelling of strings and numbers do not
+    /// Returns the fingerprint of a request with this JSON body. Whitespace, key order and the spelling of strings and numbers do not
     /// matter (RFC 8785).
     ///
     /// # Errors
-    /// When `body` is not JSON, or nested too deeply.
+    /// If `body` is not JSON, or nested too deeply.
     pub fn of(method: &str, path: &str, body: &str) -> Result<Self, NotJson> {
         let value: Value = serde_json::from_str(body).map_err(|_| NotJson)?;
         let canonical = serde_json_canonicalizer::to_string(&value).map_err(|_| NotJson)?;
@@ -74,20 +74,20 @@ impl Fingerprint {
         Ok(Self(hash.finalize().into()))
     }
 
-    /// A fingerprint read from its row.
+    /// Creates a fingerprint from its row.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes to store.
+    /// Returns the bytes to store.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// The numbers in a JSON text that have more digits than a double tells apart, sorted. RFC 8785 writes every number as a double.
+/// Returns the numbers of a JSON text with more digits than a double distinguishes, sorted. RFC 8785 writes every number as a double.
 fn long_numbers(json: &str) -> Vec<&str> {
     let (mut numbers, mut rest) = (Vec::new(), json);
     while let Some(start) = rest.find(|c: char| c == '"' || c.is_ascii_digit()) {
@@ -107,7 +107,7 @@ fn long_numbers(json: &str) -> Vec<&str> {
     numbers
 }
 
-/// The length of the string literal that `json` begins with, in bytes.
+/// Returns the length of the string literal at the start of `json`, in bytes.
 fn string_length(json: &str) -> usize {
     let mut escaped = false;
     let closing = json.bytes().skip(1).position(|byte| {

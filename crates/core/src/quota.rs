@@ -1,4 +1,4 @@
-//! How much a tenant may use, and whether one more call fits.
+//! Quotas of a tenant, and the admission of calls.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// What a tenant may use.
+/// The limits of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Authenticated requests in any 60 seconds; see [`rate`](crate::rate).
     pub rate_per_minute: u32,
-    /// Calls queued, dialing or in progress at the same time.
+    /// Concurrent calls: queued, dialing or in progress.
     pub concurrent_calls: u32,
     /// Calls accepted by `POST /v1/calls` in a calendar month (UTC); `None` is no cap.
     pub monthly_calls: Option<u32>,
@@ -23,10 +23,10 @@ impl Default for Limits {
     }
 }
 
-/// What a tenant uses, counted from its call rows inside the transaction that creates the next call.
+/// A tenant's usage, counted in the transaction that creates the next call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Calls queued, dialing or in progress, inbound ones too.
+    /// Calls queued, dialing or in progress, including inbound calls.
     pub concurrent_calls: u32,
     /// Calls accepted since [`month_start`].
     pub monthly_calls: u32,
@@ -35,22 +35,22 @@ pub struct Usage {
 /// A quota is reached. The text is the `detail` of the 429.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuotaExceeded {
-    /// Too many calls at the same time.
+    /// The concurrent call limit.
     #[error("Concurrent call limit reached: {in_use} of {limit} in use. Try again when a call has ended.")]
     Concurrent {
         /// The limit.
         limit: u32,
-        /// How many there are.
+        /// The current number.
         in_use: u32,
     },
-    /// The calls of this month are used up.
+    /// The monthly call cap.
     #[error("Monthly call cap reached: {limit} of {limit} placed. The next call can be placed at {resets_at}.")]
     Monthly {
         /// The limit.
         limit: u32,
-        /// When the next month begins.
+        /// When the next month starts.
         resets_at: Timestamp,
-        /// When this was judged.
+        /// The time of the check.
         now: Timestamp,
     },
 }
@@ -58,7 +58,7 @@ pub enum QuotaExceeded {
 impl QuotaExceeded {
     /// The `Retry-After` header: whole seconds, at least 1.
     ///
-    /// When one of the running calls ends is not known; a few seconds is often enough and never a burden.
+    /// The end of a running call is unknown; a few seconds is a cheap guess.
     #[must_use]
     pub fn retry_after_seconds(self) -> u64 {
         match self {
@@ -68,10 +68,10 @@ impl QuotaExceeded {
     }
 }
 
-/// Admits one more call, or not. The monthly cap comes first: waiting for a running call to end would be in vain.
+/// Admits or rejects one more call. Checks the monthly cap first, because waiting for a running call would not help.
 ///
 /// # Errors
-/// Which quota is reached.
+/// The quota that is reached.
 pub fn admit(usage: &Usage, limits: &Limits, now: Timestamp) -> Result<(), QuotaExceeded> {
     if let Some(limit) = limits.monthly_calls.filter(|limit| usage.monthly_calls >= *limit) {
         return Err(QuotaExceeded::Monthly { limit, resets_at: next_month_start(now), now });
@@ -82,7 +82,7 @@ pub fn admit(usage: &Usage, limits: &Limits, now: Timestamp) -> Result<(), Quota
     Ok(())
 }
 
-/// The first instant of the calendar month (UTC) of `now`.
+/// Returns the start of the calendar month (UTC) of `now`.
 #[must_use]
 pub fn month_start(now: Timestamp) -> Timestamp {
     let date = now.to_utc().date();
@@ -90,7 +90,7 @@ pub fn month_start(now: Timestamp) -> Timestamp {
     Timestamp::from_millis(day.midnight().assume_utc().unix_timestamp() * 1_000)
 }
 
-/// The first instant of the calendar month (UTC) after that of `now`.
+/// Returns the start of the next calendar month (UTC).
 #[must_use]
 pub fn next_month_start(now: Timestamp) -> Timestamp {
     let date = month_start(now).to_utc().date();
@@ -98,7 +98,7 @@ pub fn next_month_start(now: Timestamp) -> Timestamp {
     month_start(now) + Duration::from_secs(u64::from(days) * 86_400)
 }
 
-/// For `Retry-After`: rounded up, so that whoever waits so long has waited long enough; at least 1.
+/// Converts a wait to `Retry-After` seconds: rounded up, at least 1.
 pub(crate) fn whole_seconds_until(at: Timestamp, now: Timestamp) -> u64 {
     let seconds = at.since(now).as_micros().div_ceil(1_000_000);
     u64::try_from(seconds).unwrap_or(u64::MAX).max(1)

@@ -24,7 +24,7 @@ const DISK: u32 = 24 * 60 * 2;
 /// Calls deleted per transaction; each has about twenty rows.
 const CALLS: usize = 8;
 /// The pause after a transaction of a long job, in multiples of its duration.
-const PAUSE: u32 = 9;
+const PAUSE_FACTOR: u32 = 9;
 /// Segments per transaction when there are many, so that each index page is written once rather than once per
 /// segment.
 const MANY: usize = 64;
@@ -79,7 +79,7 @@ impl Housekeeping {
         warn("could not delete old rows", self.prune(now).await);
         warn("could not delete the words of calls", self.erase(round, since, now).await);
         warn("could not delete calls", self.delete_calls(now).await);
-        warn("could not return free space", self.give_back().await);
+        warn("could not return free space", self.return_space().await);
     }
 
     /// Creates index segments for tenants with enough calls that ended after `since`.
@@ -159,7 +159,7 @@ impl Housekeeping {
     }
 
     /// Returns the space of deleted rows to the file system, if the database does not do so itself.
-    pub(crate) async fn give_back(&self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn return_space(&self) -> Result<(), sqlx::Error> {
         loop {
             let started = Instant::now();
             let mut tx = self.store.begin().await?;
@@ -219,7 +219,7 @@ pub async fn index_all(store: &Store, mut progress: impl FnMut(usize, usize)) ->
 }
 
 async fn pause(started: Instant) {
-    tokio::time::sleep(started.elapsed() * PAUSE).await;
+    tokio::time::sleep(started.elapsed() * PAUSE_FACTOR).await;
 }
 
 fn warn(what: &str, result: Result<(), sqlx::Error>) {

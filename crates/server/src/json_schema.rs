@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// Maximum problems to report.
-const TOLD: usize = 5;
+const MAX_PROBLEMS: usize = 5;
 /// Maximum characters of a problem, which may quote the value.
 const PROBLEM: usize = 300;
 /// Maximum size of a compiled pattern, and of all patterns of a schema, in bytes.
@@ -97,7 +97,7 @@ impl Schema {
             let words = if place.is_empty() { error.to_string() } else { format!("{place}: {error}") };
             words.chars().take(PROBLEM).collect()
         };
-        self.0.validator.iter_errors(value).take(TOLD).map(described).collect()
+        self.0.validator.iter_errors(value).take(MAX_PROBLEMS).map(described).collect()
     }
 }
 

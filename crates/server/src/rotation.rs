@@ -57,7 +57,7 @@ struct Found {
 pub async fn rotate(store: &Store, config: &Config, report: &mut Report<'_>) -> anyhow::Result<Rotated> {
     let lock = lock(config)?;
     let vault = Vault::from_config(config)?;
-    let found = look(store, &vault, false, &mut |_, _| {}).await?;
+    let found = run_pass(store, &vault, false, &mut |_, _| {}).await?;
     if found.by_first_key + found.by_old_keys == 0 && !found.unreadable.is_empty() {
         bail!(
             "none of the {} stored secrets opens with the configured master key: run this with the settings and the \
@@ -130,7 +130,7 @@ fn lock(config: &Config) -> anyhow::Result<Option<KeyFileLock>> {
 async fn reseal(store: &Store, vault: &Vault, report: &mut Report<'_>) -> anyhow::Result<Rotated> {
     let mut resealed = 0;
     for _ in 0..PASSES {
-        let found = look(store, vault, true, report).await?;
+        let found = run_pass(store, vault, true, report).await?;
         resealed += found.resealed;
         if found.by_old_keys == 0 {
             return Ok(Rotated { resealed, unreadable: found.unreadable, ..Rotated::default() });
@@ -139,7 +139,7 @@ async fn reseal(store: &Store, vault: &Vault, report: &mut Report<'_>) -> anyhow
     bail!("services still seal with an old key: check that all of them read the same key file, and run this again")
 }
 
-async fn look(store: &Store, vault: &Vault, act: bool, report: &mut Report<'_>) -> anyhow::Result<Found> {
+async fn run_pass(store: &Store, vault: &Vault, act: bool, report: &mut Report<'_>) -> anyhow::Result<Found> {
     let mut total = 0;
     for column in COLUMNS {
         total += sealed::count_for_operator(&mut store.read().await?, column).await?;

@@ -1,17 +1,17 @@
-//! Wakeups between parts of the process. A wakeup says that there may be work; the rows are the truth, so a lost one costs a
-//! moment and a needless one a query.
+//! Wakeups between parts of the process. A wakeup is only a hint; workers poll the database, so a lost one costs a moment and a
+//! spurious one a query.
 
 use std::sync::Arc;
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-/// Whom to wake. Clones wake the same.
+/// The wakeups of a process. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Wakeups {
     /// Calls to dial or to end.
     pub calls: Arc<Notify>,
-    /// New events: deliveries to send, followers to notify.
+    /// New events: deliveries to send, streams to update.
     pub webhooks: Arc<Events>,
 }
 
@@ -23,18 +23,18 @@ pub struct Events {
 }
 
 impl Events {
-    /// There is something to deliver: wakes the worker, and whoever follows a call.
+    /// Wakes the webhook worker and event streams.
     pub fn notify_one(&self) {
         self.worker.notify_one();
         self.followers.notify_waiters();
     }
 
-    /// For the worker: a wakeup that came while it was busy is remembered.
+    /// Waits for a wakeup, for the worker; one sent while it was busy is kept.
     pub fn notified(&self) -> Notified<'_> {
         self.worker.notified()
     }
 
-    /// For followers: the next wakeup from now on.
+    /// Waits for the next wakeup, for event streams.
     pub fn followed(&self) -> Notified<'_> {
         self.followers.notified()
     }

@@ -52,7 +52,7 @@ impl AgentConfig {
         check.0
     }
 
-    /// The same for what a call may replace: `greeting.text`, `instructions`, `limits` and `answering_machine`.
+    /// The same for the fields that a call can override: `greeting.text`, `instructions`, `limits` and `answering_machine`.
     #[must_use]
     pub fn validate_overrides(&self) -> Vec<FieldError> {
         let mut check = Check(Vec::new());

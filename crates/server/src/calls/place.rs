@@ -1,5 +1,5 @@
-//! Placing a call: whatever it names is found and checked (`plan`), then it is accepted in one transaction with its quota, its dial
-//! policy and its idempotency record (`commit`). The API, and whatever else places calls, only translates.
+//! Places calls: `plan` validates a request and finds what it names, `commit` accepts it in one transaction with its quota, its dial
+//! policy and its idempotency record. The API and other callers only translate.
 
 mod commit;
 mod plan;
@@ -27,16 +27,16 @@ use crate::store::idempotency::{self, Stored};
 use crate::store::{Store, dial_policy};
 use crate::wakeups::Wakeups;
 
-/// How long a request with an idempotency key waits for another one under way.
+/// How long a request waits for another one with the same idempotency key.
 const IN_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A request to place a call.
 pub struct PlaceCall {
-    /// The agent that talks.
+    /// The agent.
     pub agent: AgentId,
     /// The number to call.
     pub to: PhoneNumber,
-    /// The tenant's number to call from; without it and `number`, the only one that can dial.
+    /// The tenant's number to call from. Defaults to `number`, or to the only number that can dial.
     pub from: Option<PhoneNumber>,
     /// The same by its id.
     pub number: Option<NumberId>,
@@ -44,32 +44,32 @@ pub struct PlaceCall {
     pub variables: BTreeMap<String, Value>,
     /// Returned with the call and its events.
     pub metadata: Map<String, Value>,
-    /// Replaces parts of the agent for this call.
+    /// Overrides parts of the agent for this call.
     pub overrides: AgentOverrides,
-    /// Replaces the agent's.
+    /// Overrides the agent's.
     pub answering_machine: Option<AnsweringMachine>,
-    /// Replaces the agent's, in seconds.
+    /// Overrides the agent's, in seconds.
     pub ring_timeout_seconds: Option<u32>,
-    /// Dial then, not now.
+    /// When to dial; now if absent.
     pub schedule_at: Option<Timestamp>,
 }
 
-/// What differs from the agent in one call.
+/// Agent settings to override for one call.
 #[derive(Default)]
 pub struct AgentOverrides {
     /// The greeting's text.
     pub greeting: Option<String>,
     /// The instructions.
     pub instructions: Option<String>,
-    /// Some of the limits.
+    /// Limits to override.
     pub limits: Option<LimitOverrides>,
 }
 
-/// Replaces parts of an agent's limits.
+/// Overrides of an agent's limits.
 pub struct LimitOverrides {
-    /// The longest a call may last, in seconds.
+    /// Maximum duration, in seconds.
     pub max_duration_seconds: Option<u32>,
-    /// How long it may ring, in seconds.
+    /// Ring timeout, in seconds.
     pub ring_timeout_seconds: Option<u32>,
 }
 
@@ -108,7 +108,7 @@ pub enum Checked {
 /// Why no call was placed.
 #[derive(Debug)]
 pub enum PlaceError {
-    /// Fields of the request.
+    /// Invalid fields.
     Invalid(Vec<FieldError>),
     /// The tenant's dial policy refuses the number.
     Refused(DialRefused),
@@ -116,11 +116,11 @@ pub enum PlaceError {
     Quota(QuotaExceeded),
     /// The idempotency key was used with a different request.
     KeyReused,
-    /// A request with the same idempotency key is still under way.
+    /// A request with the same idempotency key is still in progress.
     InProgress,
     /// The tenant is deactivated.
     Deactivated,
-    /// The tenant is gone.
+    /// The tenant does not exist.
     NoTenant,
     /// The database failed.
     Database(Arc<sqlx::Error>),
@@ -154,7 +154,7 @@ pub struct Placer {
 }
 
 impl Placer {
-    /// A placer on this database.
+    /// Creates a placer on this database.
     #[must_use]
     pub fn new(store: Store, clock: Clock, config: Arc<Config>, wakeups: Wakeups) -> Self {
         let commits = Batcher::new(CommitPlacements::new(store.clone(), clock.clone(), config));
@@ -174,7 +174,7 @@ impl Placer {
     ) -> Result<Placed, PlaceError> {
         let plan = match plan::find(&self.store, tenant, request, self.clock.now()).await {
             Ok(plan) => plan,
-            // The call may have been placed before, and what its request names deleted since.
+            // The call may already be placed, and what its request names deleted since.
             Err(error) => return self.replay(tenant, idempotency, error).await,
         };
         let timeout = if idempotency.is_some() { IN_PROGRESS_TIMEOUT } else { Duration::MAX };
@@ -186,7 +186,7 @@ impl Placer {
         Ok(placed)
     }
 
-    /// Checks everything that [`place`](Self::place) checks, and dials nobody.
+    /// Checks everything that [`place`](Self::place) checks, without placing the call.
     ///
     /// # Errors
     /// Why no call would be placed.

@@ -18,13 +18,13 @@ pub(super) async fn seed(config: &Config, json: bool) -> Result<ExitCode, Failur
     if json {
         output::json(&seeded)?;
     } else {
-        tell(&seeded, &config.listen.to_string());
+        print_seeded(&seeded, &config.listen.to_string());
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the seeded resources and a command that places a call.
-pub(super) fn tell(seeded: &Seeded, address: &str) {
+pub(super) fn print_seeded(seeded: &Seeded, address: &str) {
     output::line(&format!("Tenant   {}  {}", seeded.tenant.id, seeded.tenant.name));
     output::line(&format!("Agent    {}  Ava", seeded.agent_id));
     output::line(&format!("Number   {}", seeded.number));

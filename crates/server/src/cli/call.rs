@@ -18,11 +18,11 @@ use crate::providers::sse::Events;
 /// Default URL of the service.
 const HERE: &str = "http://127.0.0.1:8080";
 /// Poll interval of the transcript; uses half of the default rate limit.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A live stream sends at least a comment in this time.
 const STREAM_SILENCE: Duration = Duration::from_secs(45);
 /// How long to reconnect to an unavailable service before giving up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Arguments of `switchhook call`.
 #[derive(clap::Args, Debug)]
@@ -72,7 +72,7 @@ pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, Failure> {
         return Ok(output::failed(&words, 1));
     }
     let call = api.get(&format!("/v1/calls/{id}")).await?;
-    tell(&api, call, &screen, json).await
+    report(&api, call, &screen, json).await
 }
 
 fn request(args: &Args, agent: &str) -> Value {
@@ -143,7 +143,7 @@ struct Follower<'a> {
 
 impl Follower<'_> {
     async fn follow(&mut self) -> anyhow::Result<Outcome> {
-        let mut give_up = Instant::now() + PATIENCE;
+        let mut give_up = Instant::now() + RECONNECT_TIMEOUT;
         loop {
             let trouble = match self.api.follow(&format!("/v1/calls/{}/events", self.id), self.seen).await {
                 Ok(stream) if stream.status() == StatusCode::NO_CONTENT => return Ok(Outcome::Ended),
@@ -151,7 +151,7 @@ impl Follower<'_> {
                     if let Some(outcome) = self.watch(stream).await {
                         return Ok(outcome);
                     }
-                    give_up = Instant::now() + PATIENCE;
+                    give_up = Instant::now() + RECONNECT_TIMEOUT;
                     None
                 }
                 Err(error) => Some(error),
@@ -161,7 +161,7 @@ impl Follower<'_> {
             }
             // The service stopped or rate-limits: resume after the last event shown.
             tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
                 _ = self.interrupts.recv() => return Ok(Outcome::Left),
             }
         }
@@ -171,7 +171,7 @@ impl Follower<'_> {
     async fn watch(&mut self, stream: Response) -> Option<Outcome> {
         let mut pieces = stream.bytes_stream();
         let mut events = Events::default();
-        let mut looks = tokio::time::interval(LOOK);
+        let mut looks = tokio::time::interval(POLL_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -186,7 +186,7 @@ impl Follower<'_> {
                 }
                 _ = looks.tick() => {
                     let wait = self.show_lines().await;
-                    looks.reset_after(wait.unwrap_or(LOOK));
+                    looks.reset_after(wait.unwrap_or(POLL_INTERVAL));
                 }
                 _ = self.interrupts.recv() => {
                     if std::mem::replace(&mut self.hanging_up, true) {
@@ -233,7 +233,7 @@ impl Follower<'_> {
     }
 }
 
-async fn tell(api: &Api, mut call: Value, screen: &Screen, json: bool) -> Result<ExitCode, Failure> {
+async fn report(api: &Api, mut call: Value, screen: &Screen, json: bool) -> Result<ExitCode, Failure> {
     let completed = call["status"] == "completed";
     if json {
         let id = text(&call["id"]);

@@ -37,7 +37,7 @@ pub(super) async fn run(args: &Args, config: &Config, json: bool) -> Result<Exit
     if json {
         output::json(&rotated)?;
     } else {
-        tell(&rotated, config);
+        print_result(&rotated, config);
     }
     if rotated.unreadable.is_empty() {
         return Ok(ExitCode::SUCCESS);
@@ -51,7 +51,7 @@ fn progress_style() -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-fn tell(rotated: &Rotated, config: &Config) {
+fn print_result(rotated: &Rotated, config: &Config) {
     let Rotated { new_key, resealed, old_keys, .. } = rotated;
     let key = if *new_key { "a new master key" } else { "the first master key" };
     output::line(&format!("Resealed {resealed} secrets; all are sealed with {key}."));

@@ -40,7 +40,7 @@ pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result
         if json {
             output::json_line(&seeded)?;
         } else {
-            admin::tell(&seeded, &service.address().to_string());
+            admin::print_seeded(&seeded, &service.address().to_string());
         }
     } else if !json {
         output::line("Using the tenant, agent and number of the first start; `switchhook seed` creates a new key.");

@@ -15,12 +15,12 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::HttpState;
-use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::connections::catalogue::{self, Kind, Provider};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{self, Body, JsonBytes, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
+use super::response::{List, WithWarnings, created};
 use crate::clock;
 use crate::json_schema::Schema;
 use crate::store::agents::{self, AgentRow};
@@ -131,7 +131,7 @@ async fn create(
     tenants::lock(&mut tx, tenant.id).await?; // Keeps its connections from being deleted between check and use.
     check_connections(&mut tx, tenant, &row.config).await?;
     warnings.extend(not_taken(&state, &mut tx, tenant, &row.config).await?);
-    agents::insert(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
+    agents::insert(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
     tx.commit().await?;
     Ok(created(&format!("/v1/agents/{id}"), AgentResource::from(row), warnings))
 }
@@ -191,7 +191,7 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
                     format!("names a connection that is not {} according to its settings.kinds", needed.words());
                 errors.push(FieldError::new(path, message));
             }
-            Some(row) => errors.extend(astray(&path, &row, config)),
+            Some(row) => errors.extend(check_secret_url(&path, &row, config)),
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
@@ -209,14 +209,14 @@ async fn not_taken(
 }
 
 /// Rejects a tool whose URL its connection's secrets may not be sent to. Variables are checked per call.
-fn astray(path: &str, connection: &ConnectionRow, config: &AgentConfig) -> Option<FieldError> {
+fn check_secret_url(path: &str, connection: &ConnectionRow, config: &AgentConfig) -> Option<FieldError> {
     let tool = path.strip_prefix("tools.")?.strip_suffix(".connection_id")?;
     let url = config.tools.get(tool.parse::<usize>().ok()?)?.url.as_deref()?;
     let words = secrets::fit(&connection.settings, &url.replace("{{", "").replace("}}", "")).err()?;
     Some(FieldError::new(format!("tools.{tool}.url"), words))
 }
 
-fn taken(error: sqlx::Error, name: &str) -> ApiError {
+fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
     if is_duplicate(&error) {
         return ApiError::conflict("name_taken", format!("An agent named \"{name}\" already exists."));
     }
@@ -258,11 +258,11 @@ async fn show(
     PathId(id): PathId<AgentId>,
 ) -> Result<Json<AgentResource>, ApiError> {
     let mut conn = state.store.read().await?;
-    let row = agents::get(&mut conn, tenant.id, id).await?.ok_or_else(missing)?;
+    let row = agents::get(&mut conn, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     Ok(Json(row.into()))
 }
 
-fn missing() -> ApiError {
+fn agent_not_found() -> ApiError {
     ApiError::not_found("agent")
 }
 
@@ -284,14 +284,14 @@ async fn update(
     PathId(id): PathId<AgentId>,
     body: UnreadBody,
 ) -> Result<Json<WithWarnings<AgentResource>>, ApiError> {
-    let known = agents::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let known = agents::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     let patch = body.bytes().await?;
     // Compiling schemas is slow, so it happens before the tenant is locked.
     let checked = patched(&known, &patch)?.value.1;
     check_schemas(&checked).await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
-    let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     let Body { value: (name, config), mut warnings } = patched(&row, &patch)?;
     if config.schemas() != checked.schemas() {
         check_schemas(&config).await?; // Another request has changed them meanwhile.
@@ -303,7 +303,7 @@ async fn update(
         row.config.0 = config;
         row.version += 1;
         row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
-        agents::update(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
+        agents::update(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
         tx.commit().await?;
     }
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
@@ -336,7 +336,7 @@ async fn delete(
     let mut tx = state.store.begin().await?;
     match agents::delete(&mut tx, tenant.id, id).await {
         Ok(true) => tx.commit().await?,
-        Ok(false) => return Err(missing()),
+        Ok(false) => return Err(agent_not_found()),
         Err(error) if is_foreign_key(&error) => {
             drop(tx);
             let numbers = agents::numbers(&mut state.store.read().await?, tenant.id, id).await?.join(", ");

@@ -16,10 +16,10 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::HttpState;
-use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
 use super::extract::{Body, Page, Params, PathId};
+use super::response::{List, WithWarnings, created};
 use crate::store::api_keys::{self, ApiKeyRow, Issued};
 
 const MAX_NAME: usize = 200;

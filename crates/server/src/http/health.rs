@@ -15,7 +15,7 @@ use crate::clock;
 use crate::store::Store;
 
 /// Timeout for the database.
-const PATIENCE: Duration = Duration::from_secs(2);
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Identifies this process, so that `doctor` can tell whether another address reaches it.
 static INSTANCE: LazyLock<Uuid> = LazyLock::new(|| Uuid::from_bytes(clock::random()));
@@ -33,7 +33,7 @@ pub async fn ready(State(state): State<HttpState>) -> Result<Json<Value>, ApiErr
     if state.draining.started() {
         return Err(not_ready("draining", "The service is stopping."));
     }
-    match tokio::time::timeout(PATIENCE, ping(&state.store)).await {
+    match tokio::time::timeout(DATABASE_TIMEOUT, ping(&state.store)).await {
         Ok(Ok(())) => Ok(Json(json!({"status": "ready"}))),
         Ok(Err(error)) => {
             tracing::warn!(%error, "not ready: database error");

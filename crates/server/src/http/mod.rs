@@ -4,7 +4,6 @@
 //! routing. Errors are therefore checked in this order: 401, 403, 429, 404 or 405, 413 or 422.
 
 pub mod agents;
-pub mod answer;
 pub mod api_keys;
 pub mod auth;
 pub mod calls;
@@ -20,6 +19,7 @@ pub mod numbers;
 mod openapi;
 mod rate_limit;
 pub mod request_id;
+pub mod response;
 mod state;
 pub mod tenant;
 #[cfg(test)]

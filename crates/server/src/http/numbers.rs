@@ -16,12 +16,12 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::HttpState;
-use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::connections::catalogue::{Kind, Provider};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{self, Body, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
+use super::response::{List, WithWarnings, created};
 use crate::carrier::address::{Addresses, ConnectionAddress};
 use crate::clock;
 use crate::store::numbers::{self, NumberRow};
@@ -161,7 +161,7 @@ async fn create(
         created_at: now.as_micros(),
         updated_at: now.as_micros(),
     };
-    numbers::insert(&mut tx, &row).await.map_err(taken)?;
+    numbers::insert(&mut tx, &row).await.map_err(duplicate_number)?;
     tx.commit().await?;
     let told = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
     let warnings = warnings.into_iter().chain(told).collect();
@@ -226,7 +226,7 @@ async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Resul
     if errors.is_empty() { Ok(provider) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
-fn taken(error: sqlx::Error) -> ApiError {
+fn duplicate_number(error: sqlx::Error) -> ApiError {
     if is_duplicate(&error) {
         return ApiError::conflict("number_taken", "The connection already has this number.");
     }
@@ -269,11 +269,11 @@ async fn show(
     PathId(id): PathId<NumberId>,
 ) -> Result<Json<NumberResource>, ApiError> {
     let mut conn = state.store.read().await?;
-    let row = numbers::get(&mut conn, tenant.id, id).await?.ok_or_else(missing)?;
+    let row = numbers::get(&mut conn, tenant.id, id).await?.ok_or_else(number_not_found)?;
     Ok(Json(NumberResource::new(row, &state.addresses)))
 }
 
-fn missing() -> ApiError {
+fn number_not_found() -> ApiError {
     ApiError::not_found("number")
 }
 
@@ -295,11 +295,11 @@ async fn update(
     PathId(id): PathId<NumberId>,
     body: UnreadBody,
 ) -> Result<Json<WithWarnings<NumberResource>>, ApiError> {
-    numbers::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    numbers::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(number_not_found)?;
     let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
-    let mut row = numbers::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    let mut row = numbers::get(&mut tx, tenant.id, id).await?.ok_or_else(number_not_found)?;
     let Body { value: request, warnings } = patched(&row, &patch)?;
     row.provider = check(&mut tx, tenant, &request).await?;
     row.number = request.number.reveal().to_owned();
@@ -307,7 +307,7 @@ async fn update(
     row.connection_id = request.connection_id;
     row.inbound_agent_id = request.inbound_agent_id;
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
-    numbers::update(&mut tx, &row).await.map_err(taken)?;
+    numbers::update(&mut tx, &row).await.map_err(duplicate_number)?;
     tx.commit().await?;
     let told = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
     let warnings = warnings.into_iter().chain(told).collect();
@@ -343,7 +343,7 @@ async fn delete(
 ) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     if !numbers::delete(&mut tx, tenant.id, id).await? {
-        return Err(missing());
+        return Err(number_not_found());
     }
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)

@@ -1,6 +1,6 @@
 //! Slows down addresses that guess keys: many wrong keys get slower 401 responses.
 //!
-//! An address may look up [`BURST`] unknown keys at once and one more every [`PACE`]; further look-ups wait, at most [`LONGEST`].
+//! An address may look up [`BURST`] unknown keys at once and one more every [`REFILL_INTERVAL`]; further look-ups wait, at most [`MAX_WAIT`].
 //! A valid key is remembered and never slowed again, so a customer who shares an address with an attacker waits once at most.
 //! Nothing here decides whether a key is valid; the database is queried each time.
 
@@ -17,13 +17,13 @@ use crate::listener::network;
 /// Unknown keys that an address may try at once.
 const BURST: u32 = 50;
 /// Time until it may try one more.
-const PACE: Duration = Duration::from_millis(100);
+const REFILL_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum wait of a look-up.
-const LONGEST: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 /// Addresses tracked separately; all others share one account.
-const MOST_ADDRESSES: usize = 10_000;
+const MAX_ADDRESSES: usize = 10_000;
 /// Valid keys to remember.
-const MOST_KEYS: usize = 10_000;
+const MAX_KEYS: usize = 10_000;
 
 /// Tracks key look-ups per address. Clones share the state.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Throttle(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// When each address has paid for its attempts: one [`PACE`] per key, starting from now.
+    /// When each address has paid for its attempts: one [`REFILL_INTERVAL`] per key, starting from now.
     paid_at: HashMap<Option<IpAddr>, Instant>,
     /// Hashes of valid keys, which are not slowed down.
     right: HashSet<[u8; 32]>,
@@ -64,10 +64,10 @@ impl Throttle {
         }
         let account = known.account(from, now);
         let paid_at = known.paid_at.entry(account).or_insert(now);
-        *paid_at = (*paid_at).max(now) + PACE;
-        let wait = paid_at.saturating_duration_since(now + PACE * BURST).min(LONGEST);
+        *paid_at = (*paid_at).max(now) + REFILL_INTERVAL;
+        let wait = paid_at.saturating_duration_since(now + REFILL_INTERVAL * BURST).min(MAX_WAIT);
         // Only time that is really waited for is charged, which bounds the debt.
-        *paid_at = (*paid_at).min(now + PACE * BURST + LONGEST);
+        *paid_at = (*paid_at).min(now + REFILL_INTERVAL * BURST + MAX_WAIT);
         (Attempt { throttle: self.clone(), account: Some(account), key }, wait)
     }
 
@@ -79,9 +79,9 @@ impl Throttle {
 impl Known {
     /// Returns the account of an address: its own while there is room.
     fn account(&mut self, from: Option<IpAddr>, now: Instant) -> Option<IpAddr> {
-        if self.paid_at.len() >= MOST_ADDRESSES && !self.paid_at.contains_key(&from) {
+        if self.paid_at.len() >= MAX_ADDRESSES && !self.paid_at.contains_key(&from) {
             self.paid_at.retain(|_, paid_at| *paid_at > now);
-            if self.paid_at.len() >= MOST_ADDRESSES {
+            if self.paid_at.len() >= MAX_ADDRESSES {
                 return None;
             }
         }
@@ -95,9 +95,9 @@ impl Attempt {
         let mut known = self.throttle.known();
         let Some(account) = self.account else { return };
         if let Some(paid_at) = known.paid_at.get_mut(&account) {
-            *paid_at -= PACE;
+            *paid_at -= REFILL_INTERVAL;
         }
-        if known.right.len() >= MOST_KEYS {
+        if known.right.len() >= MAX_KEYS {
             known.right.clear();
         }
         known.right.insert(self.key);
@@ -123,11 +123,11 @@ mod tests {
         let (throttle, now) = (Throttle::default(), Instant::now());
         let wait = |from, number, now| throttle.book(address(from), key(number), now).1;
         assert!((0..BURST).all(|number| wait(1, number, now).is_zero()));
-        assert_eq!(wait(1, 100, now), PACE);
-        assert_eq!(wait(1, 101, now), PACE * 2);
-        assert!((0..10_000).all(|number| wait(1, number, now) <= LONGEST));
+        assert_eq!(wait(1, 100, now), REFILL_INTERVAL);
+        assert_eq!(wait(1, 101, now), REFILL_INTERVAL * 2);
+        assert!((0..10_000).all(|number| wait(1, number, now) <= MAX_WAIT));
         assert_eq!(wait(2, 100, now), Duration::ZERO);
-        let later = now + PACE * BURST + LONGEST;
+        let later = now + REFILL_INTERVAL * BURST + MAX_WAIT;
         assert_eq!(wait(1, 102, later), Duration::ZERO, "all is paid for");
     }
 
@@ -138,7 +138,7 @@ mod tests {
             throttle.book(address(1), key(number), now);
         }
         let (attempt, wait) = throttle.book(address(1), key(77_777), now);
-        assert_eq!(wait, LONGEST);
+        assert_eq!(wait, MAX_WAIT);
         attempt.right();
         assert_eq!(throttle.book(address(1), key(77_777), now).1, Duration::ZERO);
     }
@@ -161,6 +161,6 @@ mod tests {
             throttle.book(address(number), key(number + 1_000_000), now);
         }
         let known = throttle.known();
-        assert!(known.paid_at.len() <= MOST_ADDRESSES + 1 && known.right.len() <= MOST_KEYS);
+        assert!(known.paid_at.len() <= MAX_ADDRESSES + 1 && known.right.len() <= MAX_KEYS);
     }
 }

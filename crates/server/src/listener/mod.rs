@@ -41,7 +41,7 @@ const PROBES: Duration = Duration::from_secs(15);
 /// How long sent data may stay unacknowledged, or the peer's window closed.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
 /// Pause after a failed accept, for example without file descriptors.
-const PAUSE: Duration = Duration::from_millis(500);
+const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// Limits of the listener.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +99,7 @@ pub async fn serve(listener: TcpListener, router: axum::Router, bounds: Bounds, 
             }
             Err(error) => {
                 tracing::warn!(%error, "could not accept a connection");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(ACCEPT_RETRY_PAUSE).await;
             }
         }
     }

@@ -19,7 +19,7 @@ const CLIENTS: &[&[&str]] = &[&["pip3"], &["pip"], &["python3", "-m", "pip"], &[
 const DEADLINE: Duration = Duration::from_secs(600);
 
 /// Poll interval of the progress.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Downloads the wheel of `model` into `scratch` and returns its path.
 pub(super) fn fetch(model: &'static Model, scratch: &Scratch, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
@@ -98,7 +98,7 @@ fn wait(mut child: Child, deadline: Duration, mut look: impl FnMut()) -> std::io
             return Ok(None);
         }
         look();
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

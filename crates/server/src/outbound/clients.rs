@@ -12,7 +12,7 @@ use url::Url;
 use super::ClientSettings;
 
 /// Maximum clients; beyond it the cache is cleared. Operators exempt only a few ports.
-const MOST: usize = 32;
+const MAX_CLIENTS: usize = 32;
 
 /// Builds a client.
 pub(super) type Tune = fn(&ClientSettings) -> reqwest::ClientBuilder;
@@ -52,7 +52,7 @@ impl Clients {
         }
         let opening = Opening { port: url.port_or_known_default().unwrap_or(0), plain: url.scheme() == "http" };
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        if others.len() >= MOST && !others.contains_key(&opening) {
+        if others.len() >= MAX_CLIENTS && !others.contains_key(&opening) {
             others.clear();
         }
         let make = || (self.tune)(&self.settings.judging_for(opening)).build();

@@ -1,4 +1,4 @@
-//! From host names to addresses that may be connected to.
+//! Resolves host names to allowed addresses.
 
 use std::error::Error;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::clients::Opening;
 use super::dns;
 use crate::config::Config;
 
-/// Looks names up, with the system's resolver or the configured name server.
+/// Resolves names with the system's resolver or the configured name server.
 #[derive(Clone)]
 pub struct Names {
     server: Option<TokioResolver>,
@@ -25,19 +25,19 @@ impl fmt::Debug for Names {
     }
 }
 
-/// Why a name leads nowhere.
+/// Why a name could not be resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
-    /// It has no address, or no name server says so.
+    /// It has no address, or no name server responds.
     #[error("the host name could not be resolved")]
     Unknown,
-    /// One of its addresses may not be connected to.
+    /// One of its addresses is forbidden.
     #[error(transparent)]
     Refused(#[from] UrlRefusal),
 }
 
 impl LookupError {
-    /// The look-up that an error of the HTTP client is about.
+    /// Finds this error in an error of the HTTP client.
     pub(crate) fn in_chain<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         let mut next = Some(error);
         while let Some(error) = next {
@@ -51,7 +51,7 @@ impl LookupError {
 }
 
 impl Names {
-    /// As configured.
+    /// Creates the configured resolver.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         // Only TLS settings and trust anchors, of which there are none, could be wrong.
@@ -59,11 +59,11 @@ impl Names {
         Self { server: config.dns.map(resolver) }
     }
 
-    /// Every address of a name, each of which `judge` accepts: one forbidden address is enough to refuse the name, or
-    /// whoever owns it could mix one in and try until it is taken.
+    /// Resolves a name to addresses that `judge` all accepts: one forbidden address refuses the name, because its owner could
+    /// otherwise mix one in and retry until it is used.
     ///
     /// # Errors
-    /// When there is no address, or a forbidden one.
+    /// If there is no address, or a forbidden one.
     pub async fn vetted(
         &self,
         host: &str,
@@ -80,7 +80,7 @@ impl Names {
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         match &self.server {
             None => Ok(tokio::net::lookup_host((host, 0)).await?.map(|address| address.ip()).collect()),
-            // No name server is asked for this name (RFC 6761 section 6.3).
+            // Never queried at a name server (RFC 6761 section 6.3).
             Some(_) if host == "localhost" => {
                 Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)])
             }
@@ -101,7 +101,7 @@ fn judge(policy: &AddressPolicy, opening: Option<Opening>, address: IpAddr) -> R
 pub(super) struct Guard {
     pub(super) names: Names,
     pub(super) policy: AddressPolicy,
-    /// For which port and scheme addresses are judged; what anybody may use when `None`.
+    /// The port and scheme to check addresses for; `None` for unrestricted ports.
     pub(super) opening: Option<Opening>,
 }
 
@@ -110,7 +110,7 @@ impl Resolve for Guard {
         let (names, policy, opening) = (self.names.clone(), self.policy.clone(), self.opening);
         Box::pin(async move {
             let addresses = names.vetted(name.as_str(), |address| judge(&policy, opening, address)).await?;
-            // Port 0 stands for the URL's.
+            // Port 0 means the URL's port.
             let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })

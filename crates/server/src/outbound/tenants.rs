@@ -17,9 +17,9 @@ use crate::store::{Store, tenants};
 /// Idle time after which a client and its connections are dropped.
 const KEEP_UNUSED: Duration = Duration::from_secs(600);
 /// Poll interval of exemptions.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum cached clients; the least recently used one is evicted.
-const MOST: usize = 512;
+const MAX_CLIENTS: usize = 512;
 
 /// Builds a tenant's client with these exemptions.
 type Make<C> = Box<dyn Fn(&AddressPolicy) -> anyhow::Result<C> + Send + Sync>;
@@ -61,7 +61,7 @@ impl Exemptions {
 
     /// Reloads them every few seconds until `stop`.
     pub async fn follow(self, store: Store, stop: CancellationToken) {
-        let mut looks = tokio::time::interval(LOOK);
+        let mut looks = tokio::time::interval(POLL_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -109,7 +109,7 @@ impl<C: Clone> Kept<C> {
             return client.clone();
         }
         self.0.retain(|_, (used, ..)| now.saturating_duration_since(*used) < KEEP_UNUSED);
-        while self.0.len() >= MOST
+        while self.0.len() >= MAX_CLIENTS
             && let Some(oldest) = self.0.iter().min_by_key(|(_, (used, ..))| *used).map(|(tenant, _)| *tenant)
         {
             self.0.remove(&oldest);
@@ -231,12 +231,12 @@ mod tests {
         let made = AtomicUsize::new(0);
         let make = || made.fetch_add(1, Ordering::Relaxed);
         let second = Duration::from_secs(1);
-        for number in 0..MOST as u128 {
+        for number in 0..MAX_CLIENTS as u128 {
             kept.of(of(number), start, make);
         }
         assert_eq!(kept.of(of(0), start + second, make), 0, "it is kept");
-        kept.of(of(MOST as u128), start + second * 2, make);
-        assert_eq!(kept.0.len(), MOST);
+        kept.of(of(MAX_CLIENTS as u128), start + second * 2, make);
+        assert_eq!(kept.0.len(), MAX_CLIENTS);
         assert_eq!(kept.of(of(0), start + second * 3, make), 0, "it was used lately");
         kept.of(of(9_999), start + second + KEEP_UNUSED, make);
         assert_eq!(kept.0.len(), 3, "whoever was used in the last ten minutes");

@@ -23,9 +23,9 @@ use crate::queues::Queue;
 
 /// Maximum size of a message in bytes: more than a minute of speech in G.711 and base64. Parsed as JSON it is many times as
 /// large for a moment.
-const LONGEST_MESSAGE: usize = 1024 * 1024;
+const MAX_MESSAGE: usize = 1024 * 1024;
 /// Maximum bytes waiting to be written. Writers wait until they are sent, so it holds one message and pongs.
-const LONGEST_WRITE: usize = 4 * 1024 * 1024;
+const MAX_WRITE: usize = 4 * 1024 * 1024;
 
 /// Read buffer in bytes. Each read clears it, and audio arrives in chunks of a few hundred bytes: the library's 128 KiB cost more
 /// than everything else done with a chunk.
@@ -117,9 +117,9 @@ impl WebSockets {
         let stream = response.upgrade().await.map_err(|error| SendError::Broken(innermost(&error)))?;
         let limits = WebSocketConfig::default()
             .read_buffer_size(READ_AT_ONCE)
-            .max_message_size(Some(LONGEST_MESSAGE))
-            .max_frame_size(Some(LONGEST_MESSAGE))
-            .max_write_buffer_size(LONGEST_WRITE);
+            .max_message_size(Some(MAX_MESSAGE))
+            .max_frame_size(Some(MAX_MESSAGE))
+            .max_write_buffer_size(MAX_WRITE);
         Ok(WebSocketStream::from_raw_socket(stream, Role::Client, Some(limits)).await)
     }
 }
@@ -129,7 +129,7 @@ impl WebSockets {
 pub fn unreadable(error: &Error) -> String {
     if matches!(error, Error::Capacity(_)) {
         Queue::WebSocketMessage.full();
-        return format!("it sent a message of more than {LONGEST_MESSAGE} bytes");
+        return format!("it sent a message of more than {MAX_MESSAGE} bytes");
     }
     error.to_string()
 }
@@ -213,11 +213,11 @@ mod tests {
         tokio::spawn(async move {
             let (stream, _) = listener.accept().await.expect("a connection");
             let mut socket = tokio_tungstenite::accept_async(stream).await.expect("a handshake");
-            socket.send(Message::text("x".repeat(LONGEST_MESSAGE))).await.expect("sent");
-            let _ = socket.send(Message::text("x".repeat(LONGEST_MESSAGE + 1))).await;
+            socket.send(Message::text("x".repeat(MAX_MESSAGE))).await.expect("sent");
+            let _ = socket.send(Message::text("x".repeat(MAX_MESSAGE + 1))).await;
         });
         let mut socket = sockets("127.0.0.0/8,http").connect(&url, HeaderMap::new(), SOON).await.expect("opened");
-        assert_eq!(socket.next().await.expect("a message").expect("it fits").len(), LONGEST_MESSAGE);
+        assert_eq!(socket.next().await.expect("a message").expect("it fits").len(), MAX_MESSAGE);
         let error = socket.next().await.expect("an error").expect_err("it does not");
         assert!(unreadable(&error).contains("more than 1048576 bytes"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What a tenant's dial policy rests on: whom it has called in the last 24 hours, and what its calls have cost today.
+//! Facts for a tenant's dial policy: the numbers called in the last 24 hours, and today's cost of calls.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -14,14 +14,14 @@ use switchhook_core::phone_number::PhoneNumber;
 use super::tenants::{self, TenantRow};
 use super::{Conn, Tx, chunks, on};
 
-/// For how long calls to a number are counted.
+/// The window in which calls to a number are counted.
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
 const DAY_MICROS: i64 = 24 * 3600 * 1_000_000;
 
-/// The policy that stands in a tenant's columns.
+/// Parses the policy from a tenant's columns.
 #[must_use]
 pub fn of(row: &TenantRow) -> DialPolicy {
-    // Written by the operator's command only, which checks them.
+    // Written only by the operator's command, which validates them.
     let prefixes = |text: &str| -> Vec<Prefix> { parse_prefixes(text).unwrap_or_default() };
     DialPolicy {
         allow: prefixes(&row.dial_allow),
@@ -34,7 +34,7 @@ pub fn of(row: &TenantRow) -> DialPolicy {
     }
 }
 
-/// What a policy's decisions about some numbers rest on.
+/// Facts about some numbers for a policy.
 pub struct DialHistory {
     own_numbers: HashSet<String>,
     dialed: HashMap<String, u32>,
@@ -42,7 +42,7 @@ pub struct DialHistory {
 }
 
 impl DialHistory {
-    /// Reads it for these numbers.
+    /// Loads the facts about these numbers.
     ///
     /// # Errors
     /// When the database fails.
@@ -61,7 +61,7 @@ impl DialHistory {
         })
     }
 
-    /// The facts about one of these numbers, of which the numbering plans say `plan`; `counted` where calls to it count.
+    /// Returns the facts about one of these numbers with its numbering plan; `counted` if calls to it count.
     #[must_use]
     pub fn facts(&self, to: &PhoneNumber, plan: NumberingPlan, counted: bool) -> DialFacts {
         DialFacts {
@@ -72,21 +72,21 @@ impl DialHistory {
         }
     }
 
-    /// Adds a call that is about to be counted.
+    /// Adds a call of this batch.
     pub fn add(&mut self, to: &PhoneNumber) {
         *self.dialed.entry(to.reveal().to_owned()).or_default() += 1;
     }
 }
 
-/// The number in a SIP address, or the address itself.
+/// Returns the number in a SIP address, or the address itself.
 fn subscriber(to: &PhoneNumber) -> String {
     to.e164().unwrap_or_else(|| to.reveal().to_owned())
 }
 
-/// Whether the tenant may call `to`, of which the numbering plans say `plan`; `counted` where calls to it count.
+/// Checks `to` with its numbering plan against the tenant's policy; `counted` if calls to it count.
 ///
 /// # Errors
-/// When the database fails, and when there is no such tenant.
+/// When the database fails, or the tenant does not exist.
 pub async fn judge(
     conn: &mut Conn,
     tenant: TenantId,
@@ -100,7 +100,7 @@ pub async fn judge(
     Ok(of(&row).judge(to, &history.facts(to, plan, counted)))
 }
 
-/// Those of these numbers that are the tenant's own.
+/// Returns those of these numbers that are the tenant's own.
 async fn own_numbers(conn: &mut Conn, tenant: TenantId, numbers: &[String]) -> Result<HashSet<String>, sqlx::Error> {
     let mut found = HashSet::new();
     for chunk in chunks(numbers) {
@@ -118,7 +118,7 @@ async fn own_numbers(conn: &mut Conn, tenant: TenantId, numbers: &[String]) -> R
     Ok(found)
 }
 
-/// What the calls of this day (UTC) have cost, in millionths of a dollar.
+/// Returns the cost of this day's calls (UTC), in millionths of a dollar.
 async fn cost_today(conn: &mut Conn, tenant: TenantId, now: Timestamp) -> Result<u64, sqlx::Error> {
     const SQL: &str = "SELECT micros FROM daily_costs WHERE tenant_id = $1 AND day = $2";
     let micros: Option<i64> =
@@ -126,7 +126,7 @@ async fn cost_today(conn: &mut Conn, tenant: TenantId, now: Timestamp) -> Result
     Ok(micros.and_then(|micros| u64::try_from(micros).ok()).unwrap_or(0))
 }
 
-/// How often these numbers were called in the last 24 hours; those that were not are left out.
+/// Counts calls to these numbers in the last 24 hours; leaves out uncalled numbers.
 async fn dialed(
     conn: &mut Conn,
     tenant: TenantId,
@@ -167,7 +167,7 @@ pub async fn count(tx: &mut Tx, tenant: TenantId, to: &[&str], now: Timestamp) -
     Ok(())
 }
 
-/// Adds what a call has cost to its tenant's day.
+/// Adds a call's cost to its tenant's day.
 ///
 /// # Errors
 /// When the database fails.
@@ -177,12 +177,12 @@ pub async fn add_cost(tx: &mut Tx, tenant: TenantId, micros: i64, now: Timestamp
     on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(day(now)).bind(micros).execute(c).await.map(drop))
 }
 
-/// The beginning of the day (UTC).
+/// Returns the start of the day (UTC).
 fn day(now: Timestamp) -> i64 {
     now.as_micros() - now.as_micros().rem_euclid(DAY_MICROS)
 }
 
-/// Deletes some of what counts no more; how many rows.
+/// Deletes a batch of expired rows. Returns their number.
 ///
 /// # Errors
 /// When the database fails.

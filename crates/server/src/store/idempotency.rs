@@ -11,7 +11,7 @@ use switchhook_core::idempotency::IdempotencyKey;
 use super::{Conn, Tx, chunks, on};
 
 /// Retention of a response.
-pub const KEPT: Duration = Duration::from_secs(72 * 3600);
+pub const RETENTION: Duration = Duration::from_secs(72 * 3600);
 /// Rows deleted per statement.
 const BATCH: i64 = 500;
 
@@ -82,6 +82,6 @@ pub async fn put(tx: &mut Tx, tenant: TenantId, answers: &[Arc<Stored>], now: Ti
 pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
     const SQL: &str = "DELETE FROM idempotency_keys WHERE created_at < $1 AND (tenant_id, key) IN \
         (SELECT tenant_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)";
-    let before = (now - KEPT).as_micros();
+    let before = (now - RETENTION).as_micros();
     on!(tx, |c| sqlx::query(SQL).bind(before).bind(BATCH).execute(c).await.map(|done| done.rows_affected()))
 }

@@ -59,7 +59,7 @@ pub(crate) use on;
 /// PostgreSQL connections of a [`Store`].
 const FOR_REQUESTS: u32 = 16;
 /// Database timeout of workers, shorter than a lease. See [`in_time`].
-const PATIENCE: Duration = Duration::from_secs(10);
+const WORKER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes PostgreSQL end a transaction that is idle for 5 s. A node that is suspended or whose machine is gone would otherwise keep
 /// its locks, and other nodes would wait for them, for example to renew their leases.
@@ -201,7 +201,7 @@ impl Store {
         };
         match &self.0 {
             Backend::Sqlite { writer, .. } => {
-                writer.prepare_to_give_back(false).await?;
+                writer.enable_incremental_vacuum(false).await?;
                 writer.prepare_for_much(true).await?;
                 writer.migrate(&up_to(sqlx::migrate!("migrations/sqlite"))).await?;
                 Ok(writer.prepare_for_much(false).await?)
@@ -217,7 +217,7 @@ impl Store {
     /// If the database fails or is in use.
     pub async fn compact(&self) -> anyhow::Result<()> {
         match &self.0 {
-            Backend::Sqlite { writer, .. } => Ok(writer.prepare_to_give_back(true).await?),
+            Backend::Sqlite { writer, .. } => Ok(writer.enable_incremental_vacuum(true).await?),
             Backend::Postgres(_) => Ok(()),
         }
     }
@@ -330,7 +330,7 @@ impl std::ops::DerefMut for Tx {
 /// # Errors
 /// Those of `work`, and [`sqlx::Error::PoolTimedOut`] on timeout.
 pub async fn in_time<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
-    tokio::time::timeout(PATIENCE, work).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+    tokio::time::timeout(WORKER_TIMEOUT, work).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
 }
 
 /// Splits rows for bulk statements into chunks of 64, 16, 4 or 1, so that the same few statements serve every number of rows and

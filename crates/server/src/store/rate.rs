@@ -1,13 +1,12 @@
-//! The request rate: an exact sliding window over all nodes.
+//! The rate limit: an exact sliding window over all nodes.
 //!
-//! Each admitted request is a row, numbered upwards per tenant without gaps, so the window needs no counter: the
-//! `limit`-th latest request is the row numbered `latest - limit + 1`, and how many lie in the window is the distance
-//! from its first row to its last. Whoever admits takes the numbers after the latest; of two nodes that take the same, one
-//! finds them taken and looks again. Rows that have left the window are deleted by the next admission; nothing that is
-//! deleted can matter again, also when the limit is changed.
+//! Each admitted request is a row, numbered per tenant without gaps, so the window needs no counter: the `limit`-th latest request
+//! is row `latest - limit + 1`, and the number of requests in the window is the distance from its first row to its last. An
+//! admission takes the numbers after the latest; if two nodes take the same ones, one of them retries. The next admission deletes
+//! rows that have left the window; deleted rows never matter again, even if the limit changes.
 //!
-//! Times are those of the nodes' clocks, made to never run backwards within a tenant. Nodes whose clocks differ by `d`
-//! agree on the window to within `d`; keep them synchronised.
+//! Times are from the nodes' clocks, but never run backwards within a tenant. Nodes whose clocks differ by `d` agree on the window
+//! to within `d`; keep them synchronised.
 
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
@@ -17,15 +16,15 @@ use switchhook_core::rate::{self, Admissions, Decision, WINDOW};
 use super::{Dialect, Store, Tx, chunks, on};
 use crate::batch::BatchJob;
 
-/// Decides about requests of one tenant at a time, those that came meanwhile together.
+/// Decides about requests in batches, per tenant.
 pub struct Admit(pub Store);
 
-/// A request that wants to be admitted.
+/// A request to admit.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// How many may be admitted in any 60 seconds.
+    /// The limit in any 60 seconds.
     pub limit: u32,
-    /// When it came.
+    /// When it arrived.
     pub at: Timestamp,
 }
 
@@ -43,16 +42,16 @@ impl BatchJob for Admit {
     }
 }
 
-/// What the rows of a tenant say before anything is decided.
+/// The state of a tenant's window before a batch.
 #[derive(Default)]
 struct Known {
-    /// The number that the next admitted request gets.
+    /// The number of the next admitted request.
     next: i64,
     /// The number and time of the latest admitted request.
     latest: Option<(i64, Timestamp)>,
-    /// The number of the first one in the window.
+    /// The number of the first request in the window.
     first_in_window: Option<i64>,
-    /// The times of those that may be `limit` before one that is decided now, oldest first.
+    /// Times of requests that may be `limit` before one in this batch, oldest first.
     old: Vec<(i64, Timestamp)>,
 }
 
@@ -63,16 +62,16 @@ struct Latest {
     first_in_window: Option<i64>,
 }
 
-/// Decides about requests in their order, and records those that are admitted. Nothing when another node took the places.
+/// Decides about requests in order and records the admitted ones. `None` if another node took the numbers.
 async fn admit(store: &Store, tenant: TenantId, requests: &[Request]) -> Result<Option<Vec<Decision>>, sqlx::Error> {
-    // A limit that was changed a moment ago counts for all of them. The earliest decides what has left the window.
+    // The newest limit applies to all. The earliest request decides what has left the window.
     let (Some(limit), Some(now)) = (requests.last().map(|last| last.limit), requests.iter().map(|one| one.at).min())
     else {
         return Ok(Some(Vec::new()));
     };
     let mut tx = store.begin().await?;
     if tx.dialect() == Dialect::Postgres {
-        // Losing the last moments of a window when PostgreSQL itself crashes is worth a wait for the disk less.
+        // Losing the last moments of a window in a PostgreSQL crash is acceptable; waiting for the disk is not.
         on!(tx, |c| sqlx::query("SET LOCAL synchronous_commit = off").execute(c).await.map(drop))?;
     }
     let known = known(&mut tx, tenant, limit, requests.len(), now).await?;
@@ -88,7 +87,7 @@ async fn admit(store: &Store, tenant: TenantId, requests: &[Request]) -> Result<
     Ok(Some(decisions))
 }
 
-/// The decisions, and the times at which requests were admitted.
+/// Returns the decisions, and the times of admitted requests.
 fn decide(known: &Known, limit: u32, requests: &[Request]) -> (Vec<Decision>, Vec<Timestamp>) {
     let in_window = known.latest.zip(known.first_in_window).map_or(0, |((latest, _), first)| latest - first + 1);
     let in_window = usize::try_from(in_window).unwrap_or(0);
@@ -133,7 +132,7 @@ async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Time
     let Some(latest) = latest else { return Ok(Known { next: 1, ..Known::default() }) };
     let next = latest.number + 1;
     if Timestamp::from_micros(latest.admitted_at) > now + WINDOW {
-        // The clock was set back. Nobody should be locked out until it has caught up.
+        // The clock was set back. Do not lock the tenant out until it has caught up.
         return Ok(Known { next, ..Known::default() });
     }
     let first = latest.number - i64::from(limit) + 1;
@@ -151,7 +150,7 @@ async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Time
     })
 }
 
-/// Writes admitted requests under numbers from `first` on. `false` when somebody else has one of these.
+/// Inserts admitted requests with numbers from `first`. `false` if another node took one of them.
 async fn insert(tx: &mut Tx, tenant: TenantId, first: i64, admitted: &[Timestamp]) -> Result<bool, sqlx::Error> {
     let mut number = first;
     for chunk in chunks(admitted) {

@@ -98,12 +98,13 @@ fn without_words(request: &CallRequest) -> CallRequest {
 }
 
 async fn erase_event(tx: &mut Tx, call: Uuid) -> Result<(), sqlx::Error> {
-    const TOLD: &str = "SELECT id, data FROM events WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
-    const TELL: &str = "UPDATE events SET data = $2 WHERE id = $1";
-    let told: Vec<(Uuid, Json<Value>)> = on!(tx, |c| sqlx::query_as(TOLD).bind(call).fetch_all(c).await)?;
+    const SELECT_EVENTS: &str =
+        "SELECT id, data FROM events WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
+    const UPDATE_EVENT: &str = "UPDATE events SET data = $2 WHERE id = $1";
+    let told: Vec<(Uuid, Json<Value>)> = on!(tx, |c| sqlx::query_as(SELECT_EVENTS).bind(call).fetch_all(c).await)?;
     for (id, Json(mut data)) in told {
         take_words_out(&mut data);
-        on!(tx, |c| sqlx::query(TELL).bind(id).bind(Json(data)).execute(c).await.map(drop))?;
+        on!(tx, |c| sqlx::query(UPDATE_EVENT).bind(id).bind(Json(data)).execute(c).await.map(drop))?;
     }
     Ok(())
 }

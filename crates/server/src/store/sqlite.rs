@@ -20,12 +20,12 @@ use crate::files;
 /// Concurrent read connections.
 const READERS: u32 = 8;
 /// Size of the write-ahead log after a checkpoint, in bytes.
-const LOG_KEPT: &str = "16777216";
+const LOG_SIZE_LIMIT: &str = "16777216";
 /// Maximum pages of an existing database that is rebuilt so that it can return space; takes less than a second. New databases are
 /// included.
 const REBUILT: i64 = 16_384;
 /// Free pages returned per transaction, and pages to keep for reuse.
-const GIVEN_BACK: i64 = 256;
+const PAGES_PER_STEP: i64 = 256;
 /// `PRAGMA auto_vacuum` value for incremental vacuum.
 const INCREMENTAL: i64 = 2;
 
@@ -42,7 +42,7 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(10))
-        .pragma("journal_size_limit", LOG_KEPT)
+        .pragma("journal_size_limit", LOG_SIZE_LIMIT)
         // Overwrites deleted data, so that words do not stay in free pages.
         .pragma("secure_delete", "ON");
     let writer = Writer::open(&options).await.with_context(named)?;
@@ -98,7 +98,7 @@ impl Writer {
     }
 
     /// Enables incremental vacuum if the database is new or small, or `always`.
-    pub(super) async fn prepare_to_give_back(&self, always: bool) -> Result<(), sqlx::Error> {
+    pub(super) async fn enable_incremental_vacuum(&self, always: bool) -> Result<(), sqlx::Error> {
         let mut state = self.0.lock().await;
         let connection = state.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         let mode: i64 = sqlx::query_scalar("PRAGMA auto_vacuum").fetch_one(&mut *connection).await?;
@@ -285,10 +285,10 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 pub(super) async fn give_space_back(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     let mode: i64 = sqlx::query_scalar("PRAGMA auto_vacuum").fetch_one(&mut *connection).await?;
     let free: i64 = sqlx::query_scalar("PRAGMA freelist_count").fetch_one(&mut *connection).await?;
-    if mode != INCREMENTAL || free <= 2 * GIVEN_BACK {
+    if mode != INCREMENTAL || free <= 2 * PAGES_PER_STEP {
         return Ok(false);
     }
-    let sql = sqlx::AssertSqlSafe(format!("PRAGMA incremental_vacuum({GIVEN_BACK})"));
+    let sql = sqlx::AssertSqlSafe(format!("PRAGMA incremental_vacuum({PAGES_PER_STEP})"));
     sqlx::query(sql).fetch_all(connection).await?;
     Ok(true)
 }

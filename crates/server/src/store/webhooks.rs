@@ -18,7 +18,7 @@ use crate::vault::Vault;
 pub const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 
 /// The reason shown while an endpoint is being deleted.
-const DELETING: &str = "It is being deleted. Delete it again if it stays.";
+const DELETING_REASON: &str = "It is being deleted. Delete it again if it stays.";
 
 /// A row of `webhooks`.
 #[derive(Clone, FromRow)]
@@ -221,7 +221,7 @@ pub async fn close(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool,
     on!(tx, |c| sqlx::query(SQL)
         .bind(tenant.uuid())
         .bind(id.uuid())
-        .bind(DELETING)
+        .bind(DELETING_REASON)
         .execute(c)
         .await
         .map(|done| done.rows_affected() > 0))

@@ -28,7 +28,7 @@ use crate::vault::Vault;
 use crate::wakeups::Wakeups;
 
 /// Maximum time between two queries of the queue, which other nodes fill too.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Poll interval for attempts of dead nodes.
 const RECOVERY: Duration = Duration::from_secs(5);
 /// Time between an attempt's deadline and the end of its lease, to record the outcome.
@@ -140,8 +140,8 @@ impl Worker {
         let next = async { queue::next_due_for_worker(&mut self.0.store.read().await?).await };
         match store::in_time(next).await {
             // Deliveries that were due wait for something else: their turn, or an attempt to end.
-            Ok(Some(at)) if at > looked_at => at.since(self.0.clock.now()).min(LOOK),
-            Ok(_) | Err(_) => LOOK,
+            Ok(Some(at)) if at > looked_at => at.since(self.0.clock.now()).min(POLL_INTERVAL),
+            Ok(_) | Err(_) => POLL_INTERVAL,
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Special {
 
 /// Multicast and site-local have registries of their own or none; the last address serves the virtual machines of a
 /// cloud and lies among public ones.
-const BEYOND_THE_REGISTRIES: [(&str, &str); 4] = [
+const UNREGISTERED: [(&str, &str); 4] = [
     ("224.0.0.0/4", "Multicast"),
     ("ff00::/8", "Multicast"),
     ("fec0::/10", "Site-Local Unicast"),
@@ -34,7 +34,7 @@ const BEYOND_THE_REGISTRIES: [(&str, &str); 4] = [
 pub(super) static SPECIAL: LazyLock<Vec<Special>> = LazyLock::new(|| {
     let registries =
         [include_str!("iana-ipv4-special-registry-1.csv"), include_str!("iana-ipv6-special-registry-1.csv")];
-    let beyond = BEYOND_THE_REGISTRIES.into_iter().map(|(block, name)| special(block, name));
+    let beyond = UNREGISTERED.into_iter().map(|(block, name)| special(block, name));
     registries.into_iter().flat_map(blocks).chain(beyond).collect()
 });
 

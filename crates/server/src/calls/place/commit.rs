@@ -1,5 +1,5 @@
-//! Calls are accepted in batches: under the tenant's lock, so that replays, quotas and the dial policy are exact, and with one
-//! commit for all requests that arrived during the last one.
+//! Accepts calls in batches: under the tenant's lock, so that replays, quotas and the dial policy are exact, and with one
+//! commit for all requests that arrived during the previous one.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What a request to place a call names is found and checked. This happens outside the transaction: what is deleted in between
-//! was there when the request was made.
+//! Validates a request to place a call and finds what it names. Runs outside the transaction: a resource deleted in between still
+//! counts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::store::{Conn, Store, agents, numbers};
 /// How far ahead a call may be scheduled.
 const MAX_SCHEDULE: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// A call to place, once everything that its request names has been found.
+/// A call to place, with everything that its request names.
 #[derive(Clone)]
 pub(super) struct Plan {
     agent: AgentId,
@@ -42,7 +42,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The call's first row, if it is placed at `now`.
+    /// The call's first row when placed at `now`.
     pub(super) fn row(self, tenant: TenantId, now: Timestamp) -> CallRow {
         let due_at = self.schedule_at.map_or(now, |at| at.max(now));
         let new = NewCall {
@@ -65,7 +65,7 @@ impl Plan {
     }
 }
 
-/// Finds what the request names and checks its fields.
+/// Finds what the request names and validates its fields.
 pub(super) async fn find(
     store: &Store,
     tenant: TenantId,
@@ -75,7 +75,7 @@ pub(super) async fn find(
     let numbering = numbering_plan(&request.to);
     let mut conn = store.read().await?;
     let agent = agents::get(&mut conn, tenant, request.agent).await?;
-    let agent = agent.ok_or_else(|| PlaceError::field("agent_id", "there is no such agent"))?;
+    let agent = agent.ok_or_else(|| PlaceError::field("agent_id", "no such agent"))?;
     let number = caller_number(&mut conn, tenant, request).await?;
     drop(conn);
     let (call_request, errors) = call_request(request, &agent.config.0);
@@ -101,7 +101,7 @@ pub(super) async fn find(
     })
 }
 
-/// The number to call from: the one named, or the only one there is.
+/// Finds the number to call from: the named one, or the only one.
 async fn caller_number(
     conn: &mut Conn,
     tenant: TenantId,
@@ -109,30 +109,30 @@ async fn caller_number(
 ) -> Result<numbers::NumberRow, PlaceError> {
     if let Some(id) = request.number {
         let number = numbers::get(conn, tenant, id).await?;
-        let number = number.ok_or_else(|| PlaceError::field("number_id", "there is no such number"))?;
+        let number = number.ok_or_else(|| PlaceError::field("number_id", "no such number"))?;
         return match &request.from {
             Some(from) if from.reveal() != number.number => {
-                Err(PlaceError::field("from", "is not the number that number_id names"))
+                Err(PlaceError::field("from", "is not the number of number_id"))
             }
             _ => Ok(number),
         };
     }
     let mut found = match &request.from {
         Some(from) => numbers::by_number(conn, tenant, from.reveal()).await?,
-        None => numbers::of_providers(conn, tenant, &usable_carriers(), 2).await?, // Two are too many.
+        None => numbers::of_providers(conn, tenant, &usable_carriers(), 2).await?, // Two would be ambiguous.
     };
     match (found.pop(), found.is_empty(), &request.from) {
         (Some(only), true, _) => Ok(only),
         (Some(_), false, Some(_)) => {
-            Err(PlaceError::field("from", "stands in several connections: name one by number_id"))
+            Err(PlaceError::field("from", "is in several connections: select one with number_id"))
         }
-        (Some(_), false, None) => Err(PlaceError::field("from", "is required: there are several numbers to call from")),
+        (Some(_), false, None) => Err(PlaceError::field("from", "is required: you have several numbers")),
         (None, _, Some(_)) => Err(PlaceError::field("from", "is not one of your numbers")),
-        (None, _, None) => Err(PlaceError::field("from", "is required: there is no number to call from yet")),
+        (None, _, None) => Err(PlaceError::field("from", "is required: you have no number to call from yet")),
     }
 }
 
-/// The carriers over which this version can dial.
+/// The carriers that this version can dial with.
 fn usable_carriers() -> Vec<&'static str> {
     PROVIDERS.iter().filter(|one| one.usable && one.offers(Kind::Carrier)).map(|one| one.name).collect()
 }

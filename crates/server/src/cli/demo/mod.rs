@@ -30,11 +30,11 @@ use crate::webhooks::receiver::{Received, Receiver};
 /// The simulated number whose caller talks.
 const CALLEE: &str = "+12025550100";
 /// Time limit of the call, enough for the slowest models.
-const PATIENCE: Duration = Duration::from_secs(180);
+const CALL_TIMEOUT: Duration = Duration::from_secs(180);
 /// Time limit of the last deliveries after the call.
 const DELIVERIES: Duration = Duration::from_secs(15);
 /// Poll interval of the call.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit to stop the service.
 const STOP: Duration = Duration::from_secs(5);
 
@@ -179,7 +179,7 @@ async fn follow(
 ) -> anyhow::Result<(Value, Vec<Received>)> {
     let placed = api.create("/v1/calls", json!({ "agent_id": agent, "to": CALLEE })).await?;
     let id = placed["id"].as_str().context("the call has an id")?.to_owned();
-    let give_up = Instant::now() + PATIENCE;
+    let give_up = Instant::now() + CALL_TIMEOUT;
     let (mut events_shown, mut lines_shown) = (0, 0);
     let ended = loop {
         let call = api.get(&format!("/v1/calls/{id}")).await?;
@@ -196,8 +196,8 @@ async fn follow(
         if ended {
             break call;
         }
-        ensure!(Instant::now() < give_up, "the call did not end within {} s", PATIENCE.as_secs());
-        tokio::time::sleep(LOOK).await;
+        ensure!(Instant::now() < give_up, "the call did not end within {} s", CALL_TIMEOUT.as_secs());
+        tokio::time::sleep(POLL_INTERVAL).await;
     };
     let wanted: BTreeSet<String> = api
         .list(&format!("/v1/calls/{id}/events"))

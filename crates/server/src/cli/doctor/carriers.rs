@@ -15,7 +15,7 @@ use crate::store::numbers::NumberRow;
 use crate::store::{Store, numbers};
 
 /// Maximum numbers checked per connection.
-const MOST: i64 = 100;
+const MAX_NUMBERS: i64 = 100;
 /// Timeout per number.
 const DEADLINE: Duration = Duration::from_secs(15);
 
@@ -26,7 +26,7 @@ pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -
     let mut findings: Vec<_> = unreachable(&row.name, addresses.public_url()).into_iter().collect();
     let id = ConnectionId::from_uuid(row.id);
     let wanted = addresses.for_connection(&row.provider, id).report(topic);
-    let found = numbers::list_of_connection(&mut store.read().await?, id, MOST).await?;
+    let found = numbers::list_of_connection(&mut store.read().await?, id, MAX_NUMBERS).await?;
     let Ok(carrier) = setup.carrier_of(row) else { return Ok(findings) };
     let Some(webhooks) = &carrier.webhooks else { return Ok(findings) };
     for number in found {
@@ -47,7 +47,7 @@ pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -
             }
             Err(_) => break,
         };
-        findings.extend(judged(&number, &inbound, &wanted));
+        findings.extend(inbound_finding(&number, &inbound, &wanted));
     }
     Ok(findings)
 }
@@ -68,7 +68,7 @@ fn unreachable(connection: &str, public_url: &str) -> Option<Finding> {
     })
 }
 
-fn judged(number: &NumberRow, inbound: &InboundRoute, wanted: &str) -> Option<Finding> {
+fn inbound_finding(number: &NumberRow, inbound: &InboundRoute, wanted: &str) -> Option<Finding> {
     let fix = format!("PATCH /v1/numbers/{} with {{\"configure_carrier\": true}}.", number.id);
     let unanswered = number.inbound_agent_id.is_none();
     match inbound {
@@ -124,7 +124,7 @@ mod tests {
             (InboundRoute::Unset, None, None),
             (InboundRoute::NotOnAccount, None, Some(Status::Warning)),
         ] {
-            let found = judged(&number(agent), &inbound, wanted);
+            let found = inbound_finding(&number(agent), &inbound, wanted);
             assert_eq!(found.map(|finding| finding.status), status, "{inbound:?} {agent:?}");
         }
         assert!(unreachable("x", "http://127.0.0.1:8080").is_some());

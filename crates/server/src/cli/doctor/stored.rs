@@ -30,7 +30,7 @@ const CLOCK: &str = "clock";
 const APART: Duration = Duration::from_secs(1);
 const FAR_APART: Duration = Duration::from_secs(5);
 /// Concurrent connection tests.
-const AT_ONCE: usize = 4;
+const CONCURRENT_TESTS: usize = 4;
 /// Rows of a page.
 const PAGE: i64 = 100;
 
@@ -158,7 +158,7 @@ async fn tried(
         findings.extend(carriers::numbers(setup, store, &row).await?);
         Ok::<_, sqlx::Error>(findings)
     });
-    let found: Vec<Vec<Finding>> = stream::iter(tries).buffered(AT_ONCE).try_collect().await?;
+    let found: Vec<Vec<Finding>> = stream::iter(tries).buffered(CONCURRENT_TESTS).try_collect().await?;
     Ok(found.into_iter().flatten().collect())
 }
 

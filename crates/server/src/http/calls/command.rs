@@ -10,15 +10,15 @@ use super::CallResource;
 use crate::calls::tariff::numbering_plan;
 use crate::carrier::registry;
 use crate::http::HttpState;
-use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::{Body, UnreadBody};
+use crate::http::response::WithWarnings;
 use crate::store::calls::commands::{self, Command};
 use crate::store::{calls, dial_policy};
 
 /// The body of a command.
-pub(super) trait Asks: DeserializeOwned {
+pub(super) trait CommandBody: DeserializeOwned {
     /// Validates the body and returns the command.
     fn command(self) -> Result<Command, FieldError>;
 
@@ -29,10 +29,15 @@ pub(super) trait Asks: DeserializeOwned {
 }
 
 /// The response to a command.
-pub(super) type Answer = Result<Json<WithWarnings<CallResource>>, ApiError>;
+pub(super) type CommandResponse = Result<Json<WithWarnings<CallResource>>, ApiError>;
 
 /// Stores a command for the node that owns the call. Errors are checked in the order 404, 413 or 422, 409.
-pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, body: UnreadBody) -> Answer {
+pub(super) async fn submit<B: CommandBody>(
+    state: HttpState,
+    tenant: Tenant,
+    id: CallId,
+    body: UnreadBody,
+) -> CommandResponse {
     let missing = || ApiError::not_found("call");
     let row = calls::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
     let Body { value, warnings } = body.read::<B>().await?;
@@ -51,7 +56,7 @@ pub(super) async fn give<B: Asks>(state: HttpState, tenant: Tenant, id: CallId, 
         return Err(not_in_progress(&row.status));
     }
     // Read under the lock, so that commands run in the order they were stored in.
-    commands::give(&mut tx, tenant.id, id, &command, state.clock.now()).await?;
+    commands::insert(&mut tx, tenant.id, id, &command, state.clock.now()).await?;
     tx.commit().await?;
     state.wakeups.calls.notify_one();
     Ok(Json(WithWarnings { resource: row.into(), warnings }))

@@ -24,10 +24,10 @@ use utoipa::{PartialSchema, ToSchema};
 use super::CallResource;
 use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
 use crate::http::HttpState;
-use crate::http::answer::WithWarnings;
 use crate::http::auth::{self, Tenant};
 use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::{self, Body, JsonBytes};
+use crate::http::response::WithWarnings;
 use crate::store::calls::CallRow;
 
 /// A call to place.
@@ -39,73 +39,73 @@ use crate::store::calls::CallRow;
     "metadata": { "order": "A-17" },
 }))]
 pub(super) struct CreateCall {
-    /// Who talks.
+    /// The agent that holds the conversation.
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
-    /// Who is called: E.164 or a `sip:` URI.
+    /// The callee: a number in E.164 form or a `sip:` URI.
     #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
     to: PhoneNumber,
-    /// One of the tenant's numbers; without it and `number_id`, the only one that can dial.
+    /// One of the tenant's numbers. Defaults to `number_id`, or to the only number that can dial.
     #[schema(value_type = Option<String>, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
     from: Option<PhoneNumber>,
     /// One of the tenant's numbers.
     #[schema(value_type = Option<String>, format = Uuid)]
     number_id: Option<NumberId>,
-    /// For `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON.
+    /// Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON.
     #[serde(default)]
     #[schema(value_type = Variables, example = json!({"name": "Ana"}))]
     variables: BTreeMap<String, Value>,
-    /// Handed back in the call and its events; at most 50 keys and 16 KiB of JSON.
+    /// Your own data, returned in the call and its events; at most 50 keys and 16 KiB of JSON.
     #[serde(default)]
     #[schema(value_type = Metadata, example = json!({"order": "A-17"}))]
     metadata: Map<String, Value>,
-    /// Replaces parts of the agent for this call.
+    /// Overrides parts of the agent for this call.
     #[serde(default)]
     overrides: OverridesBody,
-    /// Replaces the agent's.
+    /// Overrides the agent's answering machine settings.
     answering_machine: Option<AnsweringMachine>,
-    /// Replaces the agent's, in seconds, 5 to 120.
+    /// Overrides the agent's ring timeout, in seconds, 5 to 120.
     #[schema(minimum = 5, maximum = 120)]
     ring_timeout_seconds: Option<u32>,
-    /// Dial then, not now; at most 90 days ahead.
+    /// When to dial, at most 90 days ahead; now if absent.
     #[schema(value_type = Option<String>, format = DateTime)]
     schedule_at: Option<Timestamp>,
-    /// Check everything and dial nobody.
+    /// Validate everything, but place no call.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// What of the agent is different for one call.
+/// Agent settings to override for one call.
 #[derive(Default, Deserialize, ToSchema)]
 #[schema(as = CallOverrides)]
 struct OverridesBody {
     /// The greeting's text.
     #[schema(value_type = Option<GreetingShape>)]
     greeting: Option<GreetingOverride>,
-    /// The whole instructions.
+    /// The complete instructions.
     #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     instructions: Option<String>,
-    /// Some of the limits.
+    /// Limits to override.
     limits: Option<LimitsOverride>,
 }
 
-/// Replaces parts of the agent's limits.
+/// Overrides for the agent's limits.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = CallLimits)]
 struct LimitsOverride {
-    /// The longest a call may last, in seconds.
+    /// Maximum duration of the call, in seconds.
     #[schema(minimum = 10, maximum = 14_400)]
     max_duration_seconds: Option<u32>,
-    /// How long it may ring, in seconds.
+    /// Ring timeout, in seconds.
     #[schema(minimum = 5, maximum = 120)]
     ring_timeout_seconds: Option<u32>,
 }
 
-/// The greeting's text, bare or as the agent has it.
+/// The greeting's text, as a string or as an agent's `greeting` object.
 #[derive(ToSchema)]
 #[schema(as = GreetingOverride)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "describes the field; it is read by GreetingOverride")]
+#[expect(dead_code, reason = "describes the field; GreetingOverride parses it")]
 enum GreetingShape {
     /// Its text.
     Text(String),
@@ -116,7 +116,7 @@ enum GreetingShape {
     },
 }
 
-/// The greeting's text, bare or as the agent has it.
+/// The greeting's text, as a string or as an agent's `greeting` object.
 struct GreetingOverride(String);
 
 impl<'de> Deserialize<'de> for GreetingOverride {
@@ -130,7 +130,7 @@ impl<'de> Deserialize<'de> for GreetingOverride {
             type Value = GreetingOverride;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text, or an object with a text")
+                f.write_str("a string, or an object with a text")
             }
 
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<GreetingOverride, E> {
@@ -145,7 +145,7 @@ impl<'de> Deserialize<'de> for GreetingOverride {
     }
 }
 
-/// Values by the names that `{{name}}` in the agent's texts uses.
+/// Values for `{{name}}` in the agent's texts, by name.
 struct Variables;
 
 impl ToSchema for Variables {}
@@ -155,14 +155,14 @@ impl PartialSchema for Variables {
             ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Number, Type::Boolean]));
         let variables = ObjectBuilder::new()
             .schema_type(Type::Object)
-            .description(Some("Values by the names that `{{name}}` in the agent's texts uses."))
+            .description(Some("Values for `{{name}}` in the agent's texts, by name."))
             .max_properties(Some(MAX_KEYS))
             .additional_properties(Some(RefOr::<Schema>::from(value)));
         variables.into()
     }
 }
 
-/// Whatever the client attaches.
+/// The client's own data.
 struct Metadata;
 
 impl ToSchema for Metadata {}
@@ -170,7 +170,7 @@ impl PartialSchema for Metadata {
     fn schema() -> RefOr<Schema> {
         let metadata = ObjectBuilder::new()
             .schema_type(Type::Object)
-            .description(Some("Handed back in the call and its events."))
+            .description(Some("Your own data, returned in the call and its events."))
             .max_properties(Some(MAX_KEYS))
             .additional_properties(Some(AdditionalProperties::FreeForm(true)));
         metadata.into()
@@ -179,14 +179,14 @@ impl PartialSchema for Metadata {
 
 /// Places a call.
 ///
-/// The call is accepted and queued; follow it by its status, its events or webhooks. With an `Idempotency-Key` header a repeated
-/// request places no second call.
+/// The call is queued; follow it by its status, its events or webhooks. With an `Idempotency-Key` header a repeated request
+/// places no second call.
 #[utoipa::path(
     post, path = "/calls", operation_id = "create_call", tag = "Calls", request_body = CreateCall,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters", min_length = 1, max_length = 255, pattern = "^[!-~]+$", example = "order-17", nullable = false)),
     responses(
         (status = 201, description = "Accepted and queued", body = WithWarnings<CallResource>, headers(
-            ("Location" = String, description = "Where the call is"),
+            ("Location" = String, description = "URL of the call"),
             ("Idempotent-Replayed" = Option<String>, description = "`true` when this is the response to an earlier request"),
         )),
         (status = 200, description = "`dry_run`: the call would be accepted", body = WithWarnings<CallResource>),
@@ -265,7 +265,7 @@ impl From<PlaceError> for ApiError {
                 Self::conflict("idempotency_key_reused", detail)
             }
             PlaceError::InProgress => {
-                let detail = "A request with this Idempotency-Key is still under way. Send it again in a second.";
+                let detail = "A request with this Idempotency-Key is still in progress. Retry in a second.";
                 Self::conflict("request_in_progress", detail).retry_after(1)
             }
             PlaceError::Deactivated => auth::deactivated(),

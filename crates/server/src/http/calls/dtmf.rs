@@ -8,12 +8,12 @@ use switchhook_media::dtmf::is_key;
 use utoipa::ToSchema;
 
 use super::CallResource;
-use super::command::{self, Answer, Asks};
+use super::command::{self, CommandBody, CommandResponse};
 use crate::http::HttpState;
-use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
 use crate::http::extract::{PathId, UnreadBody};
+use crate::http::response::WithWarnings;
 use crate::store::calls::commands::Command;
 
 const MAX_DIGITS: usize = 64;
@@ -26,7 +26,7 @@ pub(super) struct SendDtmf {
     digits: String,
 }
 
-impl Asks for SendDtmf {
+impl CommandBody for SendDtmf {
     fn command(self) -> Result<Command, FieldError> {
         let wrong = |message: &str| Err(FieldError::new("digits", message));
         match self.digits {
@@ -59,6 +59,6 @@ pub(super) async fn dtmf(
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     body: UnreadBody,
-) -> Answer {
-    command::give::<SendDtmf>(state, tenant, id, body).await
+) -> CommandResponse {
+    command::submit::<SendDtmf>(state, tenant, id, body).await
 }

@@ -23,9 +23,9 @@ use crate::store::events::EventRow;
 use crate::store::{api_keys, calls, events};
 
 /// Poll interval for new events without a wakeup, as for calls on other nodes.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum time between two polls, however many wakeups arrive.
-const PAUSE: Duration = Duration::from_millis(50);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often a stream's API key is checked.
 const RECHECK: Duration = Duration::from_secs(2);
 /// More events than a call ever has.
@@ -129,8 +129,8 @@ impl Follower {
                 (self.seen, self.ended) = (event.sequence, event.is_terminal());
                 return Some(event);
             }
-            tokio::time::sleep(PAUSE).await;
-            let _ = tokio::time::timeout(LOOK - PAUSE, wakeup).await; // A timeout also means: poll.
+            tokio::time::sleep(MIN_POLL_INTERVAL).await;
+            let _ = tokio::time::timeout(POLL_INTERVAL - MIN_POLL_INTERVAL, wakeup).await; // A timeout also means: poll.
         }
         None
     }

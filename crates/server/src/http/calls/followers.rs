@@ -8,7 +8,7 @@ use switchhook_core::id::TenantId;
 use crate::http::error::ApiError;
 
 /// Maximum streams per tenant and node.
-pub(super) const MOST: usize = 32;
+pub(super) const MAX_STREAMS: usize = 32;
 
 /// Streams per tenant on this node. Clones share the count.
 #[derive(Clone, Debug, Default)]
@@ -25,12 +25,14 @@ impl Followers {
     /// Takes a slot.
     ///
     /// # Errors
-    /// 429 if the tenant already has [`MOST`].
+    /// 429 if the tenant already has [`MAX_STREAMS`].
     pub(super) fn join(&self, tenant: TenantId) -> Result<Place, ApiError> {
         let mut counts = self.counts();
         let count = counts.entry(tenant).or_default();
-        if *count >= MOST {
-            let detail = format!("Concurrent stream limit reached: {MOST} of {MOST} in use. Close one of them first.");
+        if *count >= MAX_STREAMS {
+            let detail = format!(
+                "Concurrent stream limit reached: {MAX_STREAMS} of {MAX_STREAMS} in use. Close one of them first."
+            );
             return Err(ApiError::too_many("too_many_streams", detail, 1));
         }
         *count += 1;

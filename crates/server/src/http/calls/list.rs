@@ -11,18 +11,18 @@ use uuid::Uuid;
 
 use super::CallResource;
 use crate::http::HttpState;
-use crate::http::answer::List;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
 use crate::http::extract::{Page, Params};
+use crate::http::response::List;
 use crate::store::calls::{self, Filter};
 
 /// Maximum values per filter; each is a separate lookup.
-const MOST_WORDS: usize = 100;
+const MAX_FILTER_VALUES: usize = 100;
 /// Maximum metadata filters.
-const MOST_METADATA: usize = 10;
+const MAX_METADATA_FILTERS: usize = 10;
 /// Maximum length of a metadata filter's key and value, in bytes.
-const LONGEST_METADATA: usize = 2_048;
+const MAX_METADATA_BYTES: usize = 2_048;
 
 /// Filters. Separate several values with commas.
 #[derive(Deserialize, IntoParams)]
@@ -123,8 +123,8 @@ fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
 ) -> Result<Vec<String>, ApiError> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let mut words: Vec<String> = value.split(',').map(|word| word.trim().to_owned()).collect();
-    if words.len() > MOST_WORDS {
-        return Err(ApiError::invalid_field(name, format!("must have at most {MOST_WORDS} values")));
+    if words.len() > MAX_FILTER_VALUES {
+        return Err(ApiError::invalid_field(name, format!("must have at most {MAX_FILTER_VALUES} values")));
     }
     words.sort_unstable();
     words.dedup();
@@ -136,11 +136,11 @@ fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
 
 fn check_metadata(pairs: &[(String, String)]) -> Result<(), ApiError> {
     let wrong = |message: String| Err(ApiError::invalid_field("metadata", message));
-    if pairs.len() > MOST_METADATA {
-        return wrong(format!("must have at most {MOST_METADATA} keys"));
+    if pairs.len() > MAX_METADATA_FILTERS {
+        return wrong(format!("must have at most {MAX_METADATA_FILTERS} keys"));
     }
-    if pairs.iter().any(|(key, value)| key.len() + value.len() > LONGEST_METADATA) {
-        return wrong(format!("must be at most {LONGEST_METADATA} bytes in a filter, key and value together"));
+    if pairs.iter().any(|(key, value)| key.len() + value.len() > MAX_METADATA_BYTES) {
+        return wrong(format!("must be at most {MAX_METADATA_BYTES} bytes in a filter, key and value together"));
     }
     Ok(())
 }

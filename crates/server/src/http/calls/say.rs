@@ -7,12 +7,12 @@ use switchhook_core::id::CallId;
 use utoipa::ToSchema;
 
 use super::CallResource;
-use super::command::{self, Answer, Asks};
+use super::command::{self, CommandBody, CommandResponse};
 use crate::http::HttpState;
-use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
 use crate::http::extract::{PathId, UnreadBody};
+use crate::http::response::WithWarnings;
 use crate::store::calls::commands::Command;
 
 const MAX_TEXT: usize = 2_000;
@@ -29,7 +29,7 @@ pub(super) struct Say {
     interrupt: bool,
 }
 
-impl Asks for Say {
+impl CommandBody for Say {
     fn command(self) -> Result<Command, FieldError> {
         let text = self.text.trim();
         let wrong = |message: &str| Err(FieldError::new("text", message));
@@ -61,6 +61,6 @@ pub(super) async fn say(
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     body: UnreadBody,
-) -> Answer {
-    command::give::<Say>(state, tenant, id, body).await
+) -> CommandResponse {
+    command::submit::<Say>(state, tenant, id, body).await
 }

@@ -18,10 +18,10 @@ use crate::calls::setup::Setup;
 use crate::carrier::Simulation;
 use crate::clock;
 use crate::http::HttpState;
-use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
 use crate::http::extract::Body;
+use crate::http::response::WithWarnings;
 use crate::store::numbers::NumberRow;
 use crate::store::{Store, connections, numbers};
 

@@ -8,12 +8,12 @@ use switchhook_core::phone_number::PhoneNumber;
 use utoipa::ToSchema;
 
 use super::CallResource;
-use super::command::{self, Answer, Asks};
+use super::command::{self, CommandBody, CommandResponse};
 use crate::http::HttpState;
-use crate::http::answer::WithWarnings;
 use crate::http::auth::Tenant;
 use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
 use crate::http::extract::{PathId, UnreadBody};
+use crate::http::response::WithWarnings;
 use crate::store::calls::commands::Command;
 
 /// The transfer target.
@@ -24,7 +24,7 @@ pub(super) struct Transfer {
     to: PhoneNumber,
 }
 
-impl Asks for Transfer {
+impl CommandBody for Transfer {
     fn command(self) -> Result<Command, FieldError> {
         Ok(Command::Transfer { to: self.to.reveal().to_owned() })
     }
@@ -55,6 +55,6 @@ pub(super) async fn transfer(
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     body: UnreadBody,
-) -> Answer {
-    command::give::<Transfer>(state, tenant, id, body).await
+) -> CommandResponse {
+    command::submit::<Transfer>(state, tenant, id, body).await
 }

@@ -106,7 +106,7 @@ async fn store_for_owner(request: &CarrierRequest, row: &CallRow, events: Vec<Ca
         for (event, later) in events.into_iter().zip(0..) {
             // They are taken in the order of their times.
             let at = now + Duration::from_micros(later);
-            commands::give(&mut tx, tenant, call, &Command::CarrierEvent { event }, at).await?;
+            commands::insert(&mut tx, tenant, call, &Command::CarrierEvent { event }, at).await?;
         }
     }
     tx.commit().await?;

@@ -26,10 +26,10 @@ use uuid::Uuid;
 
 use self::catalogue::{Kind, ProviderName};
 use super::HttpState;
-use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{Body, JsonBytes, Page, Params, PathId, UnreadBody};
+use super::response::{List, WithWarnings, created};
 use crate::clock;
 use crate::store::connections::{self, ConnectionRow};
 use crate::store::{is_duplicate, is_foreign_key, tenants};
@@ -203,12 +203,12 @@ async fn create(
     row.seal(&state.vault, &request.credentials);
     warnings.extend(change::unbound(&row));
     let mut tx = state.store.begin().await?;
-    connections::insert(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
+    connections::insert(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
     tx.commit().await?;
     Ok(created(&format!("/v1/connections/{id}"), ConnectionResource::from(row), warnings))
 }
 
-fn taken(error: sqlx::Error, name: &str) -> ApiError {
+fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
     if is_duplicate(&error) {
         return ApiError::conflict("name_taken", format!("A connection named \"{name}\" already exists."));
     }
@@ -250,11 +250,11 @@ async fn show(
     PathId(id): PathId<ConnectionId>,
 ) -> Result<Json<ConnectionResource>, ApiError> {
     let mut conn = state.store.read().await?;
-    let row = connections::get(&mut conn, tenant.id, id).await?.ok_or_else(missing)?;
+    let row = connections::get(&mut conn, tenant.id, id).await?.ok_or_else(connection_not_found)?;
     Ok(Json(row.into()))
 }
 
-fn missing() -> ApiError {
+fn connection_not_found() -> ApiError {
     ApiError::not_found("connection")
 }
 
@@ -279,14 +279,14 @@ async fn update(
     PathId(id): PathId<ConnectionId>,
     body: UnreadBody,
 ) -> Result<Json<WithWarnings<ConnectionResource>>, ApiError> {
-    connections::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    connections::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(connection_not_found)?;
     let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
-    let row = connections::get(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    let row = connections::get(&mut tx, tenant.id, id).await?.ok_or_else(connection_not_found)?;
     let (row, mut warnings) = change::apply(row, &patch, &state)?;
     warnings.extend(change::unbound(&row));
-    connections::update(&mut tx, &row).await.map_err(|error| taken(error, &row.name))?;
+    connections::update(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
     tx.commit().await?;
     state.forget_connection(id);
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
@@ -313,7 +313,7 @@ async fn delete(
             tx.commit().await?;
             state.forget_connection(id);
         }
-        Ok(false) => return Err(missing()),
+        Ok(false) => return Err(connection_not_found()),
         Err(error) if is_foreign_key(&error) => {
             drop(tx);
             return Err(in_use(&state, tenant, id).await?);

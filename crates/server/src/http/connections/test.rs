@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::catalogue::{Kind, Provider};
-use super::missing;
+use super::connection_not_found;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, NotFound};
@@ -22,9 +22,9 @@ use crate::providers::check::{Check, DEADLINE};
 use crate::store::connections;
 
 /// Concurrent connection tests per node, over all tenants.
-const AT_ONCE: usize = 8;
+const MAX_TESTS: usize = 8;
 /// Of these, tests of local models, which use much memory.
-const LOCAL_AT_ONCE: usize = 2;
+const MAX_LOCAL_TESTS: usize = 2;
 
 /// Limits connection tests: one per tenant, so that a tenant with unresponsive servers does not block others.
 pub struct Trials {
@@ -35,7 +35,7 @@ pub struct Trials {
 
 impl Default for Trials {
     fn default() -> Self {
-        Self { places: Semaphore::new(AT_ONCE), local: Semaphore::new(LOCAL_AT_ONCE), tenants: Mutex::default() }
+        Self { places: Semaphore::new(MAX_TESTS), local: Semaphore::new(MAX_LOCAL_TESTS), tenants: Mutex::default() }
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) async fn test(
     PathId(id): PathId<ConnectionId>,
 ) -> Result<Json<ConnectionTest>, ApiError> {
     let found = connections::get(&mut state.store.read().await?, tenant.id, id).await?;
-    let row = found.ok_or_else(missing)?;
+    let row = found.ok_or_else(connection_not_found)?;
     let carries = Provider::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier));
     let _turn = state.trials.turn(tenant.id)?;
     let began = Instant::now();

@@ -15,11 +15,11 @@ use uuid::Uuid;
 
 use crate::clock;
 use crate::http::HttpState;
-use crate::http::answer::{List, created};
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use crate::http::extract::{Page, Params, PathId, PathIds};
 use crate::http::openapi;
+use crate::http::response::{List, created};
 use crate::store::calls;
 use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewBody, NewDelivery, STATES};
 use crate::store::webhooks::{self, WebhookRow};
@@ -188,7 +188,7 @@ fn words(name: &str, value: Option<&str>, known: &[&str]) -> Result<Vec<String>,
 }
 
 async fn webhook(conn: &mut Conn, tenant: Tenant, id: WebhookId) -> Result<WebhookRow, ApiError> {
-    webhooks::get(conn, tenant.id, id).await?.ok_or_else(super::missing)
+    webhooks::get(conn, tenant.id, id).await?.ok_or_else(super::webhook_not_found)
 }
 
 async fn delivery(

@@ -19,18 +19,18 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::HttpState;
-use super::answer::{List, WithWarnings, created};
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
 use super::extract::{self, Body, Page, Params, PathId, UnreadBody};
 use super::merge_patch;
+use super::response::{List, WithWarnings, created};
 use crate::clock;
 use crate::store::deliveries as stored_deliveries;
 use crate::store::tenants;
 use crate::store::webhooks::{self, WebhookRow};
 
 /// Maximum endpoints per tenant.
-const MOST: i64 = 20;
+const MAX_ENDPOINTS: i64 = 20;
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -153,9 +153,10 @@ async fn create(
     row.enable(request.enabled.unwrap_or(true));
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Serialises concurrent registrations, so that the limit holds.
-    if webhooks::count(&mut tx, tenant.id).await? >= MOST {
-        let message =
-            format!("cannot be registered: endpoint limit reached: {MOST} of {MOST} in use. Delete one first");
+    if webhooks::count(&mut tx, tenant.id).await? >= MAX_ENDPOINTS {
+        let message = format!(
+            "cannot be registered: endpoint limit reached: {MAX_ENDPOINTS} of {MAX_ENDPOINTS} in use. Delete one first"
+        );
         return Err(ApiError::invalid_field("url", message));
     }
     webhooks::insert(&mut tx, &row).await?;
@@ -208,11 +209,11 @@ async fn show(
     PathId(id): PathId<WebhookId>,
 ) -> Result<Json<WebhookResource>, ApiError> {
     let mut conn = state.store.read().await?;
-    let row = webhooks::get(&mut conn, tenant.id, id).await?.ok_or_else(missing)?;
+    let row = webhooks::get(&mut conn, tenant.id, id).await?.ok_or_else(webhook_not_found)?;
     Ok(Json(row.into()))
 }
 
-fn missing() -> ApiError {
+fn webhook_not_found() -> ApiError {
     ApiError::not_found("webhook")
 }
 
@@ -233,7 +234,7 @@ async fn update(
     PathId(id): PathId<WebhookId>,
     body: UnreadBody,
 ) -> Result<Json<WithWarnings<WebhookResource>>, ApiError> {
-    let row = webhooks::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
+    let row = webhooks::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(webhook_not_found)?;
     let patch = body.bytes().await?;
     let Body { value: request, warnings } = patched(&row, &patch)?;
     filter(request.events.as_deref())?;
@@ -242,7 +243,7 @@ async fn update(
         target::check(&state.config, &request.url).await?;
     }
     let mut tx = state.store.begin().await?;
-    let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(missing)?;
+    let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(webhook_not_found)?;
     // Another request or a failure may have changed the row meanwhile; the patch keeps fields that it does not name.
     let Body { value: request, .. } = patched(&row, &patch)?;
     row.events.0 = filter(request.events.as_deref())?;
@@ -281,7 +282,7 @@ async fn delete(
 ) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     if !webhooks::close(&mut tx, tenant.id, id).await? {
-        return Err(missing());
+        return Err(webhook_not_found());
     }
     tx.commit().await?;
     loop {
@@ -317,7 +318,7 @@ async fn rotate_secret(
     let now = state.clock.now();
     let secret = SigningSecret::generate(clock::random());
     let mut tx = state.store.begin().await?;
-    let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(missing)?; // Serialises concurrent rotations.
+    let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(webhook_not_found)?; // Serialises concurrent rotations.
     row.rotate(&state.vault, &secret, now);
     row.updated_at = merge_patch::newer(row.updated_at, now);
     webhooks::update(&mut tx, &row).await?;

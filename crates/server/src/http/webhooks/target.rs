@@ -10,7 +10,7 @@ use crate::http::error::ApiError;
 use crate::outbound::{LookupError, Names};
 
 /// DNS timeout; a name that is not resolved by then counts as unresolved.
-const PATIENCE: Duration = Duration::from_secs(3);
+const DNS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Rejects a URL that deliveries could not be sent to. An unresolved name is accepted, because it may resolve later; every
 /// attempt checks the address again.
@@ -19,7 +19,7 @@ pub(super) async fn check(config: &Config, url: &str) -> Result<(), ApiError> {
     let parsed = judge_url(url, policy).map_err(|refusal| ApiError::invalid_field("url", refusal.to_string()))?;
     let Some(Host::Domain(name)) = parsed.host() else { return Ok(()) };
     match tokio::time::timeout(
-        PATIENCE,
+        DNS_TIMEOUT,
         Names::new(config).vetted(name, |address| judge_address(&parsed, address, policy)),
     )
     .await

@@ -47,7 +47,7 @@ pub enum Command {
 ///
 /// # Errors
 /// When the database fails.
-pub async fn give(
+pub async fn insert(
     tx: &mut Tx,
     tenant: TenantId,
     call: CallId,
@@ -155,7 +155,7 @@ mod tests {
             for n in 0..5 {
                 let at = now() + std::time::Duration::from_micros(n);
                 let command = Command::Dtmf { digits: n.to_string() };
-                give(&mut tx, row.tenant(), row.call_id(), &command, at).await.expect("written");
+                insert(&mut tx, row.tenant(), row.call_id(), &command, at).await.expect("written");
             }
             tx.commit().await.expect("committed");
             let calls_waiting = async || {

@@ -14,9 +14,9 @@ use crate::store::Store;
 use crate::store::lease_time::LeaseTime;
 
 /// An endpoint is disabled after only failing for this long.
-pub const PATIENCE: Duration = Duration::from_secs(5 * 24 * 3600);
+pub const DISABLE_AFTER: Duration = Duration::from_secs(5 * 24 * 3600);
 /// The reason, shown to its owner.
-const GIVEN_UP: &str = "Every attempt has failed for 5 days. Enable the endpoint again once it works.";
+const DISABLED_REASON: &str = "Every attempt has failed for 5 days. Enable the endpoint again once it works.";
 
 /// The outcome of an attempt.
 #[derive(Clone, Debug, Default)]
@@ -45,19 +45,19 @@ pub enum Then {
     Failed,
 }
 
-/// An attempt that is over.
+/// A finished attempt.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// Under which it was made.
+    /// Its lease.
     pub lease: Lease,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// When.
+    /// When it ended.
     pub at: Timestamp,
 }
 
-/// Records what came of attempts, those that ended meanwhile together. The answer is `false` when the lease was lost: somebody
-/// else has decided, and nothing changed.
+/// Records outcomes of attempts in batches. The output is `false` if the lease was lost: another node has decided, and nothing
+/// changed.
 pub struct Record(pub Store);
 
 impl BatchJob for Record {
@@ -67,14 +67,14 @@ impl BatchJob for Record {
 
     async fn run(&self, (): &(), finished: &[Finished]) -> Result<Vec<bool>, sqlx::Error> {
         let mut tx = self.0.begin().await?;
-        // The endpoints first: whoever deletes one locks in the same order.
+        // Lock endpoints first, in the same order as their deletion.
         let under_lease = still_leased(&mut tx, finished).await?;
         let enabled = note_health(&mut tx, &under_lease).await?;
         let mut held = BTreeSet::new();
         for chunk in chunks(finished) {
             held.extend(close(&mut tx, chunk, &enabled).await?);
         }
-        // An old lease of a delivery can be among them beside its present one.
+        // An old lease of a delivery can be in the batch beside its current one.
         let is_held = |one: &&Finished| held.contains(&(one.lease.id, one.lease.lease_token));
         for chunk in chunks(&finished.iter().filter(is_held).collect::<Vec<_>>()) {
             log_ends(&mut tx, chunk).await?;
@@ -92,7 +92,7 @@ struct Health {
     failing_since: Option<i64>,
 }
 
-/// Those whose leases have not been lost: what somebody else has decided about says nothing about an endpoint.
+/// Returns the attempts whose leases are still held; lost ones say nothing about an endpoint.
 async fn still_leased<'a>(tx: &mut Tx, finished: &'a [Finished]) -> Result<Vec<&'a Finished>, sqlx::Error> {
     let mut leased = BTreeSet::new();
     for chunk in chunks(finished) {
@@ -111,17 +111,17 @@ async fn still_leased<'a>(tx: &mut Tx, finished: &'a [Finished]) -> Result<Vec<&
     Ok(finished.iter().filter(|one| leased.contains(&(one.lease.id, one.lease.lease_token))).collect())
 }
 
-/// What attempts that ended together say about an endpoint.
+/// The result of a batch for an endpoint.
 struct Verdict {
     /// One of them succeeded.
     worked: bool,
-    /// The last one failed, then.
+    /// When the last one failed.
     fails_since: Option<Timestamp>,
 }
 
-/// Keeps what is known of the endpoints, and disables those that have failed for too long. The enabled ones.
+/// Updates the endpoints and disables those that have failed for too long. Returns the enabled ones.
 async fn note_health(tx: &mut Tx, finished: &[&Finished]) -> Result<BTreeSet<Uuid>, sqlx::Error> {
-    // In the order of ids, so that two nodes never wait for each other in a circle.
+    // In the order of ids, to avoid deadlocks.
     let mut verdicts: BTreeMap<Uuid, Verdict> = BTreeMap::new();
     for one in finished {
         let verdict = verdicts.entry(one.lease.webhook_id).or_insert(Verdict { worked: false, fails_since: None });
@@ -171,11 +171,11 @@ async fn update_health(tx: &mut Tx, health: &Health, verdict: &Verdict) -> Resul
         on!(tx, |c| sqlx::query(FAILING).bind(health.id).bind(at.as_micros()).execute(c).await.map(drop))?;
         return Ok(health.enabled);
     }
-    let too_long = failing_since.is_some_and(|since| since <= (at - PATIENCE).as_micros());
+    let too_long = failing_since.is_some_and(|since| since <= (at - DISABLE_AFTER).as_micros());
     Ok(health.enabled && !(too_long && disable(tx, health.id, at).await?))
 }
 
-/// Disables an endpoint and cancels what waits for it, unless it has worked meanwhile. Whether it did.
+/// Disables an endpoint and cancels its pending deliveries, unless it has worked meanwhile. Returns whether it did.
 async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx::Error> {
     const DISABLE: &str = "UPDATE webhooks SET enabled = FALSE, disabled_reason = $3, updated_at = $2 \
         WHERE id = $1 AND enabled = TRUE AND failing_since <= $4";
@@ -187,8 +187,8 @@ async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx
     let disabled = on!(tx, |c| sqlx::query(DISABLE)
         .bind(webhook)
         .bind(at.as_micros())
-        .bind(GIVEN_UP)
-        .bind((at - PATIENCE).as_micros())
+        .bind(DISABLED_REASON)
+        .bind((at - DISABLE_AFTER).as_micros())
         .execute(c)
         .await
         .map(|done| done.rows_affected() == 1))?;
@@ -199,7 +199,7 @@ async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx
     Ok(disabled)
 }
 
-/// Closes attempts whose lease is held; those come back.
+/// Closes attempts whose lease is held and returns them.
 async fn close(tx: &mut Tx, finished: &[Finished], enabled: &BTreeSet<Uuid>) -> Result<Vec<(Uuid, i64)>, sqlx::Error> {
     let becomes = |one: &Finished| match one.outcome.then {
         Then::Succeeded => ("succeeded", None),
@@ -241,7 +241,7 @@ async fn log_ends(tx: &mut Tx, finished: &[&Finished]) -> Result<(), sqlx::Error
     })
 }
 
-/// Attempts whose node did not record an outcome in time, for example because it died.
+/// Returns attempts whose lease expired without an outcome, for example because the node died.
 ///
 /// # Errors
 /// When the database fails.
@@ -254,7 +254,7 @@ pub async fn abandoned_for_recovery(conn: &mut Conn, lease: LeaseTime) -> Result
     on!(conn, |c| sqlx::query_as(sql).fetch_all(c).await)
 }
 
-/// Cancels what came to wait for an endpoint while that, or its tenant, was being disabled.
+/// Cancels deliveries queued while their endpoint or tenant was being disabled.
 ///
 /// # Errors
 /// When the database fails.

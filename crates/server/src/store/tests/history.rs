@@ -211,7 +211,7 @@ async fn walk_calls(test: &TestStore, past: &Past) {
     calls::move_for_media(&mut tx, id, "7", node, lease()).await.expect("moved or not");
     row.lease_token = calls::take_over(&mut tx, tenant, id).await.expect("taken over");
     let command = Command::Dtmf { digits: "1".to_owned() };
-    commands::give(&mut tx, tenant, id, &command, now()).await.expect("given");
+    commands::insert(&mut tx, tenant, id, &command, now()).await.expect("given");
     let mut conn = test.store.read().await.expect("a connection");
     commands::waiting_for_runner(&mut conn, &row).await.expect("read");
     drop(conn);

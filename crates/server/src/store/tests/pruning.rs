@@ -79,7 +79,7 @@ async fn sqlite_gives_the_space_of_deleted_rows_back() {
         let housekeeping = housekeeping(&test);
         housekeeping.delete_calls(now() + Duration::from_secs(30 * 24 * 3600)).await.expect("deleted");
         assert_eq!(pages().await, before, "deleted pages are only free");
-        housekeeping.give_back().await.expect("given back");
+        housekeeping.return_space().await.expect("given back");
         assert!(pages().await < before - 200, "{before} pages, then {}", pages().await);
     }
 }

@@ -18,7 +18,7 @@ use crate::store::webhooks;
 use crate::webhooks::receiver::{Received, Receiver};
 
 /// Longer than anything here takes when it works.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Stage {
     test: TestStore,
@@ -69,7 +69,7 @@ impl Stage {
     }
 
     async fn received(&mut self) -> Received {
-        tokio::time::timeout(PATIENCE, self.receiver.next()).await.expect("a delivery comes")
+        tokio::time::timeout(TIMEOUT, self.receiver.next()).await.expect("a delivery comes")
     }
 
     /// The delivery once its last attempt has an outcome.
@@ -86,12 +86,12 @@ impl Stage {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(PATIENCE, looking).await.expect("an outcome is recorded")
+        tokio::time::timeout(TIMEOUT, looking).await.expect("an outcome is recorded")
     }
 
     async fn end(self) {
         self.stop.cancel();
-        tokio::time::timeout(PATIENCE, self.running).await.expect("it stops").expect("without a panic");
+        tokio::time::timeout(TIMEOUT, self.running).await.expect("it stops").expect("without a panic");
     }
 }
 
@@ -177,7 +177,7 @@ async fn a_worker_that_is_stopped_still_sends_what_is_due_and_then_ends() {
         answer(&mut under_way).await;
         let (mut last, _) = slow.accept().await.expect("another connection");
         answer(&mut last).await;
-        tokio::time::timeout(PATIENCE, &mut stage.running).await.expect("it stops").expect("without a panic");
+        tokio::time::timeout(TIMEOUT, &mut stage.running).await.expect("it stops").expect("without a panic");
         let states = [stage.settled(first).await.state, stage.settled(second).await.state];
         assert_eq!(states, ["succeeded", "succeeded"], "{}", stage.test.engine);
     }

@@ -11,7 +11,7 @@ use crate::batch::{BatchJob as _, Batcher};
 use crate::clock;
 use crate::config::Config;
 use crate::store::deliveries::outcome::{
-    Finished, Outcome, PATIENCE, Record, Then, abandoned_for_recovery, cancel_disabled_for_recovery,
+    DISABLE_AFTER, Finished, Outcome, Record, Then, abandoned_for_recovery, cancel_disabled_for_recovery,
 };
 use crate::store::deliveries::{self, NewBody, NewDelivery};
 use crate::store::tenants::OwnLimits;
@@ -265,12 +265,13 @@ async fn an_endpoint_that_only_fails_for_five_days_is_disabled_and_one_success_s
         attempt(shaky, now(), Then::Failed).await;
         attempt(shaky, now() + MINUTE, Then::Succeeded).await;
         attempt(shaky, now() + MINUTE * 2, Then::Failed).await;
-        attempt(dead, now() + PATIENCE - MINUTE, Then::Failed).await;
+        attempt(dead, now() + DISABLE_AFTER - MINUTE, Then::Failed).await;
         assert!(row(dead).await.enabled, "{}", test.engine);
 
-        let waiting = DeliveryId::from_uuid(queue(store, tenant, dead, call(), 1, now() + PATIENCE + MINUTE).await);
-        attempt(dead, now() + PATIENCE, Then::RetryAt(now() + PATIENCE)).await;
-        attempt(shaky, now() + PATIENCE, Then::Failed).await;
+        let waiting =
+            DeliveryId::from_uuid(queue(store, tenant, dead, call(), 1, now() + DISABLE_AFTER + MINUTE).await);
+        attempt(dead, now() + DISABLE_AFTER, Then::RetryAt(now() + DISABLE_AFTER)).await;
+        attempt(shaky, now() + DISABLE_AFTER, Then::Failed).await;
         let (dead_row, shaky_row) = (row(dead).await, row(shaky).await);
         assert!(!dead_row.enabled && dead_row.disabled_reason.is_some(), "{}", test.engine);
         assert!(shaky_row.enabled, "{}: it worked in between", test.engine);
@@ -294,13 +295,13 @@ async fn a_success_among_failures_keeps_an_endpoint_that_has_failed_for_days() {
         let claimed = claim_at(store, now()).await;
         let ended = |index: usize, then| {
             let outcome = Outcome { then, ..Outcome::default() };
-            Finished { lease: claimed[index].lease, outcome, at: now() + PATIENCE }
+            Finished { lease: claimed[index].lease, outcome, at: now() + DISABLE_AFTER }
         };
         let together = [ended(0, Then::Succeeded), ended(1, Then::Failed)];
         assert_eq!(Record(store.clone()).run(&(), &together).await.expect("recorded"), [true, true]);
         let mut conn = store.read().await.expect("a connection");
         let row = webhooks::get(&mut conn, tenant, webhook).await.expect("a read").expect("the endpoint");
-        let since = Some((now() + PATIENCE).as_micros());
+        let since = Some((now() + DISABLE_AFTER).as_micros());
         assert_eq!((row.enabled, row.proven, row.failing_since), (true, true, since), "{}", test.engine);
     }
 }
