@@ -24,7 +24,7 @@ use crate::json_schema::Schema;
 use crate::providers::check::{self, Check};
 use crate::providers::prices::Rates;
 use crate::providers::registry::{Provider, Registry};
-use crate::providers::scripted::NeverAnswers;
+use crate::providers::scripted::NeverResponds;
 use crate::providers::{Llm, Stt, SttOptions, Tts, without_secret};
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
@@ -56,8 +56,8 @@ impl CallPlan {
     pub fn inject(&mut self, fault: ProviderFault) {
         match fault {
             ProviderFault::ModelNeverResponds => {
-                self.realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverAnswers));
-                self.pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
+                self.realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverResponds));
+                self.pipeline.llm = vec![(Arc::new(NeverResponds), LlmSettings::default())];
             }
         }
     }

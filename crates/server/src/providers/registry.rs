@@ -1,4 +1,4 @@
-//! Which providers there are, and one instance of each connection's for all calls.
+//! The registry of providers, and the cache of one instance per connection.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,15 +12,15 @@ use switchhook_core::webhook::AddressPolicy;
 use url::Url;
 use uuid::Uuid;
 
-use super::connect::Connect;
+use super::adapter_config::AdapterConfig;
 use super::local::{LocalSpeech, LocalStt, LocalTts};
 use super::prices::{PriceList, Prices, Rates};
 use super::realtime::Realtime;
 use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
-use super::voice::Deadlines;
+use super::tts::TtsTimeouts;
 use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai};
 use crate::config::Config;
-use crate::models::Models;
+use crate::models::ModelStore;
 use crate::outbound::ws::{WebSockets, http_address};
 use crate::outbound::{self, ClientSettings, Clients, Exemptions, PerTenant};
 use crate::store::connections::{ConnectionRow, Credentials};
@@ -29,12 +29,12 @@ use crate::vault::Vault;
 /// Until a connection to a provider is made.
 pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// A connection that is kept saves its making in the next turn.
-const KEEP_IDLE: Duration = Duration::from_secs(90);
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// A provider that no call has asked for in so long is forgotten, and with it the key: its connection may be deleted.
-const KEEP_UNUSED: Duration = Duration::from_secs(3_600);
+const UNUSED_TTL: Duration = Duration::from_secs(3_600);
 /// How often a connection of HTTP/2 is asked whether it is alive, and how long the answer may take: all calls share it, and one
 /// that a firewall has forgotten would fail the questions of all until the network gives it up.
-const ALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
+const HTTP2_KEEPALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
 
 /// The longest that a tool may take, whatever it says.
 const TOOL: Duration = Duration::from_secs(10);
@@ -48,23 +48,23 @@ pub struct Provider {
     tts: Option<Arc<dyn Tts>>,
     realtime: Option<Arc<dyn Realtime>>,
     prices: PriceList,
-    usual: UsualModels,
+    default: DefaultModels,
 }
 
 /// The models that are used when an agent names none: the connection's, or the provider's.
 #[derive(Clone, Default)]
-struct UsualModels {
+struct DefaultModels {
     stt: Option<String>,
     llm: Option<String>,
     tts: Option<String>,
     realtime: Option<String>,
 }
 
-impl UsualModels {
+impl DefaultModels {
     /// As the connection's settings say, else these; an empty name is one that is not known.
-    fn of(connect: &Connect<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
-        let model = |setting: &str, usual: &str| -> Result<Option<String>, String> {
-            let model = connect.text(setting)?.unwrap_or(usual);
+    fn of(config: &AdapterConfig<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
+        let model = |setting: &str, default: &str| -> Result<Option<String>, String> {
+            let model = config.text(setting)?.unwrap_or(default);
             Ok(Some(model.to_owned()).filter(|model| !model.is_empty()))
         };
         let (stt, llm, tts) = (model("stt_model", stt)?, model("model", llm)?, model("tts_model", tts)?);
@@ -82,19 +82,19 @@ impl Provider {
     /// What its speech to text charges with this model, as far as that is known.
     #[must_use]
     pub fn stt_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.usual.stt.as_deref())).copied()
+        self.prices.of(model.or(self.default.stt.as_deref())).copied()
     }
 
     /// What this language model of it charges, as far as that is known.
     #[must_use]
     pub fn llm_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.usual.llm.as_deref())).copied()
+        self.prices.of(model.or(self.default.llm.as_deref())).copied()
     }
 
     /// What its text to speech charges with this model, as far as that is known.
     #[must_use]
     pub fn tts_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.usual.tts.as_deref())).copied()
+        self.prices.of(model.or(self.default.tts.as_deref())).copied()
     }
 
     /// Only what `settings.kinds` says that the server does: not every one that speaks a provider's protocol does all of it.
@@ -119,7 +119,7 @@ impl Provider {
     /// What a speech-to-speech model of this provider charges, as far as that is known.
     #[must_use]
     pub fn realtime_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.usual.realtime.as_deref())).copied()
+        self.prices.of(model.or(self.default.realtime.as_deref())).copied()
     }
 
     fn named(name: &str) -> Self {
@@ -180,25 +180,25 @@ pub struct Registry {
     prices: Prices,
     speech: Arc<LocalSpeech>,
     local: Provider,
-    made: Mutex<Made>,
+    cached: Mutex<ProviderCache>,
 }
 
 /// Providers by connection, each for the version of it that was written at that time.
 #[derive(Default)]
-struct Made(HashMap<Uuid, (Version, Instant, Provider)>);
+struct ProviderCache(HashMap<Uuid, (ConnectionVersion, Instant, Provider)>);
 
 /// What a provider was made from: the connection as it was written then, and where its tenant could go beyond the configuration.
-type Version = (i64, AddressPolicy);
+type ConnectionVersion = (i64, AddressPolicy);
 
-impl Made {
-    fn find(&mut self, id: Uuid, version: &Version, now: Instant) -> Option<Provider> {
-        self.0.retain(|_, (_, used, _)| now - *used < KEEP_UNUSED);
-        let (made, used, provider) = self.0.get_mut(&id)?;
+impl ProviderCache {
+    fn find(&mut self, id: Uuid, version: &ConnectionVersion, now: Instant) -> Option<Provider> {
+        self.0.retain(|_, (_, used, _)| now - *used < UNUSED_TTL);
+        let (cached, used, provider) = self.0.get_mut(&id)?;
         *used = now;
-        (made == version).then(|| provider.clone())
+        (cached == version).then(|| provider.clone())
     }
 
-    fn keep(&mut self, id: Uuid, version: Version, now: Instant, provider: Provider) {
+    fn keep(&mut self, id: Uuid, version: ConnectionVersion, now: Instant, provider: Provider) {
         self.0.insert(id, (version, now, provider));
     }
 }
@@ -207,8 +207,8 @@ impl Registry {
     /// With nothing loaded or connected yet.
     ///
     /// # Errors
-    /// When the client for requests to providers cannot be made.
-    pub fn new(config: &Config, models: Models, exemptions: Exemptions) -> anyhow::Result<Self> {
+    /// When the client for requests to providers cannot be built.
+    pub fn new(config: &Config, models: ModelStore, exemptions: Exemptions) -> anyhow::Result<Self> {
         let settings = ClientSettings::new(config, &config.outbound_allow)?;
         let (for_tools, for_websockets) = (settings.clone(), settings.clone());
         let tools = PerTenant::new(exemptions.clone(), move |more| for_tools.clone().with(more).client(TOOL))?;
@@ -224,7 +224,7 @@ impl Registry {
             ..Provider::named("local")
         };
         let addresses = config.outbound_allow.clone();
-        Ok(Self { http, websockets, addresses, exemptions, tools, prices, speech, local, made: Mutex::default() })
+        Ok(Self { http, websockets, addresses, exemptions, tools, prices, speech, local, cached: Mutex::default() })
     }
 
     /// What single tenants may reach beyond the configured exemptions.
@@ -271,16 +271,16 @@ impl Registry {
     /// # Errors
     /// A sentence when its settings or credentials are of no use.
     pub fn for_connection(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
-        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = || self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let tenant = TenantId::from_uuid(row.tenant_id);
         let version = (row.updated_at, self.exemptions.of(tenant));
-        if let Some(provider) = made().find(row.id, &version, Instant::now()) {
+        if let Some(provider) = cached().find(row.id, &version, Instant::now()) {
             return Ok(provider);
         }
         let base_url =
             row.settings.get("base_url").and_then(Value::as_str).and_then(|url| Url::parse(&http_address(url)).ok());
         let clients = self.http.of(tenant);
-        let reached = Reached {
+        let outbound_access = OutboundAccess {
             http: base_url.map_or_else(|| clients.usual(), |url| clients.of(&url)),
             websockets: self.websockets.of(tenant),
             addresses: self.addresses(tenant),
@@ -288,35 +288,39 @@ impl Registry {
         let provider = match row.provider.as_str() {
             "local" => self.local.clone(),
             "scripted" => scripted(&row.settings)?,
-            "openai" => openai(&Self::connect(row, vault, &reached)?)?,
-            "anthropic" => anthropic(&Self::connect(row, vault, &reached)?)?,
-            "gemini" => gemini(&Self::connect(row, vault, &reached)?)?,
-            "assemblyai" => assemblyai(&Self::connect(row, vault, &reached)?)?,
-            "cartesia" => cartesia(&Self::connect(row, vault, &reached)?)?,
-            "deepgram" => deepgram(&Self::connect(row, vault, &reached)?)?,
-            "elevenlabs" => elevenlabs(&Self::connect(row, vault, &reached)?)?,
+            "openai" => openai(&Self::connect(row, vault, &outbound_access)?)?,
+            "anthropic" => anthropic(&Self::connect(row, vault, &outbound_access)?)?,
+            "gemini" => gemini(&Self::connect(row, vault, &outbound_access)?)?,
+            "assemblyai" => assemblyai(&Self::connect(row, vault, &outbound_access)?)?,
+            "cartesia" => cartesia(&Self::connect(row, vault, &outbound_access)?)?,
+            "deepgram" => deepgram(&Self::connect(row, vault, &outbound_access)?)?,
+            "elevenlabs" => elevenlabs(&Self::connect(row, vault, &outbound_access)?)?,
             other => return Err(format!("this version cannot use {other} yet.")),
         };
         let prices = self.prices.of(&row.provider).with(&row.settings)?;
         let provider = Provider { prices, ..provider }.offered(&row.settings)?;
-        made().keep(row.id, version, Instant::now(), provider.clone());
+        cached().keep(row.id, version, Instant::now(), provider.clone());
         Ok(provider)
     }
 
-    fn connect<'a>(row: &'a ConnectionRow, vault: &Vault, reached: &'a Reached) -> Result<Connect<'a>, String> {
+    fn connect<'a>(
+        row: &'a ConnectionRow,
+        vault: &Vault,
+        outbound_access: &'a OutboundAccess,
+    ) -> Result<AdapterConfig<'a>, String> {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        Ok(Connect {
-            http: &reached.http,
-            websockets: &reached.websockets,
-            addresses: &reached.addresses,
+        Ok(AdapterConfig {
+            http: &outbound_access.http,
+            websockets: &outbound_access.websockets,
+            addresses: &outbound_access.addresses,
             settings: &row.settings,
             key: key(&credentials),
         })
     }
 }
 
-/// By what a connection's provider is reached.
-struct Reached {
+/// By what a connection's provider is outbound_access.
+struct OutboundAccess {
     http: reqwest::Client,
     websockets: WebSockets,
     addresses: AddressPolicy,
@@ -327,73 +331,74 @@ fn client(settings: &ClientSettings) -> ClientBuilder {
     settings
         .builder()
         .connect_timeout(CONNECT)
-        .pool_idle_timeout(KEEP_IDLE)
-        .http2_keep_alive_interval(ALIVE.0)
-        .http2_keep_alive_timeout(ALIVE.1)
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+        .http2_keep_alive_interval(HTTP2_KEEPALIVE.0)
+        .http2_keep_alive_timeout(HTTP2_KEEPALIVE.1)
         .http2_keep_alive_while_idle(true)
 }
 
-fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
-    let (stt, llm, tts) = (openai::stt::usual_model(connect)?, openai::chat::USUAL_MODEL, openai::speech::USUAL_MODEL);
-    let realtime = connect.text("realtime_model")?.unwrap_or(openai::speech_to_speech::USUAL_MODEL);
+fn openai(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    let (stt, llm, tts) =
+        (openai::stt::default_model(config)?, openai::chat::DEFAULT_MODEL, openai::speech::DEFAULT_MODEL);
+    let realtime = config.text("realtime_model")?.unwrap_or(openai::speech_to_speech::DEFAULT_MODEL);
     Ok(Provider {
-        stt: Some(openai::stt::connect(connect)?),
-        llm: Some(openai::chat::connect(connect)?),
-        tts: Some(openai::speech::connect(connect, Deadlines::default())?),
-        realtime: Some(openai::speech_to_speech::connect(connect)?),
-        usual: UsualModels { realtime: Some(realtime.to_owned()), ..UsualModels::of(connect, stt, llm, tts)? },
+        stt: Some(openai::stt::connect(config)?),
+        llm: Some(openai::chat::connect(config)?),
+        tts: Some(openai::speech::connect(config, TtsTimeouts::default())?),
+        realtime: Some(openai::speech_to_speech::connect(config)?),
+        default: DefaultModels { realtime: Some(realtime.to_owned()), ..DefaultModels::of(config, stt, llm, tts)? },
         ..Provider::named("openai")
     })
 }
 
-fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
+fn anthropic(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        llm: Some(anthropic::connect(connect)?),
-        usual: UsualModels::of(connect, "", anthropic::USUAL_MODEL, "")?,
+        llm: Some(anthropic::connect(config)?),
+        default: DefaultModels::of(config, "", anthropic::DEFAULT_MODEL, "")?,
         ..Provider::named("anthropic")
     })
 }
 
-fn gemini(connect: &Connect<'_>) -> Result<Provider, String> {
+fn gemini(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        llm: Some(gemini::connect(connect)?),
-        usual: UsualModels::of(connect, "", gemini::USUAL_MODEL, "")?,
+        llm: Some(gemini::connect(config)?),
+        default: DefaultModels::of(config, "", gemini::DEFAULT_MODEL, "")?,
         ..Provider::named("gemini")
     })
 }
 
-fn assemblyai(connect: &Connect<'_>) -> Result<Provider, String> {
+fn assemblyai(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        stt: Some(assemblyai::stt::connect(connect)?),
+        stt: Some(assemblyai::stt::connect(config)?),
         // Which one it is depends on the agent's language; they have one price.
-        usual: UsualModels::of(connect, assemblyai::stt::ENGLISH, "", "")?,
+        default: DefaultModels::of(config, assemblyai::stt::ENGLISH, "", "")?,
         ..Provider::named("assemblyai")
     })
 }
 
-fn cartesia(connect: &Connect<'_>) -> Result<Provider, String> {
+fn cartesia(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        stt: Some(cartesia::stt::connect(connect)?),
-        tts: Some(cartesia::tts::connect(connect, Deadlines::default())?),
-        usual: UsualModels::of(connect, "", "", cartesia::tts::USUAL_MODEL)?,
+        stt: Some(cartesia::stt::connect(config)?),
+        tts: Some(cartesia::tts::connect(config, TtsTimeouts::default())?),
+        default: DefaultModels::of(config, "", "", cartesia::tts::DEFAULT_MODEL)?,
         ..Provider::named("cartesia")
     })
 }
 
-fn deepgram(connect: &Connect<'_>) -> Result<Provider, String> {
+fn deepgram(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        stt: Some(deepgram::stt::connect(connect)?),
-        tts: Some(deepgram::tts::connect(connect, Deadlines::default())?),
-        usual: UsualModels::of(connect, deepgram::stt::USUAL_MODEL, "", deepgram::tts::USUAL_VOICE)?,
+        stt: Some(deepgram::stt::connect(config)?),
+        tts: Some(deepgram::tts::connect(config, TtsTimeouts::default())?),
+        default: DefaultModels::of(config, deepgram::stt::DEFAULT_MODEL, "", deepgram::tts::DEFAULT_VOICE)?,
         ..Provider::named("deepgram")
     })
 }
 
-fn elevenlabs(connect: &Connect<'_>) -> Result<Provider, String> {
+fn elevenlabs(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {
-        stt: Some(elevenlabs::stt::connect(connect)?),
-        tts: Some(elevenlabs::tts::connect(connect, Deadlines::default())?),
-        usual: UsualModels::of(connect, elevenlabs::stt::USUAL_MODEL, "", elevenlabs::tts::USUAL_MODEL)?,
+        stt: Some(elevenlabs::stt::connect(config)?),
+        tts: Some(elevenlabs::tts::connect(config, TtsTimeouts::default())?),
+        default: DefaultModels::of(config, elevenlabs::stt::DEFAULT_MODEL, "", elevenlabs::tts::DEFAULT_MODEL)?,
         ..Provider::named("elevenlabs")
     })
 }
@@ -419,10 +424,14 @@ mod tests {
     use super::*;
 
     /// What a connection with these settings charges for hearing a minute, reading and speaking.
-    fn rates(make: fn(&Connect<'_>) -> Result<Provider, String>, name: &str, settings: Value) -> [Option<f64>; 3] {
+    fn rates(
+        make: fn(&AdapterConfig<'_>) -> Result<Provider, String>,
+        name: &str,
+        settings: Value,
+    ) -> [Option<f64>; 3] {
         crate::lifecycle::install_tls();
         let addresses = AddressPolicy::default();
-        let connect = Connect {
+        let config = AdapterConfig {
             http: &reqwest::Client::new(),
             websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
             addresses: &addresses,
@@ -430,7 +439,7 @@ mod tests {
             key: None,
         };
         let prices = Prices::load(None).expect("a table").of(name);
-        let provider = Provider { prices, ..make(&connect).expect("good settings") };
+        let provider = Provider { prices, ..make(&config).expect("good settings") };
         [
             provider.stt_rates(None).and_then(|rates| rates.stt_minute),
             provider.llm_rates(None).and_then(|rates| rates.llm_input_million),
@@ -438,7 +447,7 @@ mod tests {
         ]
     }
 
-    fn version(written: i64) -> Version {
+    fn version(written: i64) -> ConnectionVersion {
         (written, AddressPolicy::default())
     }
 
@@ -459,9 +468,9 @@ mod tests {
             (rates.llm_output_million, rates.audio_output_million)
         };
         for (provider, model) in [
-            ("openai", openai::chat::USUAL_MODEL),
-            ("anthropic", anthropic::USUAL_MODEL),
-            ("gemini", gemini::USUAL_MODEL),
+            ("openai", openai::chat::DEFAULT_MODEL),
+            ("anthropic", anthropic::DEFAULT_MODEL),
+            ("gemini", gemini::DEFAULT_MODEL),
         ] {
             let rates = prices.of(provider).of(Some(model)).copied().unwrap_or_default();
             let cached = rates.llm_cached_million.zip(rates.llm_input_million);
@@ -475,18 +484,18 @@ mod tests {
 
     #[test]
     fn a_provider_is_kept_for_its_version_and_forgotten_when_nobody_uses_it() {
-        let (mut made, id, start) = (Made::default(), Uuid::nil(), Instant::now());
-        made.keep(id, version(1), start, Provider::named("scripted"));
-        let nearly = KEEP_UNUSED - Duration::from_secs(1);
+        let (mut cached, id, start) = (ProviderCache::default(), Uuid::nil(), Instant::now());
+        cached.keep(id, version(1), start, Provider::named("scripted"));
+        let nearly = UNUSED_TTL - Duration::from_secs(1);
         assert!(
-            made.find(id, &version(1), start + nearly).is_some()
-                && made.find(id, &version(2), start + nearly).is_none()
+            cached.find(id, &version(1), start + nearly).is_some()
+                && cached.find(id, &version(2), start + nearly).is_none()
         );
         assert!(
-            made.find(Uuid::max(), &version(1), start + nearly * 2).is_none() && made.0.len() == 1,
+            cached.find(Uuid::max(), &version(1), start + nearly * 2).is_none() && cached.0.len() == 1,
             "it was used meanwhile"
         );
-        assert!(made.find(Uuid::max(), &version(1), start + nearly + KEEP_UNUSED).is_none() && made.0.is_empty());
+        assert!(cached.find(Uuid::max(), &version(1), start + nearly + UNUSED_TTL).is_none() && cached.0.is_empty());
     }
 
     #[test]

@@ -22,7 +22,7 @@ use super::{Common, Failure, models};
 use crate::app::Service;
 use crate::clock::{self, Clock};
 use crate::config::Config;
-use crate::models::{ModelError, Models};
+use crate::models::{ModelError, ModelStore};
 use crate::operator;
 use crate::store::tenants::OwnLimits;
 use crate::webhooks::receiver::{Received, Receiver};
@@ -56,7 +56,7 @@ pub(super) struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Speech {
     /// The local models.
-    Models,
+    ModelStore,
     /// Simulated speech: STT that knows the recordings, TTS that plays tones.
     Simulated,
 }
@@ -85,7 +85,7 @@ pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitC
     crate::telemetry::start(&Config { log, ..(*settings).clone() });
     let screen = Screen::new(json);
     screen.title();
-    let models = Models::new(&settings.data_dir);
+    let models = ModelStore::new(&settings.data_dir);
     let speech = have_models(&models, &screen).await?;
     let played = play(&args, key, models, speech, &screen).await?;
     let missing = played.missing();
@@ -99,9 +99,9 @@ pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitC
 }
 
 /// Downloads missing speech models, or reports why it cannot.
-async fn have_models(models: &Models, screen: &Screen) -> anyhow::Result<Speech> {
+async fn have_models(models: &ModelStore, screen: &Screen) -> anyhow::Result<Speech> {
     match models::pull_all(models).await? {
-        Ok(()) => Ok(Speech::Models),
+        Ok(()) => Ok(Speech::ModelStore),
         Err(error) => {
             screen.without_models(&why(&error));
             Ok(Speech::Simulated)
@@ -123,14 +123,14 @@ struct Played {
 async fn play(
     args: &Args,
     key: Option<String>,
-    models: Models,
+    models: ModelStore,
     speech: Speech,
     screen: &Screen,
 ) -> anyhow::Result<Played> {
     let folder = std::env::temp_dir().join(format!("switchhook-demo-{:08x}", u32::from_be_bytes(clock::random())));
     let config = Arc::new(config(&folder)?);
     let service = Service::start(config.clone(), models, Clock::system()).await?;
-    if speech == Speech::Models {
+    if speech == Speech::ModelStore {
         let bar = loading_bar();
         service.load_speech(|loaded| bar.set_position(loaded)).await?;
         bar.finish_and_clear();
@@ -240,7 +240,7 @@ async fn look_back(
     let told =
         |delivery: &Received| json!({ "event": delivery.event, "id": delivery.id, "verified": delivery.verified });
     let (stt, tts) = match speech {
-        Speech::Models => ("moonshine-base-en", "hibari"),
+        Speech::ModelStore => ("moonshine-base-en", "hibari"),
         Speech::Simulated => ("simulated", "simulated"),
     };
     let llm = match (&args.llm_url, &args.llm_model) {

@@ -15,7 +15,7 @@ use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::connections::catalogue::{Kind, Provider};
-use crate::models::Models;
+use crate::models::ModelStore;
 use crate::outbound::Exemptions;
 use crate::providers::check::{Check, DEADLINE};
 use crate::providers::registry::Registry;
@@ -149,7 +149,7 @@ async fn tried(
 ) -> anyhow::Result<Vec<Finding>> {
     let exemptions = Exemptions::default();
     exemptions.load(store).await?;
-    let providers = Registry::new(config, Models::new(&config.data_dir), exemptions)?;
+    let providers = Registry::new(config, ModelStore::new(&config.data_dir), exemptions)?;
     let addresses = Addresses::new(config.reached_at(config.listen), &vault);
     let setup = Setup::new(config.clone(), vault, providers, addresses)?;
     let setup = &setup;

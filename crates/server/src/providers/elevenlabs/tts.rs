@@ -1,5 +1,5 @@
 //! ElevenLabs' voices, over its multi-context websocket (`/v1/text-to-speech/{voice}/multi-stream-input`): voice and model
-//! belong to the socket, each utterance is a context, sound is µ-law at 8 kHz with the times of its characters.
+//! belong to the socket, each utterance is a context, audio is µ-law at 8 kHz with character timings.
 //!
 //! At most five contexts may be open on a socket, and closing one takes effect only when `isFinal` comes, so one place is
 //! always left free. Models of the third version are not offered over this websocket.
@@ -14,20 +14,22 @@ use switchhook_core::private::Private;
 use url::Url;
 
 use crate::outbound::ws::{Message, below};
-use crate::providers::connect::Connect;
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;
-use crate::providers::refusal::Trouble;
-use crate::providers::voice::pool::Pool;
-use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
-use crate::providers::voice::words::{Character, Times};
-use crate::providers::voice::{Deadlines, Defaults, primary_language};
+use crate::providers::tts::pool::TtsPool;
+use crate::providers::tts::protocol::{
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol, with_key,
+};
+use crate::providers::tts::timing::{Character, WordTiming};
+use crate::providers::tts::{TtsDefaults, TtsTimeouts, primary_language};
 use crate::providers::{ProviderError, Tts, TtsRequest};
 
 const PROVIDER: &str = "elevenlabs";
 const URL: &str = "https://api.elevenlabs.io";
 /// When neither the agent nor the connection names one. The voice is the one of ElevenLabs' own first example.
 const VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
-pub(crate) const USUAL_MODEL: &str = "eleven_flash_v2_5";
+pub(crate) const DEFAULT_MODEL: &str = "eleven_flash_v2_5";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.7, 1.2);
 /// The longest that may be asked for, in seconds; without it a silent socket is closed after 20.
@@ -36,26 +38,26 @@ const INACTIVITY_TIMEOUT: &str = "180";
 struct ElevenLabsTts {
     base: String,
     key: Option<Private<String>>,
-    defaults: Defaults,
+    defaults: TtsDefaults,
     parameters: Parameters,
 }
 
-/// The voices behind a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
+/// Text to speech of a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
 /// `settings.tts_parameters` are sent as well.
 ///
 /// # Errors
 /// A sentence when a setting is of no use.
-pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
-    let wire = ElevenLabsTts {
-        base: connect.base_url(URL)?,
-        key: connect.key.clone(),
-        defaults: Defaults::read(connect, VOICE, USUAL_MODEL)?,
-        parameters: Parameters::of_voices(connect)?,
+pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
+    let protocol = ElevenLabsTts {
+        base: config.base_url(URL)?,
+        key: config.key.clone(),
+        defaults: TtsDefaults::read(config, VOICE, DEFAULT_MODEL)?,
+        parameters: Parameters::of_voices(config)?,
     };
-    Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
+    Ok(Arc::new(TtsPool::new(protocol, config.websockets.clone(), timeouts)))
 }
 
-impl Wire for ElevenLabsTts {
+impl TtsProtocol for ElevenLabsTts {
     fn provider(&self) -> &'static str {
         PROVIDER
     }
@@ -64,8 +66,8 @@ impl Wire for ElevenLabsTts {
         self.key.as_ref()
     }
 
-    fn limits(&self) -> Limits {
-        Limits { contexts: 4, begun_per_minute: usize::MAX, stopped_by: StoppedBy::Done }
+    fn limits(&self) -> SocketLimits {
+        SocketLimits { contexts: 4, begun_per_minute: usize::MAX, cancel_confirmation: CancelConfirmation::Done }
     }
 
     fn address(&self, request: &TtsRequest) -> Result<Url, ProviderError> {
@@ -97,15 +99,15 @@ impl Wire for ElevenLabsTts {
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {
         let (_, structures) = self.parameters.apart();
-        let mut opening = structures.in_body(json!({ "text": " ", "context_id": context }));
+        let mut connecting = structures.in_body(json!({ "text": " ", "context_id": context }));
         if (request.speed - 1.0).abs() > f32::EPSILON {
-            opening["voice_settings"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
+            connecting["voice_settings"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
         }
         // Text ends with a space, or its last word may be kept back for more.
         let text = json!({ "text": format!("{} ", request.text.trim_end()), "context_id": context, "flush": true });
         // What was said before it is still spoken.
         let end = json!({ "context_id": context, "close_context": true });
-        [opening, text, end].iter().map(Value::to_string).collect()
+        [connecting, text, end].iter().map(Value::to_string).collect()
     }
 
     fn stop(&self, _context: &str) -> Vec<String> {
@@ -113,11 +115,11 @@ impl Wire for ElevenLabsTts {
         Vec::new()
     }
 
-    fn goodbye(&self) -> Option<String> {
+    fn close_message(&self) -> Option<String> {
         Some(json!({ "close_socket": true }).to_string())
     }
 
-    fn read(&self, message: &Message) -> Result<Vec<Heard>, String> {
+    fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
         let Message::Text(text) = message else { return Ok(Vec::new()) };
         let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
         // Names differ between versions of the service.
@@ -125,31 +127,31 @@ impl Wire for ElevenLabsTts {
         let context = either("contextId", "context_id").and_then(Value::as_str).map(str::to_owned);
         let mut heard = Vec::new();
         if message.get("error").is_some_and(|error| !error.is_null()) {
-            heard.push(What::Refused(Trouble::said(PROVIDER, &message, self.key())));
+            heard.push(TtsEvent::Failed(AttemptError::from_message(PROVIDER, &message, self.key())));
         }
         if let Some(data) = message.get("audio").and_then(Value::as_str) {
-            let sound = STANDARD.decode(data).map_err(|_| "it sent sound that is not base64")?;
-            heard.push(What::Piece(Piece { sound, times: characters(message.get("alignment")) }));
+            let audio = STANDARD.decode(data).map_err(|_| "it sent audio that is not base64")?;
+            heard.push(TtsEvent::Audio(AudioChunk { audio, timing: characters(message.get("alignment")) }));
         }
         if either("isFinal", "is_final").and_then(Value::as_bool) == Some(true) {
-            heard.push(What::Done);
+            heard.push(TtsEvent::Done);
         }
-        Ok(heard.into_iter().map(|what| Heard { context: context.clone(), what }).collect())
+        Ok(heard.into_iter().map(|event| TtsMessage { context: context.clone(), event }).collect())
     }
 }
 
 /// The characters of `alignment`, which follow the text as it was written, while `normalizedAlignment` spells numbers out.
-fn characters(alignment: Option<&Value>) -> Times {
+fn characters(alignment: Option<&Value>) -> WordTiming {
     let list = |names: [&str; 2]| names.iter().find_map(|name| alignment?.get(*name)?.as_array());
     let (Some(characters), Some(starts), Some(lengths)) = (
         list(["chars", "characters"]),
         list(["charStartTimesMs", "charsStartTimesMs"]),
         list(["charDurationsMs", "charsDurationsMs"]),
     ) else {
-        return Times::None;
+        return WordTiming::None;
     };
     let timed = characters.iter().zip(starts).zip(lengths);
-    Times::Characters(
+    WordTiming::Characters(
         timed
             .filter_map(|((text, start), length)| {
                 let start_ms = start.as_f64()?.max(0.0).round() as u64;
@@ -176,12 +178,12 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         ])
     },
     read: |messages| {
-        let wire = ElevenLabsTts {
+        let protocol = ElevenLabsTts {
             base: URL.to_owned(),
             key: None,
-            defaults: Defaults::default(),
+            defaults: TtsDefaults::default(),
             parameters: Parameters::default(),
         };
-        crate::fuzz::through::voice(&wire, messages)
+        crate::fuzz::through::tts(&protocol, messages)
     },
 };

@@ -1,6 +1,6 @@
-//! Speech on this machine, without network or account: Moonshine hears, hibari speaks, both on `rten`, all in Rust.
+//! Local speech, without network or account: Moonshine for STT, hibari for TTS, both on `rten`, all in Rust.
 //!
-//! The way of a caller's words: `stt` → `segment` → `moonshine`. The way of the agent's: `tts` → `hibari`, which goes through
+//! STT: `stt` → `segment` → `moonshine`. TTS: `tts` → `hibari`, which goes through
 //! `normalise` → `phonemes` → network → `dsp`. `shared` holds the models, `cores` keeps runs from crowding each other.
 
 mod cores;

@@ -7,33 +7,33 @@ use std::time::Instant;
 use tokio::sync::OnceCell;
 
 use super::cores::Cores;
-use super::tts::Phrases;
+use super::tts::PhraseCache;
 use super::{Hibari, Moonshine, SpeechError};
-use crate::models::{HIBARI, MOONSHINE, Models};
+use crate::models::{HIBARI, MOONSHINE, ModelStore};
 use crate::providers::{ProviderError, is_english};
 
-/// The name by which errors speak of us.
+/// The name in errors.
 const PROVIDER: &str = "local speech";
 
 /// Local speech, made once per process. A model is loaded when it is first needed, about 0.2 s and 160 MB each.
 pub struct LocalSpeech {
-    models: Models,
+    models: ModelStore,
     moonshine: OnceCell<Arc<Moonshine>>,
     hibari: OnceCell<Arc<Hibari>>,
     pub(super) cores: Cores,
-    pub(super) phrases: Phrases,
+    pub(super) phrases: PhraseCache,
 }
 
 impl LocalSpeech {
     /// Local speech with these models. Nothing is loaded yet.
     #[must_use]
-    pub fn new(models: Models) -> Arc<Self> {
+    pub fn new(models: ModelStore) -> Arc<Self> {
         Arc::new(Self {
             models,
             moonshine: OnceCell::new(),
             hibari: OnceCell::new(),
             cores: Cores::new(),
-            phrases: Phrases::default(),
+            phrases: PhraseCache::default(),
         })
     }
 

@@ -10,14 +10,14 @@ use switchhook_media::frame::{CallerAudio, Frame};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::budget::Budget;
-use super::protocol::{Dialect, Heard, Protocol};
+use super::output_limit::OutputLimit;
+use super::protocol::{RealtimeAdapter, RealtimeMessage, RealtimeProtocol};
 use super::{Order, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
 use crate::outbound::ws::{Message, WebSocket, WebSockets, unreadable};
 use crate::providers::ProviderError;
-use crate::providers::connect::Connect;
-use crate::providers::refusal::{Trouble, without_key};
-use crate::providers::streaming::Broken;
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::failure::{AttemptError, without_key};
+use crate::providers::stt::StreamError;
 use crate::queues::Queue;
 
 /// Until a session is as it was asked for.
@@ -40,44 +40,45 @@ const WAITING: usize = 1_024;
 pub(crate) struct RealtimeClient {
     websockets: WebSockets,
     key: Option<Private<String>>,
-    dialect: Arc<dyn Dialect>,
+    dialect: Arc<dyn RealtimeAdapter>,
 }
 
 impl RealtimeClient {
-    pub(crate) fn new(connect: &Connect<'_>, dialect: impl Dialect + 'static) -> Self {
-        Self { websockets: connect.websockets.clone(), key: connect.key.clone(), dialect: Arc::new(dialect) }
+    pub(crate) fn new(config: &AdapterConfig<'_>, dialect: impl RealtimeAdapter + 'static) -> Self {
+        Self { websockets: config.websockets.clone(), key: config.key.clone(), dialect: Arc::new(dialect) }
     }
 
-    async fn connect(&self, options: &RealtimeOptions) -> Result<Line, Trouble> {
+    async fn connect(&self, options: &RealtimeOptions) -> Result<RealtimeConnection, AttemptError> {
         let name = self.dialect.name();
-        let target = self.dialect.target(options).map_err(|words| Trouble::config(name, words))?;
+        let target = self.dialect.target(options).map_err(|words| AttemptError::config(name, words))?;
         let opened = self.websockets.connect(&target.url, target.headers, OPEN).await;
-        let socket = opened.map_err(|error| Trouble::opening(name, error, &target.url, self.key.as_ref(), OPEN))?;
+        let socket =
+            opened.map_err(|error| AttemptError::connecting(name, error, &target.url, self.key.as_ref(), OPEN))?;
         let protocol = self.dialect.protocol(options);
-        let mut line = Line { socket, protocol, name, key: self.key.clone() };
+        let mut line = RealtimeConnection { socket, protocol, name, key: self.key.clone() };
         line.ready().await?;
         Ok(line)
     }
 
     /// A connection that could not be made is tried once more: the phone rings meanwhile.
-    async fn dial(&self, options: &RealtimeOptions) -> Result<Line, ProviderError> {
+    async fn dial(&self, options: &RealtimeOptions) -> Result<RealtimeConnection, ProviderError> {
         let deadline = Instant::now() + OPEN;
-        let late = || Trouble::timeout(self.dialect.name(), OPEN);
+        let late = || AttemptError::timeout(self.dialect.name(), OPEN);
         let first = timeout_at(deadline, self.connect(options)).await.unwrap_or_else(|_| Err(late()));
-        let trouble = match first {
+        let failure = match first {
             Ok(line) => return Ok(line),
-            Err(trouble) => trouble,
+            Err(failure) => failure,
         };
         let Some(pause) =
-            trouble.again.map(|asked| asked.max(PAUSE)).filter(|pause| Instant::now() + *pause < deadline)
+            failure.retry_after.map(|asked| asked.max(PAUSE)).filter(|pause| Instant::now() + *pause < deadline)
         else {
-            return Err(trouble.error);
+            return Err(failure.error);
         };
-        let code = trouble.error.code().as_str();
-        tracing::warn!(code, "a speech-to-speech session cannot be opened; trying again");
+        let code = failure.error.code().as_str();
+        tracing::warn!(code, "speech-to-speech connection failed; retrying");
         tokio::time::sleep(pause).await;
         let second = timeout_at(deadline, self.connect(options)).await.unwrap_or_else(|_| Err(late()));
-        second.map_err(|trouble| trouble.error)
+        second.map_err(|failure| failure.error)
     }
 }
 
@@ -95,53 +96,53 @@ impl Realtime for RealtimeClient {
         let line = self.dial(&options).await?;
         let (told, waiting) = mpsc::channel(WAITING);
         tokio::spawn(line.serve(waiting, events));
-        Ok(Box::new(Session { told }))
+        Ok(Box::new(SessionHandle { told }))
     }
 }
 
 /// The call's end of the task.
-struct Session {
-    told: mpsc::Sender<Told>,
+struct SessionHandle {
+    told: mpsc::Sender<SessionInput>,
 }
 
-/// What the call tells.
-#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
-enum Told {
-    Sound(Frame),
+/// Input of the session task.
+#[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
+enum SessionInput {
+    Audio(Frame),
     Order(Order),
     Probe,
 }
 
-impl Session {
+impl SessionHandle {
     /// A full channel belongs to a socket that takes nothing: the task will say so.
-    fn tell(&self, told: Told) {
+    fn tell(&self, told: SessionInput) {
         let _ = self.told.try_send(told);
     }
 }
 
-impl RealtimeSession for Session {
+impl RealtimeSession for SessionHandle {
     fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(Told::Sound(frame.0));
+        self.tell(SessionInput::Audio(frame.0));
     }
 
     fn order(&mut self, order: Order) {
-        self.tell(Told::Order(order));
+        self.tell(SessionInput::Order(order));
     }
 
     fn probe(&mut self) {
-        self.tell(Told::Probe);
+        self.tell(SessionInput::Probe);
     }
 }
 
 /// Whether somebody is there.
-struct Pulse {
+struct Ping {
     /// How long the answer to a ping may take that is under way.
     pinged: Option<Duration>,
     /// When that is over, or the next ping is due.
     due: Instant,
 }
 
-impl Pulse {
+impl Ping {
     /// Something has just come.
     fn felt() -> Self {
         Self { pinged: None, due: Instant::now() + PING_EVERY }
@@ -149,22 +150,22 @@ impl Pulse {
 }
 
 /// A connection.
-struct Line {
+struct RealtimeConnection {
     socket: WebSocket,
-    protocol: Box<dyn Protocol>,
+    protocol: Box<dyn RealtimeProtocol>,
     name: &'static str,
     key: Option<Private<String>>,
 }
 
-impl Line {
-    async fn ready(&mut self) -> Result<(), Trouble> {
+impl RealtimeConnection {
+    async fn ready(&mut self) -> Result<(), AttemptError> {
         let mut ready = false;
         while !ready {
             for heard in self.next().await? {
                 match heard {
-                    Heard::Ready => ready = true,
-                    Heard::Answer(message) => self.send(Message::text(message)).await?,
-                    Heard::Event(_) => {}
+                    RealtimeMessage::Ready => ready = true,
+                    RealtimeMessage::Reply(message) => self.send(Message::text(message)).await?,
+                    RealtimeMessage::Event(_) => {}
                 }
             }
         }
@@ -172,28 +173,28 @@ impl Line {
     }
 
     /// Until the session is dropped or lost.
-    async fn serve(mut self, mut waiting: mpsc::Receiver<Told>, events: mpsc::Sender<RealtimeEvent>) {
-        if let Err(trouble) = self.exchange(&mut waiting, &events).await {
-            let _ = events.send(RealtimeEvent::Lost(trouble.error)).await;
+    async fn serve(mut self, mut waiting: mpsc::Receiver<SessionInput>, events: mpsc::Sender<RealtimeEvent>) {
+        if let Err(failure) = self.exchange(&mut waiting, &events).await {
+            let _ = events.send(RealtimeEvent::Lost(failure.error)).await;
         }
         self.close().await;
     }
 
     async fn exchange(
         &mut self,
-        waiting: &mut mpsc::Receiver<Told>,
+        waiting: &mut mpsc::Receiver<SessionInput>,
         events: &mpsc::Sender<RealtimeEvent>,
-    ) -> Result<(), Trouble> {
-        let (mut pulse, mut budget) = (Pulse::felt(), Budget::new(Instant::now()));
+    ) -> Result<(), AttemptError> {
+        let (mut pulse, mut output_limit) = (Ping::felt(), OutputLimit::new(Instant::now()));
         loop {
             tokio::select! {
                 told = waiting.recv() => match told {
-                    Some(Told::Sound(frame)) => {
-                        if let Some(message) = self.protocol.sound(&frame) {
+                    Some(SessionInput::Audio(frame)) => {
+                        if let Some(message) = self.protocol.audio(&frame) {
                             self.send(Message::text(message)).await?;
                         }
                     }
-                    Some(Told::Order(order)) => {
+                    Some(SessionInput::Order(order)) => {
                         if matches!(order, Order::Respond { .. }) {
                             self.ping(&mut pulse, SOON).await?;
                         }
@@ -201,27 +202,27 @@ impl Line {
                             self.send(Message::text(message)).await?;
                         }
                     }
-                    Some(Told::Probe) => self.ping(&mut pulse, SOON).await?,
+                    Some(SessionInput::Probe) => self.ping(&mut pulse, SOON).await?,
                     None => return Ok(()),
                 },
                 heard = self.next() => {
-                    pulse = Pulse::felt();
+                    pulse = Ping::felt();
                     for heard in heard? {
                         match heard {
-                            Heard::Ready => {}
-                            Heard::Answer(message) => self.send(Message::text(message)).await?,
-                            Heard::Event(event) if !budget.takes(&event, Instant::now()) => {
+                            RealtimeMessage::Ready => {}
+                            RealtimeMessage::Reply(message) => self.send(Message::text(message)).await?,
+                            RealtimeMessage::Event(event) if !output_limit.takes(&event, Instant::now()) => {
                                 Queue::Realtime.full();
                                 return Err(self.lost("it sends more than can be heard".to_owned()));
                             }
-                            Heard::Event(event) => if events.send(event).await.is_err() {
+                            RealtimeMessage::Event(event) => if events.send(event).await.is_err() {
                                 return Ok(());
                             },
                         }
                     }
                 }
                 () = sleep_until(pulse.due) => match pulse.pinged {
-                    Some(limit) => return Err(Trouble::timeout(self.name, limit)),
+                    Some(limit) => return Err(AttemptError::timeout(self.name, limit)),
                     None => self.ping(&mut pulse, PONG).await?,
                 },
             }
@@ -229,19 +230,19 @@ impl Line {
     }
 
     /// Asks whether somebody is there, unless that is already asked; the answer has to come within `limit`.
-    async fn ping(&mut self, pulse: &mut Pulse, limit: Duration) -> Result<(), Trouble> {
+    async fn ping(&mut self, pulse: &mut Ping, limit: Duration) -> Result<(), AttemptError> {
         let due = Instant::now() + limit;
         match pulse.pinged {
             Some(_) if pulse.due <= due => return Ok(()),
             Some(_) => {}
             None => self.send(Message::Ping(Vec::new().into())).await?,
         }
-        *pulse = Pulse { pinged: Some(limit), due };
+        *pulse = Ping { pinged: Some(limit), due };
         Ok(())
     }
 
     /// What the next message says. May be dropped and called again.
-    async fn next(&mut self) -> Result<Vec<Heard>, Trouble> {
+    async fn next(&mut self) -> Result<Vec<RealtimeMessage>, AttemptError> {
         let message = match self.socket.next().await {
             Some(Ok(message)) => message,
             Some(Err(error)) => return Err(self.lost(format!("the connection broke: {}", unreadable(&error)))),
@@ -252,26 +253,26 @@ impl Line {
             // Some servers send JSON in binary frames.
             Message::Binary(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => self.protocol.read(text),
-                Err(_) => Err(Broken::Lost("it sent a message that is not text".to_owned())),
+                Err(_) => Err(StreamError::Retryable("it sent a message that is not text".to_owned())),
             },
-            Message::Close(frame) => return Err(Trouble::closed(self.name, frame.as_ref(), self.key.as_ref())),
+            Message::Close(frame) => return Err(AttemptError::closed(self.name, frame.as_ref(), self.key.as_ref())),
             _ => Ok(Vec::new()),
         };
         read.map_err(|broken| match broken {
-            Broken::Refused(words) => Trouble::config(self.name, without_key(words, self.key.as_ref())),
-            Broken::Lost(words) => self.lost(words),
+            StreamError::Permanent(words) => AttemptError::config(self.name, without_key(words, self.key.as_ref())),
+            StreamError::Retryable(words) => self.lost(words),
         })
     }
 
-    fn lost(&self, words: String) -> Trouble {
-        Trouble::failed(self.name, without_key(words, self.key.as_ref()))
+    fn lost(&self, words: String) -> AttemptError {
+        AttemptError::failed(self.name, without_key(words, self.key.as_ref()))
     }
 
-    async fn send(&mut self, message: Message) -> Result<(), Trouble> {
+    async fn send(&mut self, message: Message) -> Result<(), AttemptError> {
         match timeout(SEND, self.socket.send(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.lost(format!("the connection broke: {error}"))),
-            Err(_) => Err(Trouble::timeout(self.name, SEND)),
+            Err(_) => Err(AttemptError::timeout(self.name, SEND)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! A recogniser that knows the simulated caller's recordings: it looks every 20 ms frame up in them.
+//! Speech to text for the simulated caller's recordings: it looks every 20 ms frame up in them.
 //!
 //! Anything else that is said has no words for it. It hears real audio all the same: drop most of the frames, or swap the
 //! directions, and it hears nothing.
@@ -21,7 +21,7 @@ const VOICED_DBFS: f32 = -45.0;
 /// The share of a line's voiced frames that must have been heard.
 const ENOUGH: f32 = 0.75;
 
-/// A recording as the recogniser remembers it.
+/// A known recording.
 struct Known {
     text: &'static str,
     voiced: usize,
@@ -68,18 +68,18 @@ impl Stt for ScriptedStt {
         _options: SttOptions,
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
-        Ok(Box::new(Session { events, line: None, heard: 0 }))
+        Ok(Box::new(ScriptedSttSession { events, line: None, heard: 0 }))
     }
 }
 
-struct Session {
+struct ScriptedSttSession {
     events: mpsc::Sender<SttEvent>,
     /// The line that is being heard.
     line: Option<usize>,
     heard: usize,
 }
 
-impl SttSession for Session {
+impl SttSession for ScriptedSttSession {
     fn audio(&mut self, frame: &CallerAudio) {
         let samples = frame.0.samples();
         let Some(Some(line)) = MEMORY.frames.get(&fingerprint(samples)) else { return };

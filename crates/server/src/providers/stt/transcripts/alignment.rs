@@ -1,4 +1,4 @@
-//! How a text relates to words that were told before, when time was up and they were not final.
+//! Aligns a text with words that were emitted before they were final.
 
 /// What ends the words before it rather than beginning those behind it.
 const LEFT_OVER: [char; 6] = ['.', ',', ';', ':', '!', '?'];
@@ -9,7 +9,7 @@ const LONGEST: usize = 200;
 
 /// How a text begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum AlignmentKind {
     /// With the words that were told.
     Same,
     /// With those words, but for a few.
@@ -20,17 +20,17 @@ pub(super) enum Kind {
 
 /// A text, apart by what was told of it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Beginning<'t> {
-    pub(super) kind: Kind,
+pub(super) struct Alignment<'t> {
+    pub(super) kind: AlignmentKind,
     /// What stands in the place of the words that were told.
-    pub(super) covered: &'t str,
+    pub(super) matched: &'t str,
     /// What is behind it.
-    pub(super) news: &'t str,
+    pub(super) remainder: &'t str,
     /// What was told and is behind this text, which is shorter.
     pub(super) left: String,
 }
 
-impl<'t> Beginning<'t> {
+impl<'t> Alignment<'t> {
     /// How `text` begins, when `told` was told.
     pub(super) fn of(text: &'t str, told: &str) -> Self {
         let same = Self::exact(text, told);
@@ -39,21 +39,21 @@ impl<'t> Beginning<'t> {
 
     /// Of a text that has nothing to do with what was told.
     pub(super) fn other(text: &'t str) -> Self {
-        Self { kind: Kind::Other, covered: text, news: "", left: String::new() }
+        Self { kind: AlignmentKind::Other, matched: text, remainder: "", left: String::new() }
     }
 
     /// What was not told, in whatever form.
-    pub(super) fn untold(&self) -> &'t str {
-        if self.kind == Kind::Other { self.covered } else { self.news }
+    pub(super) fn new_text(&self) -> &'t str {
+        if self.kind == AlignmentKind::Other { self.matched } else { self.remainder }
     }
 
     fn exact(text: &'t str, told: &str) -> Option<Self> {
-        let (news, left) = match beyond(told, text) {
-            Some(news) => (news, String::new()),
+        let (remainder, left) = match beyond(told, text) {
+            Some(remainder) => (remainder, String::new()),
             None if text.contains(char::is_alphanumeric) => ("", beyond(text, told)?.to_owned()),
             None => return None,
         };
-        Some(Self { kind: Kind::Same, covered: &text[..text.len() - news.len()], news, left })
+        Some(Self { kind: AlignmentKind::Same, matched: &text[..text.len() - remainder.len()], remainder, left })
     }
 
     fn with_corrections(text: &'t str, told: &str) -> Option<Self> {
@@ -62,9 +62,9 @@ impl<'t> Beginning<'t> {
         let end = |words: &[(String, usize)], count: usize, all: usize| {
             if count == words.len() { all } else { words[count - 1].1 }
         };
-        let (covered, news) = text.split_at(end(&ours, of_text, text.len()));
+        let (matched, remainder) = text.split_at(end(&ours, of_text, text.len()));
         let left = told[end(&theirs, of_told, told.len())..].to_owned();
-        Some(Self { kind: Kind::Corrected, covered, news, left })
+        Some(Self { kind: AlignmentKind::Corrected, matched, remainder, left })
     }
 }
 
@@ -146,24 +146,24 @@ mod tests {
 
     #[test]
     fn a_text_may_cover_a_part_of_what_was_told_or_correct_it() {
-        for (told, text, (kind, covered, news, left)) in [
-            ("hi ava my name", "Hi Ava.", (Kind::Same, "Hi Ava.", "", " my name")),
-            ("hi ava", "Hi Ava. My name", (Kind::Same, "Hi Ava.", " My name", "")),
-            ("right a evening", "Right, this evening.", (Kind::Corrected, "Right, this evening.", "", "")),
+        for (told, text, (kind, matched, remainder, left)) in [
+            ("hi ava my name", "Hi Ava.", (AlignmentKind::Same, "Hi Ava.", "", " my name")),
+            ("hi ava", "Hi Ava. My name", (AlignmentKind::Same, "Hi Ava.", " My name", "")),
+            ("right a evening", "Right, this evening.", (AlignmentKind::Corrected, "Right, this evening.", "", "")),
             (
                 "right a evening",
                 "Right, this evening. For two.",
-                (Kind::Corrected, "Right, this evening.", " For two.", ""),
+                (AlignmentKind::Corrected, "Right, this evening.", " For two.", ""),
             ),
-            ("hi eva my name is sarah", "Hi Ava, my", (Kind::Corrected, "Hi Ava, my", "", " name is sarah")),
-            ("book a table um for", "Book a table for", (Kind::Corrected, "Book a table for", "", "")),
-            ("four on", "four one five", (Kind::Other, "four one five", "", "")),
-            ("twenty dollars", "$20 and thanks.", (Kind::Other, "$20 and thanks.", "", "")),
-            ("yes", "no", (Kind::Other, "no", "", "")),
-            ("yes", "...", (Kind::Other, "...", "", "")),
+            ("hi eva my name is sarah", "Hi Ava, my", (AlignmentKind::Corrected, "Hi Ava, my", "", " name is sarah")),
+            ("book a table um for", "Book a table for", (AlignmentKind::Corrected, "Book a table for", "", "")),
+            ("four on", "four one five", (AlignmentKind::Other, "four one five", "", "")),
+            ("twenty dollars", "$20 and thanks.", (AlignmentKind::Other, "$20 and thanks.", "", "")),
+            ("yes", "no", (AlignmentKind::Other, "no", "", "")),
+            ("yes", "...", (AlignmentKind::Other, "...", "", "")),
         ] {
-            let expected = Beginning { kind, covered, news, left: left.to_owned() };
-            assert_eq!(Beginning::of(text, told), expected, "{told} in {text}");
+            let expected = Alignment { kind, matched, remainder, left: left.to_owned() };
+            assert_eq!(Alignment::of(text, told), expected, "{told} in {text}");
         }
     }
 }

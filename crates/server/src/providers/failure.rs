@@ -1,4 +1,4 @@
-//! What a provider's refusal means, in its own words: one judge for all kinds of providers. None of this ever holds the key.
+//! Classifies failed requests for all kinds of providers, in the provider's own words. Never contains the key.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::outbound::ws::{CloseFrame, OpenError};
 const LONGEST: usize = 300;
 /// The longest pause a provider may ask for; whoever asks for more is given up.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// Headers by which a provider finds the request again.
+/// Headers by which a provider identifies the request.
 const REQUEST_IDS: [&str; 3] = ["dg-request-id", "x-request-id", "request-id"];
 
 /// What providers call a conversation that is too long, in their codes and, where these say nothing, in their sentences.
@@ -51,33 +51,33 @@ const BUSY: [&str; 8] =
 /// A key this long that is not a word does not stand in a sentence by chance.
 const SURE_KEY: usize = 8;
 
-/// Whose doing it is.
+/// The class of a failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum FailureClass {
     /// Credentials or settings, or the account behind them.
-    Ours,
+    Configuration,
     /// The provider's.
-    Theirs,
+    Provider,
     /// It says itself that it took too long.
-    Late,
+    Timeout,
     /// The conversation is longer than the model can read.
-    TooLong,
+    ContextTooLong,
     /// It does not want to answer this conversation.
-    Unwilling,
+    ContentRefused,
 }
 
-/// A refusal, judged.
+/// A classified failure.
 #[derive(Debug)]
-pub(crate) struct Judged {
-    pub(crate) verdict: Verdict,
-    pub(crate) words: Words,
+pub(crate) struct Classified {
+    pub(crate) class: FailureClass,
+    pub(crate) words: ErrorMessage,
     /// After how long the same may be asked again; nothing when that would not help, or only much later.
-    pub(crate) again: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
     /// The pause that it asks for, where that is longer than a request may wait.
     pub(crate) busy: Option<Duration>,
 }
 
-impl Judged {
+impl Classified {
     /// Names the address if nothing was found there.
     pub(crate) fn asked_at(self, url: &Url) -> Self {
         Self { words: self.words.asked_at(url), ..self }
@@ -86,7 +86,7 @@ impl Judged {
 
 /// What a provider says of a refusal.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Words {
+pub(crate) struct ErrorMessage {
     reason: String,
     /// Its code, the status and the request's id, as far as it gave them.
     details: String,
@@ -94,8 +94,8 @@ pub(crate) struct Words {
     missed: bool,
 }
 
-impl Words {
-    /// Words of ours.
+impl ErrorMessage {
+    /// A message of our own.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), details: String::new(), missed: false }
     }
@@ -118,34 +118,38 @@ impl Words {
 }
 
 /// An HTTP answer that is a refusal.
-pub(crate) fn answered(status: u16, headers: &HeaderMap, body: &str) -> Judged {
+pub(crate) fn classify_response(status: u16, headers: &HeaderMap, body: &str) -> Classified {
     let parsed = serde_json::from_str::<Value>(body);
-    let mut described = match &parsed {
-        Ok(body) => Described::read(body),
-        Err(_) if body.trim_start().starts_with('<') => Described::default(),
-        Err(_) => Described::said(body),
+    let mut error_body = match &parsed {
+        Ok(body) => ErrorBody::read(body),
+        Err(_) if body.trim_start().starts_with('<') => ErrorBody::default(),
+        Err(_) => ErrorBody::text(body),
     };
     if let Some(reason) = header(headers, "dg-error") {
-        described.message = Some(reason.to_owned());
+        error_body.message = Some(reason.to_owned());
     }
     let asked = asked_to_wait(headers).or_else(|| asked_in_body(parsed.as_ref().ok()?)).unwrap_or_default();
     let hopeless = header(headers, "x-should-retry") == Some("false") || asked > LONGEST_PAUSE;
     let id = REQUEST_IDS.iter().find_map(|name| header(headers, name));
-    let judged = described.judge(status, id);
-    let busy = Some(asked).filter(|asked| *asked > LONGEST_PAUSE && judged.verdict == Verdict::Theirs);
-    Judged { busy, again: judged.again.filter(|_| !hopeless).map(|least| least.max(asked)), ..judged }
+    let classified = error_body.classify(status, id);
+    let busy = Some(asked).filter(|asked| *asked > LONGEST_PAUSE && classified.class == FailureClass::Provider);
+    Classified {
+        busy,
+        retry_after: classified.retry_after.filter(|_| !hopeless).map(|least| least.max(asked)),
+        ..classified
+    }
 }
 
 /// An error that stands in an answer or on a websocket that began well.
-pub(crate) fn said(message: &Value) -> Judged {
-    let described = Described::read(message);
-    let status = described.number.filter(|number| (400..600).contains(number));
-    described.judge(status.unwrap_or(0), None)
+pub(crate) fn classify_message(message: &Value) -> Classified {
+    let error_body = ErrorBody::read(message);
+    let status = error_body.number.filter(|number| (400..600).contains(number));
+    error_body.classify(status.unwrap_or(0), None)
 }
 
 /// Whether an error message that ends a stream means that what was sent is at fault, as it does unless it says otherwise.
-pub(crate) fn is_our_fault(message: &Value) -> bool {
-    !Described::read(message).blames_provider()
+pub(crate) fn is_configuration_error(message: &Value) -> bool {
+    !ErrorBody::read(message).blames_provider()
 }
 
 /// Whether an event of an answer is an error, in any of the shapes that servers of language models use.
@@ -157,7 +161,7 @@ pub(crate) fn is_error(event: &Value) -> bool {
         || event.get("detail").is_some_and(Value::is_string)
 }
 
-/// Words without the key, should the provider repeat it.
+/// The message without the key, should the provider repeat it.
 pub(crate) fn without_key(words: String, key: Option<&Private<String>>) -> String {
     match key {
         Some(key) => without_secret(&words, key.reveal()),
@@ -165,7 +169,7 @@ pub(crate) fn without_key(words: String, key: Option<&Private<String>>) -> Strin
     }
 }
 
-/// Words without a secret. A short one that stands within a word or a number is no secret there.
+/// The message without a secret. A short one that stands within a word or a number is no secret there.
 pub(crate) fn without_secret(words: &str, secret: &str) -> String {
     if secret.is_empty() {
         return words.to_owned();
@@ -185,18 +189,18 @@ pub(crate) fn without_secret(words: &str, secret: &str) -> String {
 
 /// An error as a provider describes it.
 #[derive(Debug, Default)]
-struct Described {
+struct ErrorBody {
     message: Option<String>,
     /// Its codes and types, the most telling first.
     codes: Vec<String>,
     number: Option<u16>,
 }
 
-impl Described {
+impl ErrorBody {
     /// Reads the shapes that providers and the frameworks they are built with use.
     fn read(body: &Value) -> Self {
         match body {
-            Value::String(words) => Self::said(words),
+            Value::String(words) => Self::text(words),
             Value::Array(items) => items.first().map(Self::read).unwrap_or_default(),
             Value::Object(fields) => {
                 let mut within = ["error", "detail"].iter().filter_map(|name| fields.get(*name));
@@ -209,7 +213,7 @@ impl Described {
         }
     }
 
-    fn said(words: &str) -> Self {
+    fn text(words: &str) -> Self {
         let words = Some(words.trim()).filter(|words| !words.is_empty());
         Self { message: words.map(str::to_owned), ..Self::default() }
     }
@@ -223,18 +227,18 @@ impl Described {
         Self {
             codes: codes.filter(|code| !code.eq_ignore_ascii_case("error")).map(str::to_owned).collect(),
             number: error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
-            ..sentence.map(Self::said).unwrap_or_default()
+            ..sentence.map(Self::text).unwrap_or_default()
         }
     }
 
     /// What to make of it. `status` is 0 inside an answer that began well.
-    fn judge(&self, status: u16, request: Option<&str>) -> Judged {
-        let verdict = self.verdict(status);
-        let again = matches!(verdict, Verdict::Theirs | Verdict::Late).then_some(Duration::ZERO);
-        Judged { verdict, words: self.words(status, request), again, busy: None }
+    fn classify(&self, status: u16, request: Option<&str>) -> Classified {
+        let class = self.class(status);
+        let retry_after = matches!(class, FailureClass::Provider | FailureClass::Timeout).then_some(Duration::ZERO);
+        Classified { class, words: self.words(status, request), retry_after, busy: None }
     }
 
-    /// Whether its codes say that the provider is in trouble.
+    /// Whether its codes say that the provider is at fault.
     fn blames_provider(&self) -> bool {
         let codes = self.codes.join(" ").to_lowercase();
         let late = ["timeout", "deadline_exceeded"].iter().any(|sign| codes.contains(sign));
@@ -242,33 +246,33 @@ impl Described {
         late || number || BUSY.iter().any(|sign| codes.contains(sign))
     }
 
-    fn verdict(&self, status: u16) -> Verdict {
+    fn class(&self, status: u16) -> FailureClass {
         let codes = self.codes.join(" ").to_lowercase();
         let words = format!("{} {codes}", self.message.as_deref().unwrap_or_default().to_lowercase());
         let is = |signs: &[&str], text: &str| signs.iter().any(|sign| text.contains(sign));
         if status == 413 || is(&TOO_LONG, &words) {
-            return Verdict::TooLong;
+            return FailureClass::ContextTooLong;
         }
         if status == 402 || is(&NO_MONEY, &codes) {
-            return Verdict::Ours;
+            return FailureClass::Configuration;
         }
         if is(&UNWILLING, &codes) {
-            return Verdict::Unwilling;
+            return FailureClass::ContentRefused;
         }
         if matches!(status, 408 | 504) || is(&["timeout_error", "deadline_exceeded"], &codes) {
-            return Verdict::Late;
+            return FailureClass::Timeout;
         }
         match status {
-            409 | 425 | 429 | 498 | 499 | 500..=599 => Verdict::Theirs,
-            0 if is(&BUSY, &codes) => Verdict::Theirs,
+            409 | 425 | 429 | 498 | 499 | 500..=599 => FailureClass::Provider,
+            0 if is(&BUSY, &codes) => FailureClass::Provider,
             // Whoever closes a websocket has a sentence only.
-            0 if is(&OURS, &words) || is(&NO_MONEY, &words) => Verdict::Ours,
-            0 => Verdict::Theirs,
-            _ => Verdict::Ours,
+            0 if is(&OURS, &words) || is(&NO_MONEY, &words) => FailureClass::Configuration,
+            0 => FailureClass::Provider,
+            _ => FailureClass::Configuration,
         }
     }
 
-    fn words(&self, status: u16, request: Option<&str>) -> Words {
+    fn words(&self, status: u16, request: Option<&str>) -> ErrorMessage {
         let (reason, code) = match (&self.message, self.codes.first()) {
             (Some(message), code) => (message.clone(), code.filter(|code| !message.contains(code.as_str())).cloned()),
             (None, Some(code)) => (format!("it answered with the error {code}"), None),
@@ -281,7 +285,7 @@ impl Described {
         let details: Vec<String> = [code, status_words, request].into_iter().flatten().collect();
         let nameless = self.codes.is_empty() || reason.trim_end_matches('.').eq_ignore_ascii_case("not found");
         let missed = matches!(status, 404 | 405) && nameless;
-        Words { reason: format!("{rate}{reason}"), details: details.join(", "), missed }
+        ErrorMessage { reason: format!("{rate}{reason}"), details: details.join(", "), missed }
     }
 }
 
@@ -310,37 +314,37 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds.min(86_400_000.0)).ok()
 }
 
-/// Something that did not work, and after how long it may be tried again.
+/// Something that did not work, and after how long it may be retried.
 #[derive(Clone, Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct AttemptError {
     pub(crate) error: ProviderError,
-    /// Nothing when trying again would not help, or only much later.
-    pub(crate) again: Option<Duration>,
+    /// Nothing when retrying would not help, or only much later.
+    pub(crate) retry_after: Option<Duration>,
 }
 
-impl Trouble {
+impl AttemptError {
     /// The provider cannot be used as it is set up.
     pub(crate) fn config(provider: &'static str, words: String) -> Self {
-        Self { error: ProviderError::Config { provider, words }, again: None }
+        Self { error: ProviderError::Config { provider, words }, retry_after: None }
     }
 
     /// Another try may do better.
     pub(crate) fn failed(provider: &'static str, words: String) -> Self {
-        Self { error: ProviderError::Failed { provider, words }, again: Some(Duration::ZERO) }
+        Self { error: ProviderError::Failed { provider, words }, retry_after: Some(Duration::ZERO) }
     }
 
     /// It sent something that cannot be used, and would do so again.
-    pub(crate) fn nonsense(provider: &'static str, words: impl Into<String>) -> Self {
-        Self { again: None, ..Self::failed(provider, words.into()) }
+    pub(crate) fn unusable(provider: &'static str, words: impl Into<String>) -> Self {
+        Self { retry_after: None, ..Self::failed(provider, words.into()) }
     }
 
     /// Nothing came in time; another try may do better.
     pub(crate) fn timeout(provider: &'static str, waited: Duration) -> Self {
-        Self { error: ProviderError::timeout(provider, waited), again: Some(Duration::ZERO) }
+        Self { error: ProviderError::timeout(provider, waited), retry_after: Some(Duration::ZERO) }
     }
 
     /// A websocket that did not open. `waited` is for a server that says itself that it took too long.
-    pub(crate) fn opening(
+    pub(crate) fn connecting(
         provider: &'static str,
         error: OpenError,
         url: &Url,
@@ -350,8 +354,8 @@ impl Trouble {
         match error {
             OpenError::Refused(refused) => {
                 let answer = &refused.answer;
-                let judged = answered(answer.status, &refused.headers, &answer.excerpt).asked_at(url);
-                Self::judged(provider, judged, key, waited)
+                let classified = classify_response(answer.status, &refused.headers, &answer.excerpt).asked_at(url);
+                Self::from_classified(provider, classified, key, waited)
             }
             OpenError::NoAnswer(error) => Self::unanswered(provider, error),
             error @ OpenError::NotWebSocket(_) => Self::failed(provider, error.to_string()),
@@ -374,37 +378,37 @@ impl Trouble {
         if frame.reason.is_empty() {
             return Self::failed(provider, format!("it closed the connection with code {code}"));
         }
-        let judged = Described::said(frame.reason.as_str()).judge(0, None);
-        let words = Words { details: format!("code {code}"), ..judged.words };
-        let judged = Judged { words, ..judged };
-        let trouble = Self::judged(provider, judged, key, Duration::ZERO);
+        let classified = ErrorBody::text(frame.reason.as_str()).classify(0, None);
+        let words = ErrorMessage { details: format!("code {code}"), ..classified.words };
+        let classified = Classified { words, ..classified };
+        let failure = Self::from_classified(provider, classified, key, Duration::ZERO);
         // 1007 and 1008: what was sent is at fault, and would be again.
-        if matches!(code, 1007 | 1008) { Self { again: None, ..trouble } } else { trouble }
+        if matches!(code, 1007 | 1008) { Self { retry_after: None, ..failure } } else { failure }
     }
 
     /// An error message inside what began well.
-    pub(crate) fn said(provider: &'static str, message: &Value, key: Option<&Private<String>>) -> Self {
-        Self::judged(provider, said(message), key, Duration::ZERO)
+    pub(crate) fn from_message(provider: &'static str, message: &Value, key: Option<&Private<String>>) -> Self {
+        Self::from_classified(provider, classify_message(message), key, Duration::ZERO)
     }
 
-    /// A refusal. `waited` is as for [`Trouble::opening`].
-    pub(crate) fn judged(
+    /// A refusal. `waited` is as for [`AttemptError::connecting`].
+    pub(crate) fn from_classified(
         provider: &'static str,
-        judged: Judged,
+        classified: Classified,
         key: Option<&Private<String>>,
         waited: Duration,
     ) -> Self {
-        let Judged { verdict, words, again, busy } = judged;
+        let Classified { class, words, retry_after, busy } = classified;
         let words = words.without_key(key);
-        if let Some(retry_after) = busy {
-            return Self { error: ProviderError::busy(provider, words, retry_after), again };
+        if let Some(pause) = busy {
+            return Self { error: ProviderError::busy(provider, words, pause), retry_after };
         }
-        let error = match verdict {
-            Verdict::Ours | Verdict::TooLong => ProviderError::Config { provider, words },
-            Verdict::Theirs | Verdict::Unwilling => ProviderError::Failed { provider, words },
-            Verdict::Late => ProviderError::timeout(provider, waited),
+        let error = match class {
+            FailureClass::Configuration | FailureClass::ContextTooLong => ProviderError::Config { provider, words },
+            FailureClass::Provider | FailureClass::ContentRefused => ProviderError::Failed { provider, words },
+            FailureClass::Timeout => ProviderError::timeout(provider, waited),
         };
-        Self { error, again }
+        Self { error, retry_after }
     }
 }
 
@@ -434,9 +438,10 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
             let headers = value
                 .into_iter()
                 .flat_map(|value| names.map(|name| (reqwest::header::HeaderName::from_static(name), value.clone())));
-            let judged = answered(429, &headers.collect(), body);
-            let words = judged.words.without_key(None).len();
-            let said = serde_json::from_str::<Value>(body).map(|body| said(&body).words.without_key(None).len());
+            let classified = classify_response(429, &headers.collect(), body);
+            let words = classified.words.without_key(None).len();
+            let said =
+                serde_json::from_str::<Value>(body).map(|body| classify_message(&body).words.without_key(None).len());
             Ok::<_, ()>(words + said.unwrap_or(0))
         })
     },

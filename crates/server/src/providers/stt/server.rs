@@ -1,28 +1,28 @@
-//! Where a connection's recogniser is, under which key, and how it is used.
+//! The STT server of a connection: its address, its key and its settings.
 
 use reqwest::header::{HeaderMap, HeaderValue};
 use switchhook_core::private::Private;
 
-use super::protocol::Target;
-use super::settings::{Defaults, Tuning};
+use super::protocol::Handshake;
+use super::settings::{SttDefaults, SttSettings};
 use crate::outbound::ws;
-use crate::providers::connect::Connect;
+use crate::providers::adapter_config::AdapterConfig;
 
 /// One connection's server.
-pub(crate) struct Server {
+pub(crate) struct SttServer {
     base: String,
     key: Option<Private<String>>,
-    pub(crate) tuning: Tuning,
+    pub(crate) settings: SttSettings,
 }
 
-impl Server {
-    /// Reads `base_url` and all that [`Tuning::read`] reads.
+impl SttServer {
+    /// Reads `base_url` and all that [`SttSettings::read`] reads.
     ///
     /// # Errors
     /// A sentence that names the setting.
-    pub(crate) fn read(connect: &Connect<'_>, usual_url: &str, defaults: &Defaults) -> Result<Self, String> {
-        let (base, tuning) = (connect.base_url(usual_url)?, Tuning::read(connect, defaults)?);
-        Ok(Self { base, key: connect.key.clone(), tuning })
+    pub(crate) fn read(config: &AdapterConfig<'_>, usual_url: &str, defaults: &SttDefaults) -> Result<Self, String> {
+        let (base, settings) = (config.base_url(usual_url)?, SttSettings::read(config, defaults)?);
+        Ok(Self { base, key: config.key.clone(), settings })
     }
 
     /// A stream at `path`, with the connection's own parameters added to `query`, and the key behind `scheme` in the header `key_header`.
@@ -35,7 +35,7 @@ impl Server {
         query: Vec<(&str, String)>,
         key_header: &'static str,
         scheme: &str,
-    ) -> Result<Target, String> {
+    ) -> Result<Handshake, String> {
         let mut headers = HeaderMap::new();
         if let Some(key) = &self.key {
             let value = HeaderValue::try_from(format!("{scheme}{}", key.reveal()));
@@ -43,7 +43,7 @@ impl Server {
             value.set_sensitive(true);
             headers.insert(key_header, value);
         }
-        let url = ws::below(&self.base, path, &self.tuning.parameters.in_query(query));
-        Ok(Target { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
+        let url = ws::below(&self.base, path, &self.settings.parameters.in_query(query));
+        Ok(Handshake { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
     }
 }

@@ -1,17 +1,17 @@
-//! Reasoning that models write between `<think>` and `</think>` in the middle of their text. It is not spoken.
+//! Removes reasoning (`<think>…</think>`) from streamed text: it is not spoken.
 
 const OPENS: &str = "<think>";
 const CLOSES: &str = "</think>";
 
 /// Takes reasoning out of a text that comes in pieces, however the marks are cut.
 #[derive(Default)]
-pub(super) struct Thoughts {
+pub(super) struct ReasoningFilter {
     inside: bool,
     /// What may turn out to be the beginning of a mark.
     held: String,
 }
 
-impl Thoughts {
+impl ReasoningFilter {
     /// What of the text so far can be spoken now.
     pub(super) fn spoken(&mut self, text: &str) -> String {
         self.held.push_str(text);
@@ -51,9 +51,9 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     file: file!(),
     seeds: || crate::fuzz::texts(&[&[r##"<thi"##, r##"nk>Hm</thi"##, r##"nk>Yes: a<b. "##, r##"Bye <thi"##]]),
     read: |messages| {
-        let mut thoughts = Thoughts::default();
-        let mut read = crate::fuzz::Read::each_text(messages, |text| Ok::<_, ()>(thoughts.spoken(text).len()));
-        read.given += thoughts.rest().len();
+        let mut reasoning = ReasoningFilter::default();
+        let mut read = crate::fuzz::Read::each_text(messages, |text| Ok::<_, ()>(reasoning.spoken(text).len()));
+        read.given += reasoning.rest().len();
         read
     },
 };
@@ -67,13 +67,13 @@ mod tests {
         let text = "<think>3 < 4\u{e9}</thin></think>Yes: a<b. <think>more</think>Bye <thi";
         let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         for step in 1..places.len() {
-            let mut thoughts = Thoughts::default();
+            let mut reasoning = ReasoningFilter::default();
             let mut spoken = String::new();
             let cuts: Vec<usize> = places.iter().copied().step_by(step).chain([text.len()]).collect();
             for cut in cuts.windows(2) {
-                spoken.push_str(&thoughts.spoken(&text[cut[0]..cut[1]]));
+                spoken.push_str(&reasoning.spoken(&text[cut[0]..cut[1]]));
             }
-            spoken.push_str(&thoughts.rest());
+            spoken.push_str(&reasoning.rest());
             assert_eq!(spoken, "Yes: a<b. Bye <thi", "in pieces of {step} characters");
         }
     }

@@ -1,4 +1,4 @@
-//! Finds names, days, times, numbers and yes or no in what a recogniser wrote. English only.
+//! Finds names, days, times, numbers and yes or no in a transcript. English only.
 
 /// What a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]

@@ -23,36 +23,36 @@ fn the_providers_own_words_are_found_in_whatever_shape() {
         (vec![], "<html>", "it refused (status 400)"),
         (vec![], "{}", "it refused (status 400)"),
     ] {
-        assert_eq!(answered(400, &headers(&given), body).words.without_key(None), words);
+        assert_eq!(classify_response(400, &headers(&given), body).words.without_key(None), words);
     }
 }
 
 #[test]
 fn what_may_be_tried_again_and_when_follows_from_the_status() {
     let ms = Duration::from_millis;
-    for (status, given, verdict, again) in [
-        (401, vec![("retry-after", "1")], Verdict::Ours, None),
-        (402, vec![], Verdict::Ours, None),
-        (404, vec![], Verdict::Ours, None),
-        (413, vec![], Verdict::TooLong, None),
-        (408, vec![], Verdict::Late, Some(ms(0))),
-        (498, vec![], Verdict::Theirs, Some(ms(0))),
-        (499, vec![], Verdict::Theirs, Some(ms(0))),
-        (429, vec![("retry-after", "1")], Verdict::Theirs, Some(ms(1_000))),
-        (429, vec![("retry-after-ms", "250")], Verdict::Theirs, Some(ms(250))),
-        (429, vec![("retry-after", "30")], Verdict::Theirs, None),
-        (429, vec![("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], Verdict::Theirs, None),
-        (429, vec![("retry-after", "-1")], Verdict::Theirs, Some(ms(0))),
-        (500, vec![("x-should-retry", "false")], Verdict::Theirs, None),
-        (503, vec![], Verdict::Theirs, Some(ms(0))),
-        (504, vec![], Verdict::Late, Some(ms(0))),
+    for (status, given, class, retry_after) in [
+        (401, vec![("retry-after", "1")], FailureClass::Configuration, None),
+        (402, vec![], FailureClass::Configuration, None),
+        (404, vec![], FailureClass::Configuration, None),
+        (413, vec![], FailureClass::ContextTooLong, None),
+        (408, vec![], FailureClass::Timeout, Some(ms(0))),
+        (498, vec![], FailureClass::Provider, Some(ms(0))),
+        (499, vec![], FailureClass::Provider, Some(ms(0))),
+        (429, vec![("retry-after", "1")], FailureClass::Provider, Some(ms(1_000))),
+        (429, vec![("retry-after-ms", "250")], FailureClass::Provider, Some(ms(250))),
+        (429, vec![("retry-after", "30")], FailureClass::Provider, None),
+        (429, vec![("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], FailureClass::Provider, None),
+        (429, vec![("retry-after", "-1")], FailureClass::Provider, Some(ms(0))),
+        (500, vec![("x-should-retry", "false")], FailureClass::Provider, None),
+        (503, vec![], FailureClass::Provider, Some(ms(0))),
+        (504, vec![], FailureClass::Timeout, Some(ms(0))),
     ] {
-        let judged = answered(status, &headers(&given), "no");
-        assert_eq!((judged.verdict, judged.again), (verdict, again), "{status} {given:?}");
+        let classified = classify_response(status, &headers(&given), "no");
+        assert_eq!((classified.class, classified.retry_after), (class, retry_after), "{status} {given:?}");
     }
     let asked = |delay: &str| {
         let body = json!({ "error": { "details": [{ "@type": "x" }, { "retryDelay": delay }] } });
-        answered(429, &HeaderMap::new(), &body.to_string()).again
+        classify_response(429, &HeaderMap::new(), &body.to_string()).retry_after
     };
     assert_eq!((asked("1.5s"), asked("40s")), (Some(ms(1_500)), None));
 }
@@ -61,24 +61,24 @@ fn what_may_be_tried_again_and_when_follows_from_the_status() {
 fn codes_say_what_a_status_does_not() {
     let error = |message: &str, code: &str| json!({ "error": { "message": message, "type": "x", "code": code } });
     let anthropic = |kind: &str| json!({ "type": "error", "error": { "type": kind, "message": "No." } });
-    let (ours, theirs) = (Verdict::Ours, Verdict::Theirs);
-    for (status, body, verdict) in [
+    let (ours, theirs) = (FailureClass::Configuration, FailureClass::Provider);
+    for (status, body, class) in [
         (429, error("Slow down.", "rate_limit_exceeded"), theirs),
         (429, error("Pay.", "insufficient_quota"), ours),
         (429, json!({ "error": { "status": "RESOURCE_EXHAUSTED", "message": "Check your billing." } }), theirs),
-        (400, error("Long.", "context_length_exceeded"), Verdict::TooLong),
+        (400, error("Long.", "context_length_exceeded"), FailureClass::ContextTooLong),
         (
             400,
             json!({ "error": { "code": 400, "type": "exceed_context_size_error", "n_ctx": 4096 } }),
-            Verdict::TooLong,
+            FailureClass::ContextTooLong,
         ),
-        (400, error("Filtered.", "content_filter"), Verdict::Unwilling),
+        (400, error("Filtered.", "content_filter"), FailureClass::ContentRefused),
         (404, error("Not there.", "DeploymentNotFound"), ours),
         (401, json!({ "error": { "code": 401, "type": "authentication_error", "message": "Invalid API Key" } }), ours),
         (503, json!({ "error": { "code": 503, "type": "unavailable_error", "message": "Loading model" } }), theirs),
         (529, anthropic("overloaded_error"), theirs),
-        (504, anthropic("timeout_error"), Verdict::Late),
-        (0, anthropic("timeout_error"), Verdict::Late),
+        (504, anthropic("timeout_error"), FailureClass::Timeout),
+        (0, anthropic("timeout_error"), FailureClass::Timeout),
         (0, anthropic("overloaded_error"), theirs),
         (0, anthropic("authentication_error"), ours),
         (0, json!({ "error": { "code": 401, "message": "No auth." } }), ours),
@@ -88,10 +88,14 @@ fn codes_say_what_a_status_does_not() {
         (0, json!({ "type": "Error" }), theirs),
     ] {
         let body_text = body.to_string();
-        let judged = if status == 0 { said(&body) } else { answered(status, &HeaderMap::new(), &body_text) };
-        assert_eq!(judged.verdict, verdict, "{status} {body}");
+        let classified = if status == 0 {
+            classify_message(&body)
+        } else {
+            classify_response(status, &HeaderMap::new(), &body_text)
+        };
+        assert_eq!(classified.class, class, "{status} {body}");
     }
-    let words = |message: Value| said(&message).words.without_key(None);
+    let words = |message: Value| classify_message(&message).words.without_key(None);
     assert_eq!(words(json!({ "error": "busy", "message": "Too many", "code": 1008 })), "Too many (busy)");
     assert_eq!(words(json!({ "type": "Error" })), "it failed without saying why");
 }
@@ -112,10 +116,10 @@ fn only_errors_are_errors() {
 #[test]
 fn no_trouble_ever_holds_the_key() {
     let key = Private::new("s3cret".to_owned());
-    let judged = said(&json!({ "type": "Error", "description": "Hm s3cret", "code": "NET-0000" }));
-    let trouble = Trouble::judged("double", judged, Some(&key), Duration::ZERO);
-    assert_eq!(trouble.error.to_string(), "double: Hm •••• (NET-0000)");
-    assert_eq!((trouble.error.code().as_str(), trouble.again), ("pipeline_error", Some(Duration::ZERO)));
+    let classified = classify_message(&json!({ "type": "Error", "description": "Hm s3cret", "code": "NET-0000" }));
+    let failure = AttemptError::from_classified("double", classified, Some(&key), Duration::ZERO);
+    assert_eq!(failure.error.to_string(), "double: Hm •••• (NET-0000)");
+    assert_eq!((failure.error.code().as_str(), failure.retry_after), ("pipeline_error", Some(Duration::ZERO)));
 }
 
 #[test]
@@ -136,7 +140,8 @@ fn a_secret_is_taken_out_of_words_and_no_word_apart() {
 #[test]
 fn an_address_where_nothing_is_found_is_named_without_its_query() {
     let url: Url = "https://user:pw@api.example.com/anthropic/messages?key=s3cret".parse().expect("an address");
-    let words = |status, body: &str| answered(status, &HeaderMap::new(), body).asked_at(&url).words.without_key(None);
+    let words =
+        |status, body: &str| classify_response(status, &HeaderMap::new(), body).asked_at(&url).words.without_key(None);
     let at = "at https://api.example.com/anthropic/messages)";
     assert_eq!(words(404, r#"{"detail":"Not Found"}"#), format!("Not Found (status 404, {at}"));
     assert_eq!(words(405, "<html>"), format!("it refused (status 405, {at}"));
@@ -156,6 +161,6 @@ fn what_ends_a_stream_is_our_fault_unless_it_says_otherwise() {
         (json!({ "type": "Error", "code": "NET-0001", "description": "Oh." }), false),
         (json!({ "type": "Error", "code": 503, "description": "Oh." }), false),
     ] {
-        assert_eq!(is_our_fault(&message), ours, "{message}");
+        assert_eq!(is_configuration_error(&message), ours, "{message}");
     }
 }

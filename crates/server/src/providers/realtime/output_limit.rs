@@ -1,11 +1,11 @@
-//! How much a session may say. The call takes everything at once, since a long response comes faster than it is played: what a
+//! Limits the output of a session. The call takes everything at once, since a long response comes faster than it is played: what a
 //! provider sends is bounded here, before it waits to be heard.
 
 use tokio::time::Instant;
 
 use super::RealtimeEvent;
 
-/// How much sound may be ahead of the time that has passed, in samples: ten minutes. Callers who interrupt hear little of a response.
+/// How much audio may be ahead of the time that has passed, in samples: ten minutes. Callers who interrupt hear little of a response.
 const AHEAD: u64 = 600 * 8_000;
 const PER_MS: u64 = 8;
 /// How much text, names of items included, in bytes: so much at any time, and so much more for each second.
@@ -14,14 +14,14 @@ const TEXT_PER_SECOND: u64 = 2 << 10;
 /// What every event costs beside its text.
 const EVENT: usize = 16;
 
-/// What one session has said.
-pub(super) struct Budget {
+/// What one session has produced so far.
+pub(super) struct OutputLimit {
     began: Instant,
     samples: u64,
     text: u64,
 }
 
-impl Budget {
+impl OutputLimit {
     pub(super) fn new(now: Instant) -> Self {
         Self { began: now, samples: 0, text: 0 }
     }
@@ -68,33 +68,33 @@ mod tests {
 
     use super::*;
 
-    fn sound(seconds: usize) -> RealtimeEvent {
+    fn audio(seconds: usize) -> RealtimeEvent {
         RealtimeEvent::Sound { response: "r".to_owned(), item: "i".to_owned(), samples: vec![0; seconds * 8_000] }
     }
 
     #[test]
-    fn sound_may_be_ten_minutes_ahead_and_no_more() {
+    fn audio_may_be_ten_minutes_ahead_and_no_more() {
         let start = Instant::now();
-        let mut budget = Budget::new(start);
-        assert!((0..10).all(|_| budget.takes(&sound(60), start)));
-        assert!(budget.takes(&sound(60), start + Duration::from_secs(60)), "a minute was played");
-        assert!(!budget.takes(&sound(1), start + Duration::from_secs(60)));
+        let mut output_limit = OutputLimit::new(start);
+        assert!((0..10).all(|_| output_limit.takes(&audio(60), start)));
+        assert!(output_limit.takes(&audio(60), start + Duration::from_secs(60)), "a minute was played");
+        assert!(!output_limit.takes(&audio(1), start + Duration::from_secs(60)));
     }
 
     #[test]
     fn words_and_names_of_items_end() {
         let start = Instant::now();
         let words = |text: String| RealtimeEvent::Words { response: String::new(), item: "i".to_owned(), text };
-        let mut budget = Budget::new(start);
-        assert!((0..1_000).all(|_| budget.takes(&words("x".repeat(4_000)), start)));
-        assert!((0..100).any(|_| !budget.takes(&words("x".repeat(4_000)), start)));
-        let mut budget = Budget::new(start);
+        let mut output_limit = OutputLimit::new(start);
+        assert!((0..1_000).all(|_| output_limit.takes(&words("x".repeat(4_000)), start)));
+        assert!((0..100).any(|_| !output_limit.takes(&words("x".repeat(4_000)), start)));
+        let mut output_limit = OutputLimit::new(start);
         let item = || RealtimeEvent::TurnTaken { item: "x".repeat(100) };
-        assert!((0..100_000).any(|_| !budget.takes(&item(), start)));
+        assert!((0..100_000).any(|_| !output_limit.takes(&item(), start)));
         let later = |n: u64| start + Duration::from_millis(100 * n);
-        let mut budget = Budget::new(start);
-        let usual =
+        let mut output_limit = OutputLimit::new(start);
+        let default =
             RealtimeEvent::Sound { response: "resp_".repeat(5), item: "item_".repeat(5), samples: vec![0; 800] };
-        assert!((0..150_000).all(|n| budget.takes(&usual, later(n))), "four hours of an ordinary call");
+        assert!((0..150_000).all(|n| output_limit.takes(&default, later(n))), "four hours of an ordinary call");
     }
 }

@@ -1,15 +1,15 @@
-//! What the voices of the cloud have in common: deadlines, second attempts, the way of sound to the caller, and sockets that
+//! What TTS providers of the cloud have in common: timeouts, second attempts, the way of audio to the caller, and sockets that
 //! are kept open and shared.
 //!
-//! [`pool`] speaks for every provider with a websocket; such a provider says in a [`wire::Wire`] how its messages look. Its cast:
-//! a *socket* is one connection with one task of its own, a *context* is one utterance on it, a *lane* is all sockets that can
+//! [`pool`] speaks for every provider with a websocket; such a provider says in a [`protocol::TtsProtocol`] how its messages look. Its cast:
+//! a *socket* is one connection with one task of its own, a *context* is one utterance on it, a *group* is all sockets that can
 //! speak the same utterances (the same address, voice and model where those belong to the address).
 
+pub(crate) mod decoder;
 pub(crate) mod pool;
+pub(crate) mod protocol;
 mod socket;
-pub(crate) mod sound;
-pub(crate) mod wire;
-pub(crate) mod words;
+pub(crate) mod timing;
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use switchhook_core::conversation::SpokenWord;
 use switchhook_media::frame::SAMPLE_RATE;
 use tokio::sync::mpsc;
 
-use super::connect::Connect;
-use super::refusal::Trouble;
+use super::adapter_config::AdapterConfig;
+use super::failure::AttemptError;
 use super::{ProviderError, TtsAudio, TtsRequest, Usage};
 
 /// Requests for one utterance, the first included.
@@ -26,18 +26,18 @@ const TRIES: usize = 3;
 /// Before the second and the third: a kept connection that has died in the meantime is replaced at once.
 const PAUSES: [Duration; TRIES - 1] = [Duration::ZERO, Duration::from_millis(500)];
 /// Speech that is longer does not end: no text that is spoken at once takes ten minutes.
-const MOST_SAMPLES: u64 = 600 * SAMPLE_RATE as u64;
+const MAX_SAMPLES: u64 = 600 * SAMPLE_RATE as u64;
 /// Samples in a millisecond.
 const PER_MS: u64 = SAMPLE_RATE as u64 / 1_000;
 
-/// How long a voice may take, and for how long what it needs is kept.
+/// Timeouts of TTS requests and pooled sockets.
 #[derive(Clone, Copy, Debug)]
-pub struct Deadlines {
+pub struct TtsTimeouts {
     /// Until a connection is open.
     pub connect: Duration,
-    /// From the request to its first sound.
-    pub first_sound: Duration,
-    /// Between two pieces of sound.
+    /// From the request to its first audio.
+    pub first_audio: Duration,
+    /// Between two pieces of audio.
     pub gap: Duration,
     /// Until a provider that confirms that it stopped speaking has done so; then the socket is given up.
     pub stop: Duration,
@@ -47,11 +47,11 @@ pub struct Deadlines {
     pub ping: Duration,
 }
 
-impl Default for Deadlines {
+impl Default for TtsTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
-            first_sound: Duration::from_secs(5),
+            first_audio: Duration::from_secs(5),
             gap: Duration::from_secs(5),
             stop: Duration::from_secs(1),
             // ElevenLabs closes a silent socket after the 180 s that are asked for, Cartesia after some minutes.
@@ -63,17 +63,17 @@ impl Default for Deadlines {
 
 /// The voice and the model of a connection, for agents that name none. Both are the provider's own words.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Defaults {
+pub(crate) struct TtsDefaults {
     voice: String,
     model: String,
 }
 
-impl Defaults {
+impl TtsDefaults {
     /// What `settings.tts_voice` and `settings.tts_model` say, else these.
-    pub(crate) fn read(connect: &Connect<'_>, voice: &str, model: &str) -> Result<Self, String> {
+    pub(crate) fn read(config: &AdapterConfig<'_>, voice: &str, model: &str) -> Result<Self, String> {
         Ok(Self {
-            voice: connect.text("tts_voice")?.unwrap_or(voice).to_owned(),
-            model: connect.text("tts_model")?.unwrap_or(model).to_owned(),
+            voice: config.text("tts_voice")?.unwrap_or(voice).to_owned(),
+            model: config.text("tts_model")?.unwrap_or(model).to_owned(),
         })
     }
 
@@ -86,7 +86,7 @@ impl Defaults {
     }
 }
 
-/// Whether there is anything to say: for bare punctuation providers send nothing at all, not even an end.
+/// Whether there is anything to speak: for bare punctuation providers send nothing at all, not even an end.
 pub(crate) fn is_speakable(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
@@ -101,50 +101,46 @@ pub(crate) fn primary_language(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
-/// Counts the attempts at one utterance.
+/// Retries of one utterance.
 #[derive(Default)]
-pub(crate) struct Attempts {
+pub(crate) struct Retries {
     failed: usize,
 }
 
-impl Attempts {
+impl Retries {
     /// Waits until the next attempt may be made.
     ///
     /// # Errors
-    /// When none may: another would end the same or come too late, or sound was given already, which would be heard twice.
-    pub(crate) async fn again(&mut self, trouble: Trouble, line: &mut Line) -> Result<(), ProviderError> {
-        line.early.clear();
+    /// When none may: another would end the same or come too late, or audio was given already, which would be heard twice.
+    pub(crate) async fn again(&mut self, failure: AttemptError, output: &mut TtsOutput) -> Result<(), ProviderError> {
+        output.pending_words.clear();
         let least = PAUSES.get(self.failed).copied();
         self.failed += 1;
-        let late = matches!(trouble.error, ProviderError::Timeout { .. });
-        let asked = trouble.again.filter(|_| !late && !line.has_sound());
-        let (Some(least), Some(asked)) = (least, asked) else { return Err(trouble.error) };
+        let late = matches!(failure.error, ProviderError::Timeout { .. });
+        let asked = failure.retry_after.filter(|_| !late && !output.has_audio());
+        let (Some(least), Some(asked)) = (least, asked) else { return Err(failure.error) };
         // Its words may quote what was to be spoken.
-        tracing::warn!(
-            code = trouble.error.code().as_str(),
-            attempt = self.failed,
-            "the voice did not speak; trying again"
-        );
+        tracing::warn!(code = failure.error.code().as_str(), attempt = self.failed, "TTS request failed; retrying");
         tokio::time::sleep(least.max(asked)).await;
         Ok(())
     }
 }
 
-/// Where the sound of one utterance goes.
-pub(crate) struct Line {
+/// The output of one utterance.
+pub(crate) struct TtsOutput {
     audio: mpsc::Sender<TtsAudio>,
     /// Samples so far.
     given: u64,
-    /// Words that came before any sound. They are no sign that there will be any, and come again with the next attempt.
-    early: Vec<SpokenWord>,
+    /// WordAssembler that came before any audio. They are no sign that there will be any, and come again with the next attempt.
+    pending_words: Vec<SpokenWord>,
 }
 
-/// Nobody listens any more.
-pub(crate) struct Gone;
+/// The receiver is closed.
+pub(crate) struct ReceiverClosed;
 
-impl Line {
+impl TtsOutput {
     pub(crate) fn new(audio: mpsc::Sender<TtsAudio>) -> Self {
-        Self { audio, given: 0, early: Vec::new() }
+        Self { audio, given: 0, pending_words: Vec::new() }
     }
 
     /// How much was given, in milliseconds.
@@ -152,27 +148,27 @@ impl Line {
         self.given / PER_MS
     }
 
-    /// Whether there was any sound.
-    pub(crate) fn has_sound(&self) -> bool {
+    /// Whether there was any audio.
+    pub(crate) fn has_audio(&self) -> bool {
         self.given > 0
     }
 
     /// Whether this is more than anybody says at once.
-    pub(crate) fn is_endless(&self) -> bool {
-        self.given > MOST_SAMPLES
+    pub(crate) fn exceeds_limit(&self) -> bool {
+        self.given > MAX_SAMPLES
     }
 
-    pub(crate) async fn give(&mut self, samples: Vec<i16>, words: Vec<SpokenWord>) -> Result<(), Gone> {
-        if samples.is_empty() && !self.has_sound() {
-            self.early.extend(words);
-            return if self.audio.is_closed() { Err(Gone) } else { Ok(()) };
+    pub(crate) async fn give(&mut self, samples: Vec<i16>, words: Vec<SpokenWord>) -> Result<(), ReceiverClosed> {
+        if samples.is_empty() && !self.has_audio() {
+            self.pending_words.extend(words);
+            return if self.audio.is_closed() { Err(ReceiverClosed) } else { Ok(()) };
         }
-        let words: Vec<SpokenWord> = self.early.drain(..).chain(words).collect();
+        let words: Vec<SpokenWord> = self.pending_words.drain(..).chain(words).collect();
         if samples.is_empty() && words.is_empty() {
             return Ok(());
         }
         self.given += samples.len() as u64;
-        self.audio.send(TtsAudio { samples, words }).await.map_err(|_| Gone)
+        self.audio.send(TtsAudio { samples, words }).await.map_err(|_| ReceiverClosed)
     }
 }
 
@@ -185,16 +181,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn words_are_no_sound_and_come_once_whatever_is_tried_again() {
+    async fn words_are_no_audio_and_come_once_whatever_is_tried_again() {
         let (audio, mut given) = mpsc::channel(4);
-        let mut line = Line::new(audio);
-        let _ = line.give(Vec::new(), word("Yes")).await;
+        let mut output = TtsOutput::new(audio);
+        let _ = output.give(Vec::new(), word("Yes")).await;
         assert!(given.try_recv().is_err(), "a voice that has only told its words has not spoken");
-        let trouble = Trouble::failed("double", "It broke.".to_owned());
-        Attempts::default().again(trouble, &mut line).await.expect("nothing was heard");
-        let _ = line.give(Vec::new(), word("Yes")).await;
-        let _ = line.give(vec![1; 80], word("indeed")).await;
-        let heard = given.try_recv().expect("sound");
+        let failure = AttemptError::failed("double", "It broke.".to_owned());
+        Retries::default().again(failure, &mut output).await.expect("nothing was heard");
+        let _ = output.give(Vec::new(), word("Yes")).await;
+        let _ = output.give(vec![1; 80], word("indeed")).await;
+        let heard = given.try_recv().expect("audio");
         let words: Vec<&str> = heard.words.iter().map(|word| word.text.as_str()).collect();
         assert_eq!((heard.samples.len(), words), (80, vec!["Yes", "indeed"]));
     }

@@ -1,4 +1,4 @@
-//! What an adapter is made of: the ways out, and one connection's settings and key.
+//! What an adapter is built from: outbound clients, and one connection's settings and key.
 
 use std::ops::RangeInclusive;
 
@@ -14,7 +14,7 @@ use crate::outbound::ws::{WebSockets, http_address};
 const LONGEST_TEXT: usize = 2_000;
 
 /// A connection to a provider in the cloud, or to a server that speaks its protocol.
-pub struct Connect<'a> {
+pub struct AdapterConfig<'a> {
     /// For requests.
     pub http: &'a reqwest::Client,
     /// For streams.
@@ -28,7 +28,7 @@ pub struct Connect<'a> {
 }
 
 /// Errors are sentences that name the setting.
-impl<'a> Connect<'a> {
+impl<'a> AdapterConfig<'a> {
     /// `base_url` without a slash at its end, `default` when there is none. The scheme is that of HTTP also where a websocket is meant.
     ///
     /// # Errors
@@ -148,34 +148,31 @@ mod tests {
         });
         let addresses = AddressPolicy::default();
         let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
-        let connect = Connect {
+        let config = AdapterConfig {
             http: &reqwest::Client::new(),
             websockets: &websockets,
             addresses: &addresses,
             settings: settings.as_object().expect("an object"),
             key: None,
         };
-        assert_eq!(connect.base_url("https://api.example.com"), Ok("https://eu.example.com".to_owned()));
-        assert_eq!(connect.text("model"), Ok(Some("m")));
+        assert_eq!(config.base_url("https://api.example.com"), Ok("https://eu.example.com".to_owned()));
+        assert_eq!(config.text("model"), Ok(Some("m")));
         assert_eq!(
-            (connect.text("empty"), connect.flag("nothing"), connect.number("none", 0.0..=1.0)),
+            (config.text("empty"), config.flag("nothing"), config.number("none", 0.0..=1.0)),
             (Ok(None), Ok(None), Ok(None))
         );
         assert_eq!(
-            connect.text("language"),
+            config.text("language"),
             Err("settings.language must be text of at most 2000 characters.".to_owned())
         );
         let laws = [("mulaw", 1), ("alaw", 2)];
-        assert_eq!(connect.choice("encoding", &laws), Err("settings.encoding must be one of mulaw, alaw.".to_owned()));
+        assert_eq!(config.choice("encoding", &laws), Err("settings.encoding must be one of mulaw, alaw.".to_owned()));
+        assert_eq!(config.number("speed", 0.5..=2.0), Err("settings.speed must be a number from 0.5 to 2.".to_owned()));
         assert_eq!(
-            connect.number("speed", 0.5..=2.0),
-            Err("settings.speed must be a number from 0.5 to 2.".to_owned())
-        );
-        assert_eq!(
-            connect.integer("rate", 1..=9000),
+            config.integer("rate", 1..=9000),
             Err("settings.rate must be a whole number from 1 to 9000.".to_owned())
         );
-        assert_eq!(connect.flag("smart"), Err("settings.smart must be true or false.".to_owned()));
+        assert_eq!(config.flag("smart"), Err("settings.smart must be true or false.".to_owned()));
     }
 
     #[test]
@@ -205,8 +202,8 @@ mod tests {
         let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
         let settings = settings.as_object().expect("an object");
         let http = reqwest::Client::new();
-        let connect = Connect { http: &http, websockets: &websockets, addresses: &addresses, settings, key: None };
-        let refused = connect.base_url("https://api.example.com").expect_err("the loopback interface");
+        let config = AdapterConfig { http: &http, websockets: &websockets, addresses: &addresses, settings, key: None };
+        let refused = config.base_url("https://api.example.com").expect_err("the loopback interface");
         assert!(refused.starts_with("settings.base_url "), "{refused}");
     }
 }

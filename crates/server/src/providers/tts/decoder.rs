@@ -1,4 +1,4 @@
-//! Sound of a file or stream, in pieces of any length, as 8 kHz samples: PCM of 16 bit, with a WAV header or without.
+//! Decodes audio of a file or stream, in chunks of any length, to 8 kHz samples: PCM of 16 bit, with a WAV header or without.
 
 use switchhook_media::frame::SAMPLE_RATE;
 use switchhook_media::resample::{Resampler, UnsupportedRates};
@@ -23,22 +23,22 @@ enum State {
     Beginning(Vec<u8>),
     /// `RIFF` was there; what came of the header.
     Header(Vec<u8>),
-    Sound(Pcm),
+    Audio(Pcm),
 }
 
 struct Pcm {
     channels: usize,
     /// Less than a sample of every channel.
     rest: Vec<u8>,
-    /// Bytes that are sound; what a file has behind them is not.
+    /// Bytes that are audio; what a file has behind them is not.
     left: usize,
 }
 
-/// The sound cannot be read; a sentence.
+/// The audio cannot be read; a sentence.
 type Unreadable = String;
 
 impl Decoder {
-    /// For sound that has `rate` samples a second, unless a header says otherwise.
+    /// For audio that has `rate` samples a second, unless a header says otherwise.
     pub(crate) fn new(rate: u32) -> Result<Self, UnsupportedRates> {
         Ok(Self { state: State::Beginning(Vec::new()), resampler: Resampler::new(rate, SAMPLE_RATE)? })
     }
@@ -46,7 +46,7 @@ impl Decoder {
     /// Takes more bytes and gives what can be given already.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<i16>, Unreadable> {
         match &mut self.state {
-            State::Sound(pcm) => {
+            State::Audio(pcm) => {
                 let samples = pcm.push(bytes);
                 Ok(self.resampled(&samples))
             }
@@ -57,21 +57,21 @@ impl Decoder {
                 }
                 let kept = std::mem::take(kept);
                 if COMPRESSED.iter().any(|magic| kept.starts_with(magic)) {
-                    return Err("it sent compressed sound; set settings.tts_format to pcm or wav, or use a server \
+                    return Err("it sent compressed audio; set settings.tts_format to pcm or wav, or use a server \
                                 that offers one of them"
                         .to_owned());
                 }
                 let is_wav = kept.starts_with(b"RIFF");
-                self.state = if is_wav { State::Header(Vec::new()) } else { State::Sound(Pcm::new(1, usize::MAX)) };
+                self.state = if is_wav { State::Header(Vec::new()) } else { State::Audio(Pcm::new(1, usize::MAX)) };
                 self.push(&kept)
             }
             State::Header(kept) => {
                 kept.extend_from_slice(bytes);
                 let Some(header) = Header::read(kept)? else { return Ok(Vec::new()) };
-                let sound = kept.split_off(header.length);
+                let audio = kept.split_off(header.length);
                 self.resampler = Resampler::new(header.rate, SAMPLE_RATE).map_err(|error| error.to_string())?;
-                self.state = State::Sound(Pcm::new(header.channels, header.sound));
-                self.push(&sound)
+                self.state = State::Audio(Pcm::new(header.channels, header.audio));
+                self.push(&audio)
             }
         }
     }
@@ -119,8 +119,8 @@ struct Header {
     length: usize,
     rate: u32,
     channels: usize,
-    /// Bytes of sound behind it.
-    sound: usize,
+    /// Bytes of audio behind it.
+    audio: usize,
 }
 
 impl Header {
@@ -139,8 +139,8 @@ impl Header {
             if name == b"data" {
                 let (rate, channels) = format.ok_or("it sent a WAV file that does not say what is in it")?;
                 let known = length > 0 && length < UNKNOWN_LENGTH;
-                let sound = if known { usize::try_from(length).unwrap_or(usize::MAX) } else { usize::MAX };
-                return Ok(Some(Self { length: body, rate, channels, sound }));
+                let audio = if known { usize::try_from(length).unwrap_or(usize::MAX) } else { usize::MAX };
+                return Ok(Some(Self { length: body, rate, channels, audio }));
             }
             if name == b"fmt " {
                 let fields = (half(body), half(body + 2), number(body + 4), half(body + 14));
@@ -182,7 +182,7 @@ mod tests {
         samples.iter().flat_map(|sample| sample.to_le_bytes()).collect()
     }
 
-    fn wav(channels: u16, rate: u32, length: u32, sound: &[u8]) -> Vec<u8> {
+    fn wav(channels: u16, rate: u32, length: u32, audio: &[u8]) -> Vec<u8> {
         let mut file = b"RIFF\xff\xff\xff\xffWAVELIST\x03\0\0\0abc\0fmt \x10\0\0\0\x01\0".to_vec();
         file.extend(channels.to_le_bytes());
         file.extend(rate.to_le_bytes());
@@ -191,12 +191,12 @@ mod tests {
         file.extend(16_u16.to_le_bytes());
         file.extend(b"data");
         file.extend(length.to_le_bytes());
-        file.extend(sound);
+        file.extend(audio);
         file
     }
 
     fn decode(declared: u32, bytes: &[u8], piece: usize) -> Result<Vec<i16>, String> {
-        let mut decoder = Decoder::new(declared).expect("a usual rate");
+        let mut decoder = Decoder::new(declared).expect("a default rate");
         let mut out = Vec::new();
         for piece in bytes.chunks(piece) {
             out.extend(decoder.push(piece)?);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_believed_more_than_the_setting_and_what_follows_the_sound_is_not_played() {
+    fn a_header_is_believed_more_than_the_setting_and_what_follows_the_audio_is_not_played() {
         let tone = sine(440.0, 22_050, 0.5, 22_050);
         let stereo: Vec<i16> = tone.iter().flat_map(|sample| [*sample, 0]).collect();
         let mut sized = wav(1, 22_050, 44_100, &bytes(&tone));

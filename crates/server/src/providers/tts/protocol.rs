@@ -1,4 +1,4 @@
-//! What a provider with a websocket says of its protocol.
+//! What a streaming TTS adapter implements.
 
 use std::time::Duration;
 
@@ -6,21 +6,21 @@ use reqwest::header::HeaderMap;
 use switchhook_core::private::Private;
 use url::Url;
 
-use super::words::Times;
+use super::timing::WordTiming;
 use crate::outbound::ws::{CloseFrame, Message};
-use crate::providers::refusal::Trouble;
+use crate::providers::failure::AttemptError;
 use crate::providers::{ProviderError, TtsRequest};
 
 /// A protocol: messages out, messages in. It keeps no state; what belongs to an utterance is found by its context.
-pub(crate) trait Wire: Send + Sync + 'static {
-    /// The name by which errors speak of it.
+pub(crate) trait TtsProtocol: Send + Sync + 'static {
+    /// The name in errors.
     fn provider(&self) -> &'static str;
 
     /// The connection's key, which is kept out of what is told.
     fn key(&self) -> Option<&Private<String>>;
 
-    /// What a socket can bear.
-    fn limits(&self) -> Limits;
+    /// Limits of one socket.
+    fn limits(&self) -> SocketLimits;
 
     /// Where `request` can be spoken. Requests with the same address share sockets.
     ///
@@ -33,7 +33,7 @@ pub(crate) trait Wire: Send + Sync + 'static {
         None
     }
 
-    /// What the opening request needs besides, the key above all.
+    /// What the connecting request needs besides, the key above all.
     fn headers(&self) -> HeaderMap;
 
     /// Says all of `request`, and that no more will come.
@@ -43,7 +43,7 @@ pub(crate) trait Wire: Send + Sync + 'static {
     fn stop(&self, context: &str) -> Vec<String>;
 
     /// Says that the socket will be closed.
-    fn goodbye(&self) -> Option<String> {
+    fn close_message(&self) -> Option<String> {
         None
     }
 
@@ -51,67 +51,67 @@ pub(crate) trait Wire: Send + Sync + 'static {
     ///
     /// # Errors
     /// A sentence when it cannot be a message of this protocol.
-    fn read(&self, message: &Message) -> Result<Vec<Heard>, String>;
+    fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String>;
 
     /// What it means that the provider closed the socket.
-    fn closed(&self, frame: Option<&CloseFrame>) -> Trouble {
-        Trouble::closed(self.provider(), frame, self.key())
+    fn classify_close(&self, frame: Option<&CloseFrame>) -> AttemptError {
+        AttemptError::closed(self.provider(), frame, self.key())
     }
 }
 
-/// What a socket can bear.
+/// Limits of one socket.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct SocketLimits {
     /// Contexts at a time.
     pub(crate) contexts: usize,
     /// Contexts begun in any 60 seconds.
     pub(crate) begun_per_minute: usize,
     /// What ends a context that was stopped.
-    pub(crate) stopped_by: StoppedBy,
+    pub(crate) cancel_confirmation: CancelConfirmation,
 }
 
-/// What ends a context that was stopped. Until then it takes a place on its socket.
+/// What ends a context that was stopped. Until then it takes a slot on its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoppedBy {
+pub(crate) enum CancelConfirmation {
     /// Our word: what still comes can be told by its context.
-    Asking,
+    None,
     /// The end that any context has.
     Done,
     /// An answer of its own.
-    Stopped,
+    Cancelled,
 }
 
-/// One thing that a message says.
-pub(crate) struct Heard {
+/// A parsed server message.
+pub(crate) struct TtsMessage {
     /// Of which context; of the only one on the socket when absent.
     pub(crate) context: Option<String>,
-    pub(crate) what: What,
+    pub(crate) event: TtsEvent,
 }
 
-/// What is said.
-pub(crate) enum What {
-    /// Sound, and when its words are spoken.
-    Piece(Piece),
+/// What a message contains.
+pub(crate) enum TtsEvent {
+    /// Audio, and when its words are spoken.
+    Audio(AudioChunk),
     /// The context has said everything.
     Done,
     /// The context was stopped.
-    Stopped,
+    Cancelled,
     /// Something went wrong, with one context or with all.
-    Refused(Trouble),
+    Failed(AttemptError),
 }
 
 /// A piece of speech.
 #[derive(Default)]
-pub(crate) struct Piece {
+pub(crate) struct AudioChunk {
     /// µ-law, 8 kHz.
-    pub(crate) sound: Vec<u8>,
-    pub(crate) times: Times,
+    pub(crate) audio: Vec<u8>,
+    pub(crate) timing: WordTiming,
 }
 
-impl Piece {
-    /// What it takes while it waits.
+impl AudioChunk {
+    /// Bytes while queued.
     pub(super) fn bytes(&self) -> usize {
-        self.sound.len() + self.times.bytes()
+        self.audio.len() + self.timing.bytes()
     }
 }
 

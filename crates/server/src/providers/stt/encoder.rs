@@ -1,4 +1,4 @@
-//! The caller's sound as a provider wants it.
+//! The caller's audio as a provider wants it.
 
 use switchhook_media::frame::{Frame, SAMPLE_RATE};
 use switchhook_media::g711::Law;

@@ -1,4 +1,4 @@
-//! Sound as it stands in messages: base64 of G.711, or of PCM at 24 kHz for servers that know nothing else.
+//! Audio as it stands in messages: base64 of G.711, or of PCM at 24 kHz for servers that know nothing else.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use switchhook_media::frame::{Frame, SAMPLE_RATE};
 use switchhook_media::g711::Law;
 use switchhook_media::resample::Resampler;
 
-use crate::providers::streaming::{Encoder, Encoding};
+use crate::providers::stt::{Encoder, Encoding};
 
 /// The only rate of `audio/pcm`.
 const PCM_RATE: u32 = 24_000;
@@ -33,7 +33,7 @@ impl Format {
     }
 
     /// As it stands in a session.
-    pub(super) fn described(self) -> Value {
+    pub(super) fn error_body(self) -> Value {
         match self {
             Self::Linear16 => json!({ "type": self.name(), "rate": PCM_RATE }),
             _ => json!({ "type": self.name() }),
@@ -45,7 +45,7 @@ impl Format {
     }
 }
 
-/// The caller's sound.
+/// The caller's audio.
 pub(super) struct Outgoing(Encoder);
 
 impl Outgoing {
@@ -63,7 +63,7 @@ impl Outgoing {
     }
 }
 
-/// The model's sound.
+/// The model's audio.
 pub(super) struct Incoming {
     format: Format,
     resampler: Resampler,
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sound_survives_the_way_there_and_back_in_every_format_however_it_is_cut() {
+    fn audio_survives_the_way_there_and_back_in_every_format_however_it_is_cut() {
         for format in [Format::Mulaw, Format::Alaw, Format::Linear16] {
             let (mut out, mut back) = (Outgoing::new(format), Incoming::new(format));
             let frame = Frame::from_slice(&switchhook_media::tone::sine(440.0, 8_000, 0.3, 160));

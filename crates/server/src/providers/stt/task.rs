@@ -1,0 +1,304 @@
+//! The task of one call's STT stream: owns the connection and reconnects.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use switchhook_core::call::ErrorCode;
+use switchhook_media::frame::{FRAME_DURATION, Frame};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::connection::{Connection, Connector};
+use super::protocol::{StreamError, SttMessage};
+use super::transcripts::Transcripts;
+use crate::providers::SttEvent;
+use crate::providers::failure::AttemptError;
+use crate::providers::replay_buffer::{ReplayBuffer, SttInput};
+use crate::queues::Queue;
+
+/// Before a lost connection is made again: at once, then after longer pauses.
+const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1)];
+/// A connection that lasted so long was a good one.
+const GOOD: Duration = Duration::from_secs(5);
+
+/// How much of the caller was sent, in frames of 20 ms; what was sent again counts again, as it does with providers.
+#[derive(Clone, Default)]
+pub(super) struct SentAudio(Arc<AtomicU64>);
+
+impl SentAudio {
+    fn one_more(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn total(&self) -> Duration {
+        let frames = u32::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
+        FRAME_DURATION * frames
+    }
+}
+
+/// Why listening ended.
+enum StreamEnd {
+    /// Nobody wants to know more.
+    Done,
+    /// The connection.
+    Failed(AttemptError),
+}
+
+impl From<AttemptError> for StreamEnd {
+    fn from(failure: AttemptError) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+pub(super) struct Task {
+    connector: Connector,
+    events: mpsc::Sender<SttEvent>,
+    waiting: mpsc::Receiver<SttInput>,
+    sent: SentAudio,
+    transcripts: Transcripts,
+    replay: ReplayBuffer,
+    /// Whether the provider ever took what we said, so that our settings are right.
+    proven: bool,
+    /// Connections in a row that came to nothing.
+    bad: usize,
+    /// Segments in a row with speech of which nothing came.
+    unanswered: u32,
+}
+
+impl Task {
+    pub(super) fn new(
+        connector: Connector,
+        events: mpsc::Sender<SttEvent>,
+        waiting: mpsc::Receiver<SttInput>,
+        sent: SentAudio,
+    ) -> Self {
+        let transcripts = Transcripts::new(connector.stream_config());
+        Self {
+            connector,
+            events,
+            waiting,
+            sent,
+            transcripts,
+            replay: ReplayBuffer::default(),
+            proven: false,
+            bad: 0,
+            unanswered: 0,
+        }
+    }
+
+    /// Listens until the session is dropped or the provider is lost for good.
+    pub(super) async fn run(mut self, mut connection: Connection) {
+        loop {
+            let failure = match self.listen(&mut connection).await {
+                StreamEnd::Done => return connection.close().await,
+                StreamEnd::Failed(failure) => failure,
+            };
+            if connection.made.elapsed() >= GOOD {
+                self.bad = 0;
+            }
+            match self.again(failure).await {
+                Ok(new) => connection = new,
+                Err(StreamEnd::Done) => return,
+                Err(StreamEnd::Failed(failure)) => return self.fail(failure).await,
+            }
+        }
+    }
+
+    async fn listen(&mut self, connection: &mut Connection) -> StreamEnd {
+        loop {
+            if let Err(over) = self.step(connection).await {
+                return over;
+            }
+        }
+    }
+
+    async fn step(&mut self, connection: &mut Connection) -> Result<(), StreamEnd> {
+        let deadline = self.transcripts.deadline().map(|deadline| connection.decided_at(deadline));
+        let due = deadline.unwrap_or(connection.made);
+        let upkeep = connection.upkeep_due();
+        tokio::select! {
+            input = self.waiting.recv() => self.input(connection, input.ok_or(StreamEnd::Done)?).await?,
+            heard = connection.next() => self.handle(connection, heard?).await?,
+            () = sleep_until(due), if deadline.is_some() => {
+                connection.check_alive()?;
+                if self.transcripts.is_unanswered(connection.spoke, Instant::now()) {
+                    let stream_config = self.connector.stream_config();
+                    self.unanswered(AttemptError::timeout(stream_config.name, stream_config.finalize_timeout_without_words))?;
+                }
+                let events = self.transcripts.expire(Instant::now());
+                self.tell(events).await?;
+            }
+            () = sleep_until(upkeep) => connection.upkeep(Instant::now()).await?,
+        }
+        Ok(())
+    }
+
+    /// Keeps first and sends then: what is lost on the way will be sent again.
+    async fn input(&mut self, connection: &mut Connection, input: SttInput) -> Result<(), AttemptError> {
+        let speech_only = self.connector.stream_config().speech_only;
+        let speaking = self.transcripts.is_speaking();
+        keep(&mut self.transcripts, &mut self.replay, &input);
+        match input {
+            SttInput::Audio(frame) if !speech_only || speaking => self.audio(connection, &frame).await,
+            SttInput::SpeechStarted if speech_only && !speaking => {
+                for frame in self.replay.pre_roll() {
+                    self.audio(connection, &frame).await?;
+                }
+                Ok(())
+            }
+            SttInput::SpeechStopped(_) => connection.finalize().await,
+            SttInput::StartAt(_) | SttInput::Audio(_) | SttInput::SpeechStarted => Ok(()),
+        }
+    }
+
+    async fn handle(&mut self, connection: &mut Connection, heard: Vec<SttMessage>) -> Result<(), StreamEnd> {
+        for heard in heard {
+            match heard {
+                SttMessage::Reply(message) => connection.send(message).await?,
+                heard => {
+                    self.note(connection, &heard)?;
+                    let events = self.transcripts.handle(heard, Instant::now());
+                    if self.transcripts.exceeds_limit() {
+                        Queue::SttWords.full();
+                        let words = "it sent more words than anybody can have said".to_owned();
+                        return Err(AttemptError { retry_after: None, ..connection.lost(words) }.into());
+                    }
+                    self.tell(events).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a message says about the provider.
+    fn note(&mut self, connection: &Connection, heard: &SttMessage) -> Result<(), AttemptError> {
+        match heard {
+            SttMessage::Partial(text) | SttMessage::Final(text) => {
+                self.proven = true;
+                self.replay.words();
+                if !text.trim().is_empty() {
+                    self.unanswered = 0;
+                }
+            }
+            SttMessage::Finalized | SttMessage::EndOfTurn => self.unanswered = 0,
+            SttMessage::Failed(broken @ StreamError::Permanent(_)) => return Err(connection.broken(broken.clone())),
+            SttMessage::Failed(broken) => return self.unanswered(connection.broken(broken.clone())),
+            SttMessage::Ready | SttMessage::Reply(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Speech without an answer. Once may be chance; then another connection may do better; then nobody is to wait any longer.
+    fn unanswered(&mut self, failure: AttemptError) -> Result<(), AttemptError> {
+        self.unanswered += 1;
+        match self.unanswered {
+            1 => Ok(()),
+            2 => Err(failure),
+            _ => Err(AttemptError { retry_after: None, ..failure }),
+        }
+    }
+
+    async fn tell(&mut self, events: Vec<SttEvent>) -> Result<(), StreamEnd> {
+        for event in events {
+            if let SttEvent::Final { segment, .. } = &event {
+                self.replay.settled(*segment);
+            }
+            self.events.send(event).await.map_err(|_| StreamEnd::Done)?;
+        }
+        Ok(())
+    }
+
+    /// Reconnects and replays the audio that has no final transcript yet.
+    async fn again(&mut self, mut failure: AttemptError) -> Result<Connection, StreamEnd> {
+        loop {
+            let pause = failure.retry_after.zip(PAUSES.get(self.bad)).map(|(asked, least)| asked.max(*least));
+            let Some(pause) = pause else { return Err(StreamEnd::Failed(failure)) };
+            self.bad += 1;
+            self.proven = true;
+            tracing::warn!(error = %failure.error, "STT connection lost; reconnecting");
+            failure = match self.reconnect(pause).await? {
+                Ok(connection) => return Ok(connection),
+                Err(failure) => failure,
+            };
+        }
+    }
+
+    async fn reconnect(&mut self, pause: Duration) -> Result<Result<Connection, AttemptError>, StreamEnd> {
+        let mut connection = match self.connect_after(pause).await? {
+            Ok(connection) => connection,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        self.transcripts.reconnected(self.replay.is_whole(), Instant::now());
+        // Without speech there is nothing to understand, and whoever wants speech only wants nothing.
+        if self.connector.stream_config().speech_only && !self.transcripts.is_open() {
+            return Ok(Ok(connection));
+        }
+        Ok(self.replay(&mut connection).await.map(|()| connection))
+    }
+
+    /// Connects; what the call tells in the meantime is kept.
+    async fn connect_after(&mut self, pause: Duration) -> Result<Result<Connection, AttemptError>, StreamEnd> {
+        let Self { connector, events, waiting, transcripts, replay, .. } = self;
+        let connecting = async {
+            sleep(pause).await;
+            connector.connect().await
+        };
+        let mut connecting = std::pin::pin!(connecting);
+        loop {
+            tokio::select! {
+                connected = &mut connecting => return Ok(connected),
+                input = waiting.recv() => keep(transcripts, replay, &input.ok_or(StreamEnd::Done)?),
+                () = events.closed() => return Err(StreamEnd::Done),
+            }
+        }
+    }
+
+    async fn replay(&self, connection: &mut Connection) -> Result<(), AttemptError> {
+        for item in self.replay.replay() {
+            match item {
+                SttInput::Audio(frame) => self.audio(connection, &frame).await?,
+                SttInput::StartAt(_) | SttInput::SpeechStarted => {}
+                SttInput::SpeechStopped(_) => connection.finalize().await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn audio(&self, connection: &mut Connection, frame: &Frame) -> Result<(), AttemptError> {
+        self.sent.one_more();
+        connection.audio(frame).await
+    }
+
+    /// What is refused at the beginning is set up wrongly; later it is a failure.
+    async fn fail(&self, failure: AttemptError) {
+        let code = match failure.error.code() {
+            ErrorCode::ConfigError if self.proven => ErrorCode::PipelineError,
+            code => code,
+        };
+        let _ = self.events.send(SttEvent::Failed { code, words: failure.error.to_string() }).await;
+    }
+}
+
+fn keep(transcripts: &mut Transcripts, replay: &mut ReplayBuffer, input: &SttInput) {
+    let kept = match input {
+        SttInput::Audio(_) => {
+            transcripts.audio_frame();
+            Some(input.clone())
+        }
+        SttInput::StartAt(segment) => {
+            transcripts.start_at(*segment);
+            None
+        }
+        SttInput::SpeechStarted => {
+            transcripts.speech_started(Instant::now());
+            None
+        }
+        SttInput::SpeechStopped(segment) => {
+            transcripts.speech_stopped(*segment, Instant::now()).map(SttInput::SpeechStopped)
+        }
+    };
+    if let Some(kept) = kept {
+        replay.keep(kept, transcripts.is_open());
+    }
+}
