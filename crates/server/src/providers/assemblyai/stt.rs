@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use crate::outbound::ws::Message;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::stt::{
-    Encoding, Handshake, KeepAlive, KeytermLimits, StreamError, SttAdapter, SttDefaults, SttMessage, SttProtocol,
-    SttServer, SttStreamConfig, close_description, field, json as parse, streaming_stt,
+    Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,
+    close_description, streaming_stt,
 };
+use crate::providers::websocket::{Handshake, StreamError, field, json as parse};
 use crate::providers::{Stt, SttOptions, is_english};
 
 const PROVIDER: &str = "assemblyai";
@@ -92,10 +93,10 @@ impl AssemblyAi {
 }
 
 impl SttAdapter for AssemblyAi {
-    fn target(&self, options: &SttOptions) -> Result<Handshake, String> {
-        let mut target = self.server.target("/v3/ws", self.query(options), "authorization", "")?;
-        target.headers.insert("assemblyai-version", HeaderValue::from_static(VERSION));
-        Ok(target)
+    fn handshake(&self, options: &SttOptions) -> Result<Handshake, String> {
+        let mut handshake = self.server.handshake("/v3/ws", self.query(options), "authorization", "")?;
+        handshake.headers.insert("assemblyai-version", HeaderValue::from_static(VERSION));
+        Ok(handshake)
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn SttProtocol> {

@@ -11,9 +11,10 @@ use super::VERSION;
 use crate::outbound::ws::Message;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::stt::{
-    Encoding, Handshake, KeepAlive, KeytermLimits, StreamError, SttAdapter, SttDefaults, SttMessage, SttProtocol,
-    SttServer, SttStreamConfig, field, json, streaming_stt,
+    Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,
+    streaming_stt,
 };
+use crate::providers::websocket::{Handshake, StreamError, field, json};
 use crate::providers::{Stt, SttOptions, is_english};
 
 const PROVIDER: &str = "cartesia";
@@ -75,11 +76,11 @@ impl Cartesia {
 }
 
 impl SttAdapter for Cartesia {
-    fn target(&self, options: &SttOptions) -> Result<Handshake, String> {
+    fn handshake(&self, options: &SttOptions) -> Result<Handshake, String> {
         let path = if self.manual() { "/stt/websocket" } else { "/stt/turns/websocket" };
-        let mut target = self.server.target(path, self.query(options), "authorization", "Bearer ")?;
-        target.headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
-        Ok(target)
+        let mut handshake = self.server.handshake(path, self.query(options), "authorization", "Bearer ")?;
+        handshake.headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
+        Ok(handshake)
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn SttProtocol> {

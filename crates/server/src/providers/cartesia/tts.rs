@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use switchhook_core::conversation::SpokenWord;
 use switchhook_core::private::Private;
-use url::Url;
 
 use super::VERSION;
 use crate::outbound::ws::{Message, below};
@@ -19,11 +18,12 @@ use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::pool::TtsPool;
 use crate::providers::tts::protocol::{
-    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol, with_key,
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
 };
 use crate::providers::tts::timing::WordTiming;
 use crate::providers::tts::{TtsDefaults, TtsTimeouts, primary_language};
-use crate::providers::{ProviderError, Tts, TtsRequest};
+use crate::providers::websocket::Handshake;
+use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "cartesia";
 const URL: &str = "https://api.cartesia.ai";
@@ -52,7 +52,7 @@ pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<
         defaults: TtsDefaults::read(config, VOICE, DEFAULT_MODEL)?,
         parameters: Parameters::of_voices(config)?,
     };
-    Ok(Arc::new(TtsPool::new(protocol, config.websockets.clone(), timeouts)))
+    Ok(Arc::new(TtsPool::new(config, protocol, timeouts)))
 }
 
 impl TtsProtocol for CartesiaTts {
@@ -69,15 +69,11 @@ impl TtsProtocol for CartesiaTts {
         SocketLimits { contexts: 16, begun_per_minute: usize::MAX, cancel_confirmation: CancelConfirmation::None }
     }
 
-    fn address(&self, _request: &TtsRequest) -> Result<Url, ProviderError> {
-        below(&self.base, "/tts/websocket", &[])
-            .map_err(|error| ProviderError::Config { provider: PROVIDER, words: format!("settings.base_url {error}") })
-    }
-
-    fn headers(&self) -> HeaderMap {
-        let mut headers = with_key("authorization", "Bearer ", self.key());
-        headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
-        headers
+    fn handshake(&self, _request: &TtsRequest) -> Result<Handshake, String> {
+        let url = below(&self.base, "/tts/websocket", &[]).map_err(|error| format!("settings.base_url {error}."))?;
+        let mut handshake = Handshake::new(url, self.key(), AUTHORIZATION, "Bearer ")?;
+        handshake.headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
+        Ok(handshake)
     }
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {

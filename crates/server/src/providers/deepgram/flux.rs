@@ -5,9 +5,8 @@ use std::time::Duration;
 use super::stt::KEYTERM_LIMITS;
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
-use crate::providers::stt::{
-    KeepAlive, StreamError, SttMessage, SttProtocol, SttSettings, classify_error, field, json,
-};
+use crate::providers::stt::{KeepAlive, SttMessage, SttProtocol, SttSettings, classify_error};
+use crate::providers::websocket::{StreamError, field, json};
 
 pub(super) const PATH: &str = "/v2/listen";
 /// The model that is told no language.

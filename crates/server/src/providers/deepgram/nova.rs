@@ -8,9 +8,9 @@ use super::stt::KEYTERM_LIMITS;
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::stt::{
-    KeepAlive, StreamError, SttMessage, SttProtocol, SttSettings, classify_close_code, classify_error,
-    close_description, field, json,
+    KeepAlive, SttMessage, SttProtocol, SttSettings, classify_close_code, classify_error, close_description,
 };
+use crate::providers::websocket::{StreamError, field, json};
 
 pub(super) const PATH: &str = "/v1/listen";
 /// The server closes after 10 s without audio or this message.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::{flux, nova};
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::stt::{
-    Encoding, Handshake, KeytermLimits, SttAdapter, SttDefaults, SttProtocol, SttServer, SttStreamConfig, streaming_stt,
+    Encoding, KeytermLimits, SttAdapter, SttDefaults, SttProtocol, SttServer, SttStreamConfig, streaming_stt,
 };
+use crate::providers::websocket::Handshake;
 use crate::providers::{Stt, SttOptions, is_english};
 
 /// The name in errors.
@@ -56,14 +57,14 @@ fn is_flux(model: &str) -> bool {
 }
 
 impl SttAdapter for Deepgram {
-    fn target(&self, options: &SttOptions) -> Result<Handshake, String> {
+    fn handshake(&self, options: &SttOptions) -> Result<Handshake, String> {
         let model = self.model(options);
         let (path, query) = if is_flux(&model) {
             (flux::PATH, flux::query(&model, options, &self.server.settings))
         } else {
             (nova::PATH, nova::query(&model, options, &self.server.settings))
         };
-        self.server.target(path, query, "authorization", "Token ")
+        self.server.handshake(path, query, "authorization", "Token ")
     }
 
     fn protocol(&self, options: &SttOptions) -> Box<dyn SttProtocol> {

@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
-use reqwest::header::HeaderMap;
+use reqwest::header::AUTHORIZATION;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
-use url::Url;
 
 use crate::outbound::ws::{Message, below};
 use crate::providers::adapter_config::AdapterConfig;
@@ -16,11 +15,12 @@ use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::pool::TtsPool;
 use crate::providers::tts::protocol::{
-    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol, with_key,
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
 };
 use crate::providers::tts::timing::WordTiming;
 use crate::providers::tts::{TtsTimeouts, primary_language};
-use crate::providers::{ProviderError, Tts, TtsRequest};
+use crate::providers::websocket::Handshake;
+use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "deepgram";
 const URL: &str = "https://api.deepgram.com";
@@ -53,7 +53,7 @@ pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<
         voice,
         parameters: Parameters::of_voices(config)?,
     };
-    Ok(Arc::new(TtsPool::new(protocol, config.websockets.clone(), timeouts)))
+    Ok(Arc::new(TtsPool::new(config, protocol, timeouts)))
 }
 
 impl DeepgramTts {
@@ -75,7 +75,7 @@ impl TtsProtocol for DeepgramTts {
         SocketLimits { contexts: 1, begun_per_minute: PER_MINUTE, cancel_confirmation: CancelConfirmation::Cancelled }
     }
 
-    fn address(&self, request: &TtsRequest) -> Result<Url, ProviderError> {
+    fn handshake(&self, request: &TtsRequest) -> Result<Handshake, String> {
         let mut query = vec![
             ("model", self.voice(request).to_owned()),
             ("encoding", "mulaw".to_owned()),
@@ -84,12 +84,8 @@ impl TtsProtocol for DeepgramTts {
         if (request.speed - 1.0).abs() > f32::EPSILON {
             query.push(("speed", request.speed.clamp(SPEEDS.0, SPEEDS.1).to_string()));
         }
-        below(&self.base, "/v1/speak", &self.parameters.in_query(query))
-            .map_err(|error| ProviderError::Config { provider: PROVIDER, words: format!("settings.base_url {error}") })
-    }
-
-    fn headers(&self) -> HeaderMap {
-        with_key("authorization", "Token ", self.key())
+        let url = below(&self.base, "/v1/speak", &self.parameters.in_query(query));
+        Handshake::new(url.map_err(|error| format!("settings.base_url {error}."))?, self.key(), AUTHORIZATION, "Token ")
     }
 
     fn not_taken(&self, like: &TtsRequest) -> Option<String> {

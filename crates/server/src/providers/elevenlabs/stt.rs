@@ -11,9 +11,10 @@ use serde_json::json;
 use crate::outbound::ws::Message;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::stt::{
-    Encoding, Handshake, KeepAlive, KeytermLimits, StreamError, SttAdapter, SttDefaults, SttMessage, SttProtocol,
-    SttServer, SttStreamConfig, field, json as parse, streaming_stt,
+    Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,
+    streaming_stt,
 };
+use crate::providers::websocket::{Handshake, StreamError, field, json as parse};
 use crate::providers::{Stt, SttOptions};
 
 const PROVIDER: &str = "elevenlabs";
@@ -68,8 +69,8 @@ impl ElevenLabs {
 }
 
 impl SttAdapter for ElevenLabs {
-    fn target(&self, options: &SttOptions) -> Result<Handshake, String> {
-        self.server.target("/v1/speech-to-text/realtime", self.query(options), "xi-api-key", "")
+    fn handshake(&self, options: &SttOptions) -> Result<Handshake, String> {
+        self.server.handshake("/v1/speech-to-text/realtime", self.query(options), "xi-api-key", "")
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn SttProtocol> {

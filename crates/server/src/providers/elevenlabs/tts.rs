@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::HeaderMap;
+use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
-use url::Url;
 
 use crate::outbound::ws::{Message, below};
 use crate::providers::adapter_config::AdapterConfig;
@@ -19,11 +18,12 @@ use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::pool::TtsPool;
 use crate::providers::tts::protocol::{
-    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol, with_key,
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
 };
 use crate::providers::tts::timing::{Character, WordTiming};
 use crate::providers::tts::{TtsDefaults, TtsTimeouts, primary_language};
-use crate::providers::{ProviderError, Tts, TtsRequest};
+use crate::providers::websocket::Handshake;
+use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "elevenlabs";
 const URL: &str = "https://api.elevenlabs.io";
@@ -54,7 +54,7 @@ pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<
         defaults: TtsDefaults::read(config, VOICE, DEFAULT_MODEL)?,
         parameters: Parameters::of_voices(config)?,
     };
-    Ok(Arc::new(TtsPool::new(protocol, config.websockets.clone(), timeouts)))
+    Ok(Arc::new(TtsPool::new(config, protocol, timeouts)))
 }
 
 impl TtsProtocol for ElevenLabsTts {
@@ -70,11 +70,10 @@ impl TtsProtocol for ElevenLabsTts {
         SocketLimits { contexts: 4, begun_per_minute: usize::MAX, cancel_confirmation: CancelConfirmation::Done }
     }
 
-    fn address(&self, request: &TtsRequest) -> Result<Url, ProviderError> {
-        let config = |words: String| ProviderError::Config { provider: PROVIDER, words };
+    fn handshake(&self, request: &TtsRequest) -> Result<Handshake, String> {
         let (voice, model) = (self.defaults.voice(request), self.defaults.model(request));
         if voice.is_empty() || !voice.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-            return Err(config("the voice must be the id of a voice, which has letters and digits only".to_owned()));
+            return Err("the voice must be the id of a voice, which has letters and digits only".to_owned());
         }
         let mut query = vec![
             ("model_id", model.to_owned()),
@@ -90,11 +89,9 @@ impl TtsProtocol for ElevenLabsTts {
         }
         let path = format!("/v1/text-to-speech/{voice}/multi-stream-input");
         let (plain, _) = self.parameters.apart();
-        below(&self.base, &path, &plain.in_query(query)).map_err(|error| config(format!("settings.base_url {error}")))
-    }
-
-    fn headers(&self) -> HeaderMap {
-        with_key("xi-api-key", "", self.key())
+        let url = below(&self.base, &path, &plain.in_query(query));
+        let url = url.map_err(|error| format!("settings.base_url {error}."))?;
+        Handshake::new(url, self.key(), HeaderName::from_static("xi-api-key"), "")
     }
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {

@@ -15,9 +15,9 @@ use crate::providers::SttOptions;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure;
 use crate::providers::stt::{
-    Encoding, Handshake, KeepAlive, StreamError, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttSettings,
-    SttStreamConfig, field, json as parse,
+    Encoding, KeepAlive, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttSettings, SttStreamConfig,
 };
+use crate::providers::websocket::{Handshake, StreamError, field, json as parse};
 use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
@@ -92,7 +92,7 @@ fn terms(model: &str, terms: &[&str]) -> Option<(&'static str, Value)> {
 }
 
 impl SttAdapter for Realtime {
-    fn target(&self, _: &SttOptions) -> Result<Handshake, String> {
+    fn handshake(&self, _: &SttOptions) -> Result<Handshake, String> {
         self.server.websocket("/realtime", &[("intent", "transcription".to_owned())])
     }
 

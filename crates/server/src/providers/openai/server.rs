@@ -1,6 +1,6 @@
 //! Where a server of OpenAI's interfaces is, and what every request to it carries.
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderName};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value};
 use switchhook_core::header::is_framing;
@@ -10,7 +10,7 @@ use super::OPENAI_URL;
 use crate::outbound::ws;
 use crate::providers::adapter_config::{AdapterConfig, signed, versioned};
 use crate::providers::extras::Extras;
-use crate::providers::stt::Handshake;
+use crate::providers::websocket::Handshake;
 
 /// One connection's server of speech.
 #[derive(Clone)]
@@ -52,18 +52,13 @@ impl SpeechServer {
 
     /// A websocket at `path`.
     pub(super) fn websocket(&self, path: &str, query: &[(&str, String)]) -> Result<Handshake, String> {
-        let mut url = ws::below(&self.base, path, query).map_err(|error| format!("settings.base_url {error}."))?;
-        let mut headers = HeaderMap::new();
-        if let Some(key) = self.key() {
-            let (name, value) = match &self.key_header {
-                Some(name) => (name.clone(), key.reveal().clone()),
-                None => (AUTHORIZATION, format!("Bearer {}", key.reveal())),
-            };
-            let value = HeaderValue::try_from(value).map_err(|_| "credentials.api_key is not text of a key.")?;
-            headers.insert(name, value);
-        }
-        self.extras.add(&mut url, &mut headers);
-        Ok(Handshake { url, headers })
+        let url = ws::below(&self.base, path, query).map_err(|error| format!("settings.base_url {error}."))?;
+        let mut handshake = match &self.key_header {
+            Some(name) => Handshake::new(url, self.key(), name, "")?,
+            None => Handshake::new(url, self.key(), AUTHORIZATION, "Bearer ")?,
+        };
+        self.extras.add(&mut handshake.url, &mut handshake.headers);
+        Ok(handshake)
     }
 }
 

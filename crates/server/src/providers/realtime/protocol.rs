@@ -3,7 +3,7 @@
 use switchhook_media::frame::Frame;
 
 use super::{Order, RealtimeEvent, RealtimeOptions};
-use crate::providers::stt::{Handshake, StreamError};
+use crate::providers::websocket::{Handshake, StreamError};
 
 /// A speech-to-speech provider, configured by a connection.
 pub(crate) trait RealtimeAdapter: Send + Sync {
@@ -15,7 +15,7 @@ pub(crate) trait RealtimeAdapter: Send + Sync {
     ///
     /// # Errors
     /// A sentence when the settings make no address.
-    fn target(&self, options: &RealtimeOptions) -> Result<Handshake, String>;
+    fn handshake(&self, options: &RealtimeOptions) -> Result<Handshake, String>;
     /// The protocol of one new connection.
     fn protocol(&self, options: &RealtimeOptions) -> Box<dyn RealtimeProtocol>;
 }

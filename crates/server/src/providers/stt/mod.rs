@@ -6,7 +6,6 @@
 
 mod connection;
 mod encoder;
-mod keepalive;
 mod protocol;
 mod server;
 mod settings;
@@ -19,39 +18,38 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use switchhook_core::private::Private;
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
 pub(crate) use self::encoder::{Encoder, Encoding};
 pub(crate) use self::protocol::{
-    Handshake, KeepAlive, StreamError, SttAdapter, SttMessage, SttProtocol, SttStreamConfig, classify_close_code,
-    classify_error, close_description, field, json,
+    KeepAlive, SttAdapter, SttMessage, SttProtocol, SttStreamConfig, classify_close_code, classify_error,
+    close_description,
 };
 pub(crate) use self::server::SttServer;
 pub(crate) use self::settings::{KeytermLimits, SttDefaults, SttSettings};
 
-use self::connection::Connector;
+use self::connection::{Connector, TIMEOUTS};
 use self::task::{SentAudio, Task};
 use super::adapter_config::AdapterConfig;
 use super::replay_buffer::SttInput;
+use super::websocket;
 use super::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
-use crate::outbound::ws::WebSockets;
 
 /// Frames and marks that may wait for the socket: some 20 s. It is given up long before.
 const WAITING: usize = 1024;
 
 /// Speech to text over websockets.
 struct StreamingStt {
-    websockets: WebSockets,
-    key: Option<Private<String>>,
-    dialect: Arc<dyn SttAdapter>,
+    websocket: websocket::Connector,
+    adapter: Arc<dyn SttAdapter>,
 }
 
 /// Streaming speech to text of a connection.
-pub(crate) fn streaming_stt(config: &AdapterConfig<'_>, dialect: impl SttAdapter + 'static) -> Arc<dyn Stt> {
-    let (websockets, key) = (config.websockets.clone(), config.key.clone());
-    Arc::new(StreamingStt { websockets, key, dialect: Arc::new(dialect) })
+pub(crate) fn streaming_stt(config: &AdapterConfig<'_>, adapter: impl SttAdapter + 'static) -> Arc<dyn Stt> {
+    let provider = adapter.stream_config(&SttOptions::default()).name;
+    let websocket = websocket::Connector::new(config, provider, TIMEOUTS);
+    Arc::new(StreamingStt { websocket, adapter: Arc::new(adapter) })
 }
 
 #[async_trait]
@@ -61,8 +59,8 @@ impl Stt for StreamingStt {
         options: SttOptions,
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
-        let (websockets, dialect) = (self.websockets.clone(), Arc::clone(&self.dialect));
-        let connector = Connector { websockets, dialect, options, key: self.key.clone() };
+        let (websocket, adapter) = (self.websocket.clone(), Arc::clone(&self.adapter));
+        let connector = Connector { websocket, adapter, options };
         let connection = connector.open().await?;
         let (input, waiting) = mpsc::channel(WAITING);
         let sent = SentAudio::default();
@@ -71,7 +69,7 @@ impl Stt for StreamingStt {
     }
 
     fn not_taken(&self, options: &SttOptions) -> Vec<String> {
-        self.dialect.not_taken(options)
+        self.adapter.not_taken(options)
     }
 }
 

@@ -2,33 +2,25 @@
 
 use std::time::Duration;
 
-use reqwest::header::HeaderMap;
-use url::Url;
-
 use super::encoder::Encoding;
 use super::settings::SttSettings;
 use crate::outbound::ws::Message;
+use crate::providers::websocket::{Handshake, StreamError};
 use crate::providers::{SttOptions, failure};
 
 /// A streaming STT provider, configured by a connection.
 pub(crate) trait SttAdapter: Send + Sync {
-    /// Where a stream is opened for these options, and with which headers.
+    /// The request that opens a stream for these options.
     ///
     /// # Errors
     /// A sentence when the settings make no address.
-    fn target(&self, options: &SttOptions) -> Result<Handshake, String>;
+    fn handshake(&self, options: &SttOptions) -> Result<Handshake, String>;
     /// The protocol of one new connection.
     fn protocol(&self, options: &SttOptions) -> Box<dyn SttProtocol>;
     /// What its connections have in common.
     fn stream_config(&self, options: &SttOptions) -> SttStreamConfig;
     /// What of the options it cannot take, as [`crate::providers::Stt::not_taken`] says it.
     fn not_taken(&self, options: &SttOptions) -> Vec<String>;
-}
-
-/// Where a stream is opened.
-pub(crate) struct Handshake {
-    pub(crate) url: Url,
-    pub(crate) headers: HeaderMap,
 }
 
 /// How a provider's stream is configured.
@@ -136,15 +128,6 @@ pub(crate) enum SttMessage {
     Reply(Message),
 }
 
-/// Why a stream ended, in the provider's words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum StreamError {
-    /// The key, the model or a setting is refused: trying again would not help.
-    Permanent(String),
-    /// The connection or the server failed: another connection may do better.
-    Retryable(String),
-}
-
 /// Words for a close frame.
 pub(crate) fn close_description(code: u16, reason: &str) -> String {
     match reason {
@@ -166,17 +149,4 @@ pub(crate) fn classify_close_code(code: u16, reason: &str) -> StreamError {
 /// What an error message means, of which these are the words.
 pub(crate) fn classify_error(message: &serde_json::Value, words: String) -> StreamError {
     if failure::is_configuration_error(message) { StreamError::Permanent(words) } else { StreamError::Retryable(words) }
-}
-
-/// A message as JSON.
-///
-/// # Errors
-/// When it is none.
-pub(crate) fn json(message: &str) -> Result<serde_json::Value, StreamError> {
-    serde_json::from_str(message).map_err(|_| StreamError::Retryable("it sent a message that is not JSON".to_owned()))
-}
-
-/// A text field; empty when it is missing.
-pub(crate) fn field<'a>(message: &'a serde_json::Value, name: &str) -> &'a str {
-    message.get(name).and_then(serde_json::Value::as_str).unwrap_or_default()
 }

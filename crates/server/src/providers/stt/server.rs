@@ -1,12 +1,12 @@
 //! The STT server of a connection: its address, its key and its settings.
 
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::HeaderName;
 use switchhook_core::private::Private;
 
-use super::protocol::Handshake;
 use super::settings::{SttDefaults, SttSettings};
 use crate::outbound::ws;
 use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::websocket::Handshake;
 
 /// One connection's server.
 pub(crate) struct SttServer {
@@ -29,21 +29,15 @@ impl SttServer {
     ///
     /// # Errors
     /// A sentence when the settings make no address.
-    pub(crate) fn target(
+    pub(crate) fn handshake(
         &self,
         path: &str,
         query: Vec<(&str, String)>,
         key_header: &'static str,
         scheme: &str,
     ) -> Result<Handshake, String> {
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &self.key {
-            let value = HeaderValue::try_from(format!("{scheme}{}", key.reveal()));
-            let mut value = value.map_err(|_| "credentials.api_key is not text of a key.")?;
-            value.set_sensitive(true);
-            headers.insert(key_header, value);
-        }
         let url = ws::below(&self.base, path, &self.settings.parameters.in_query(query));
-        Ok(Handshake { url: url.map_err(|error| format!("settings.base_url {error}."))?, headers })
+        let url = url.map_err(|error| format!("settings.base_url {error}."))?;
+        Handshake::new(url, self.key.as_ref(), HeaderName::from_static(key_header), scheme)
     }
 }

@@ -10,11 +10,12 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::connection::{Connection, Connector};
-use super::protocol::{StreamError, SttMessage};
+use super::protocol::SttMessage;
 use super::transcripts::Transcripts;
 use crate::providers::SttEvent;
 use crate::providers::failure::AttemptError;
 use crate::providers::replay_buffer::{ReplayBuffer, SttInput};
+use crate::providers::websocket::StreamError;
 use crate::queues::Queue;
 
 /// Before a lost connection is made again: at once, then after longer pauses.
@@ -94,7 +95,7 @@ impl Task {
                 StreamEnd::Done => return connection.close().await,
                 StreamEnd::Failed(failure) => failure,
             };
-            if connection.made.elapsed() >= GOOD {
+            if connection.session.opened_at.elapsed() >= GOOD {
                 self.bad = 0;
             }
             match self.again(failure).await {
@@ -114,22 +115,22 @@ impl Task {
     }
 
     async fn step(&mut self, connection: &mut Connection) -> Result<(), StreamEnd> {
-        let deadline = self.transcripts.deadline().map(|deadline| connection.decided_at(deadline));
-        let due = deadline.unwrap_or(connection.made);
-        let upkeep = connection.upkeep_due();
+        let deadline = self.transcripts.deadline().map(|deadline| connection.session.liveness_known_at(deadline));
+        let due = deadline.unwrap_or(connection.session.opened_at);
+        let keepalive = connection.keepalive_due();
         tokio::select! {
             input = self.waiting.recv() => self.input(connection, input.ok_or(StreamEnd::Done)?).await?,
-            heard = connection.next() => self.handle(connection, heard?).await?,
+            messages = connection.next() => self.handle(connection, messages?).await?,
             () = sleep_until(due), if deadline.is_some() => {
-                connection.check_alive()?;
-                if self.transcripts.is_unanswered(connection.spoke, Instant::now()) {
+                connection.session.check_liveness()?;
+                if self.transcripts.is_unanswered(connection.session.last_message_at, Instant::now()) {
                     let stream_config = self.connector.stream_config();
                     self.unanswered(AttemptError::timeout(stream_config.name, stream_config.finalize_timeout_without_words))?;
                 }
                 let events = self.transcripts.expire(Instant::now());
                 self.tell(events).await?;
             }
-            () = sleep_until(upkeep) => connection.upkeep(Instant::now()).await?,
+            () = sleep_until(keepalive) => connection.keepalive(Instant::now()).await?,
         }
         Ok(())
     }
@@ -152,17 +153,17 @@ impl Task {
         }
     }
 
-    async fn handle(&mut self, connection: &mut Connection, heard: Vec<SttMessage>) -> Result<(), StreamEnd> {
-        for heard in heard {
-            match heard {
-                SttMessage::Reply(message) => connection.send(message).await?,
-                heard => {
-                    self.note(connection, &heard)?;
-                    let events = self.transcripts.handle(heard, Instant::now());
+    async fn handle(&mut self, connection: &mut Connection, messages: Vec<SttMessage>) -> Result<(), StreamEnd> {
+        for message in messages {
+            match message {
+                SttMessage::Reply(reply) => connection.session.send(reply).await?,
+                message => {
+                    self.note(connection, &message)?;
+                    let events = self.transcripts.handle(message, Instant::now());
                     if self.transcripts.exceeds_limit() {
                         Queue::SttWords.full();
                         let words = "it sent more words than anybody can have said".to_owned();
-                        return Err(AttemptError { retry_after: None, ..connection.lost(words) }.into());
+                        return Err(AttemptError { retry_after: None, ..connection.session.lost(words) }.into());
                     }
                     self.tell(events).await?;
                 }
@@ -172,8 +173,8 @@ impl Task {
     }
 
     /// What a message says about the provider.
-    fn note(&mut self, connection: &Connection, heard: &SttMessage) -> Result<(), AttemptError> {
-        match heard {
+    fn note(&mut self, connection: &Connection, message: &SttMessage) -> Result<(), AttemptError> {
+        match message {
             SttMessage::Partial(text) | SttMessage::Final(text) => {
                 self.proven = true;
                 self.replay.words();
@@ -182,8 +183,10 @@ impl Task {
                 }
             }
             SttMessage::Finalized | SttMessage::EndOfTurn => self.unanswered = 0,
-            SttMessage::Failed(broken @ StreamError::Permanent(_)) => return Err(connection.broken(broken.clone())),
-            SttMessage::Failed(broken) => return self.unanswered(connection.broken(broken.clone())),
+            SttMessage::Failed(error @ StreamError::Permanent(_)) => {
+                return Err(connection.session.failed(error.clone()));
+            }
+            SttMessage::Failed(error) => return self.unanswered(connection.session.failed(error.clone())),
             SttMessage::Ready | SttMessage::Reply(_) => {}
         }
         Ok(())

@@ -8,14 +8,14 @@ use async_trait::async_trait;
 use switchhook_media::g711::Law;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
-use url::Url;
 
 use super::protocol::{AudioChunk, MINUTE, SocketLimits, TtsProtocol};
 use super::socket::{ContextEvent, ContextSlot, Handle};
 use super::timing::WordAssembler;
 use super::{Retries, TtsOutput, TtsTimeouts, cost, is_speakable};
-use crate::outbound::ws::WebSockets;
+use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
+use crate::providers::websocket::{Connector, Handshake, Timeouts};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 use crate::queues::Queue;
 
@@ -28,7 +28,7 @@ const MAX_TIMING_BYTES: usize = 1 << 20;
 /// Text to speech over pooled websockets.
 pub(crate) struct TtsPool<W> {
     protocol: Arc<W>,
-    websockets: WebSockets,
+    connector: Connector,
     timeouts: TtsTimeouts,
     /// By address.
     groups: Mutex<HashMap<String, Arc<Mutex<SocketGroup>>>>,
@@ -51,6 +51,27 @@ struct ConnectingSocket {
     speakers: Vec<oneshot::Sender<Result<ContextSlot, AttemptError>>>,
     /// Waiters that need no slot.
     watchers: Vec<oneshot::Sender<Result<(), AttemptError>>>,
+}
+
+/// Tells the waiters of a socket how connecting ended, also when the task that connects panics.
+struct ConnectGuard {
+    group: Arc<Mutex<SocketGroup>>,
+    number: u64,
+    outcome: Option<Result<PooledSocket, AttemptError>>,
+}
+
+impl ConnectGuard {
+    fn finish(mut self, outcome: Result<PooledSocket, AttemptError>) {
+        self.outcome = Some(outcome);
+    }
+}
+
+impl Drop for ConnectGuard {
+    fn drop(&mut self) {
+        if let Some(outcome) = self.outcome.take() {
+            lock(&self.group).opened(self.number, outcome);
+        }
+    }
 }
 
 /// A slot, or one that will be there.
@@ -128,8 +149,11 @@ impl SocketGroup {
 }
 
 impl<W: TtsProtocol> TtsPool<W> {
-    pub(crate) fn new(protocol: W, websockets: WebSockets, timeouts: TtsTimeouts) -> Self {
-        Self { protocol: Arc::new(protocol), websockets, timeouts, groups: Mutex::default() }
+    pub(crate) fn new(config: &AdapterConfig<'_>, protocol: W, timeouts: TtsTimeouts) -> Self {
+        let TtsTimeouts { connect, stop, ping, .. } = timeouts;
+        let websocket = Timeouts { connect, send: connect, ping, pong: ping, close: stop };
+        let connector = Connector::new(config, protocol.provider(), websocket);
+        Self { protocol: Arc::new(protocol), connector, timeouts, groups: Mutex::default() }
     }
 
     /// Makes one attempt.
@@ -185,15 +209,18 @@ impl<W: TtsProtocol> TtsPool<W> {
 
     /// A slot on a socket for `request`: on one that is open, or on a new one.
     async fn slot(&self, request: &TtsRequest) -> Result<ContextSlot, AttemptError> {
-        let url = self.protocol.address(request).map_err(|error| AttemptError { error, retry_after: None })?;
-        match self.find(&url) {
+        match self.find(self.handshake(request)?) {
             Slot::Ready(slot) => Ok(slot),
             Slot::Pending(slot) => slot.await.unwrap_or_else(|_| Err(self.connect_abandoned())),
         }
     }
 
-    fn find(&self, url: &Url) -> Slot {
-        let shared = self.group(url.as_str());
+    fn handshake(&self, request: &TtsRequest) -> Result<Handshake, AttemptError> {
+        self.protocol.handshake(request).map_err(|words| AttemptError::config(self.protocol.provider(), words))
+    }
+
+    fn find(&self, handshake: Handshake) -> Slot {
+        let shared = self.group(handshake.url.as_str());
         let mut group = lock(&shared);
         let limits = self.protocol.limits();
         if let Some(slot) = group.slot(&limits, Instant::now()) {
@@ -201,7 +228,7 @@ impl<W: TtsProtocol> TtsPool<W> {
         }
         let pending = group.pending_slot(&limits).unwrap_or_else(|| {
             let (speaker, slot) = oneshot::channel();
-            self.open(url, &shared, &mut group, vec![speaker], Vec::new());
+            self.open(handshake, &shared, &mut group, vec![speaker], Vec::new());
             slot
         });
         Slot::Pending(pending)
@@ -210,7 +237,7 @@ impl<W: TtsProtocol> TtsPool<W> {
     /// Begins to open a socket. That goes on when nobody waits for it any more: somebody will speak pending.
     fn open(
         &self,
-        url: &Url,
+        handshake: Handshake,
         shared: &Arc<Mutex<SocketGroup>>,
         group: &mut SocketGroup,
         speakers: Vec<oneshot::Sender<Result<ContextSlot, AttemptError>>>,
@@ -219,33 +246,27 @@ impl<W: TtsProtocol> TtsPool<W> {
         group.opened += 1;
         let number = group.opened;
         group.connecting.push(ConnectingSocket { number, speakers, watchers });
-        let (protocol, websockets, timeouts) = (self.protocol.clone(), self.websockets.clone(), self.timeouts);
-        let (url, shared) = (url.clone(), shared.clone());
+        let (protocol, connector, timeouts) = (self.protocol.clone(), self.connector.clone(), self.timeouts);
+        let guard = ConnectGuard { group: shared.clone(), number, outcome: Some(Err(self.connect_abandoned())) };
         tokio::spawn(async move {
-            let socket = websockets.connect(&url, protocol.headers(), timeouts.connect).await;
-            let opened = match socket {
-                Ok(socket) => {
-                    let handle = Handle::serve(protocol, socket, timeouts);
-                    Ok(PooledSocket { handle, opened: Instant::now(), begun: VecDeque::new() })
-                }
-                Err(error) => {
-                    Err(AttemptError::connecting(protocol.provider(), error, &url, protocol.key(), timeouts.connect))
-                }
-            };
-            lock(&shared).opened(number, opened);
+            let session = connector.connect(handshake).await;
+            guard.finish(session.map(|session| {
+                let handle = Handle::serve(protocol, session, timeouts);
+                PooledSocket { handle, opened: Instant::now(), begun: VecDeque::new() }
+            }));
         });
     }
 
-    /// The process is ending.
+    /// The task that connected is gone.
     fn connect_abandoned(&self) -> AttemptError {
         AttemptError::failed(self.protocol.provider(), "the connection was given up".to_owned())
     }
 
     /// Opens a socket where there is none.
     async fn ensure_open(&self, like: &TtsRequest) -> Result<(), AttemptError> {
-        let url = self.protocol.address(like).map_err(|error| AttemptError { error, retry_after: None })?;
+        let handshake = self.handshake(like)?;
         let opened = {
-            let shared = self.group(url.as_str());
+            let shared = self.group(handshake.url.as_str());
             let mut group = lock(&shared);
             let now = Instant::now();
             if group.sockets.iter().any(|pooled| pooled.is_open() && pooled.opened + MAX_AGE > now) {
@@ -254,7 +275,7 @@ impl<W: TtsProtocol> TtsPool<W> {
             let (watcher, opened) = oneshot::channel();
             match group.connecting.first_mut() {
                 Some(connecting) => connecting.watchers.push(watcher),
-                None => self.open(&url, &shared, &mut group, Vec::new(), vec![watcher]),
+                None => self.open(handshake, &shared, &mut group, Vec::new(), vec![watcher]),
             }
             opened
         };
@@ -293,5 +314,27 @@ impl<W: TtsProtocol> Tts for TtsPool<W> {
 
     async fn warm(&self, like: &TtsRequest) -> Result<(), ProviderError> {
         self.ensure_open(like).await.map_err(|failure| failure.error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_while_connecting_is_reported_to_the_waiters_and_the_next_call_connects_anew() {
+        let group = Arc::new(Mutex::new(SocketGroup::default()));
+        let (speaker, mut slot) = oneshot::channel();
+        let connecting = ConnectingSocket { number: 1, speakers: vec![speaker], watchers: Vec::new() };
+        lock(&group).connecting.push(connecting);
+        let abandoned = AttemptError::failed("double", "abandoned".to_owned());
+        let guard = ConnectGuard { group: group.clone(), number: 1, outcome: Some(Err(abandoned)) };
+        let task = tokio::spawn(async move {
+            let _guard = guard;
+            panic!("while connecting");
+        });
+        assert!(task.await.is_err());
+        assert!(matches!(slot.try_recv(), Ok(Err(_))), "the waiter learns of it at once");
+        assert!(lock(&group).connecting.is_empty(), "nobody joins a connection that will never be there");
     }
 }

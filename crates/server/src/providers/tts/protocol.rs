@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use reqwest::header::HeaderMap;
 use switchhook_core::private::Private;
-use url::Url;
 
 use super::timing::WordTiming;
-use crate::outbound::ws::{CloseFrame, Message};
+use crate::outbound::ws::Message;
+use crate::providers::TtsRequest;
 use crate::providers::failure::AttemptError;
-use crate::providers::{ProviderError, TtsRequest};
+use crate::providers::websocket::Handshake;
 
 /// A protocol: messages out, messages in. It keeps no state; what belongs to an utterance is found by its context.
 pub(crate) trait TtsProtocol: Send + Sync + 'static {
@@ -22,19 +21,16 @@ pub(crate) trait TtsProtocol: Send + Sync + 'static {
     /// Limits of one socket.
     fn limits(&self) -> SocketLimits;
 
-    /// Where `request` can be spoken. Requests with the same address share sockets.
+    /// The request that opens a socket for `request`. Requests with the same URL share sockets.
     ///
     /// # Errors
-    /// When the voice or the model cannot be part of an address.
-    fn address(&self, request: &TtsRequest) -> Result<Url, ProviderError>;
+    /// A sentence when the settings, the voice or the model make no address.
+    fn handshake(&self, request: &TtsRequest) -> Result<Handshake, String>;
 
     /// What of a request like this it cannot take, as [`crate::providers::Tts::not_taken`] says it.
     fn not_taken(&self, _like: &TtsRequest) -> Option<String> {
         None
     }
-
-    /// What the connecting request needs besides, the key above all.
-    fn headers(&self) -> HeaderMap;
 
     /// Says all of `request`, and that no more will come.
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String>;
@@ -52,11 +48,6 @@ pub(crate) trait TtsProtocol: Send + Sync + 'static {
     /// # Errors
     /// A sentence when it cannot be a message of this protocol.
     fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String>;
-
-    /// What it means that the provider closed the socket.
-    fn classify_close(&self, frame: Option<&CloseFrame>) -> AttemptError {
-        AttemptError::closed(self.provider(), frame, self.key())
-    }
 }
 
 /// Limits of one socket.
@@ -113,18 +104,6 @@ impl AudioChunk {
     pub(super) fn bytes(&self) -> usize {
         self.audio.len() + self.timing.bytes()
     }
-}
-
-/// The headers of a request with a key: `name: prefix key`.
-pub(crate) fn with_key(name: &'static str, prefix: &str, key: Option<&Private<String>>) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    // A key that is no header is refused by the provider like any other wrong one.
-    let value = key.and_then(|key| format!("{prefix}{}", key.reveal()).parse::<reqwest::header::HeaderValue>().ok());
-    if let Some(mut value) = value {
-        value.set_sensitive(true);
-        headers.insert(name, value);
-    }
-    headers
 }
 
 /// Sixty seconds, over which contexts are counted.

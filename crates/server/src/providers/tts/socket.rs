@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::TtsTimeouts;
 use super::protocol::{AudioChunk, CancelConfirmation, TtsEvent, TtsMessage, TtsProtocol};
-use crate::outbound::ws::{self, Message, WebSocket};
+use crate::outbound::ws::Message;
 use crate::providers::failure::AttemptError;
+use crate::providers::websocket::Session;
 use crate::queues::{self, Queue};
 
 /// The error of a socket that no longer answers.
@@ -54,20 +54,18 @@ struct Shared {
 
 impl Handle {
     /// Begins to serve an open socket.
-    pub(super) fn serve<W: TtsProtocol>(protocol: Arc<W>, socket: WebSocket, timeouts: TtsTimeouts) -> Self {
+    pub(super) fn serve<W: TtsProtocol>(protocol: Arc<W>, session: Session, timeouts: TtsTimeouts) -> Self {
         let (commands, received) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared::default());
         let now = Instant::now();
         let task = Task {
             protocol,
-            socket,
+            session,
             timeouts,
             shared: shared.clone(),
             contexts: HashMap::new(),
             discarded: 0,
             used: now,
-            asked: now,
-            answered: true,
         };
         tokio::spawn(task.run(received));
         Self { commands, shared }
@@ -161,7 +159,7 @@ enum Context {
 
 struct Task<W> {
     protocol: Arc<W>,
-    socket: WebSocket,
+    session: Session,
     timeouts: TtsTimeouts,
     shared: Arc<Shared>,
     contexts: HashMap<String, Context>,
@@ -169,13 +167,7 @@ struct Task<W> {
     discarded: usize,
     /// When something was last spoken.
     used: Instant,
-    /// When it was last asked whether it is alive, and whether anything came since.
-    asked: Instant,
-    answered: bool,
 }
-
-/// The socket is at its end; what the utterances on it are told.
-struct SocketFailure(AttemptError);
 
 impl<W: TtsProtocol> Task<W> {
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<SocketCommand>) {
@@ -194,7 +186,7 @@ impl<W: TtsProtocol> Task<W> {
                 },
                 // Before what is read: a provider that sends without end would keep the time from being looked at.
                 () = sleep_until(wake) => self.handle_deadlines().await,
-                message = self.socket.next() => self.message(message).await,
+                message = self.session.next() => self.message(message).await,
             };
             match step {
                 Ok(()) => {}
@@ -203,12 +195,12 @@ impl<W: TtsProtocol> Task<W> {
         };
         self.shared.retired.store(true, Ordering::Release);
         match over {
-            Some(SocketFailure(failure)) => self.fail_all(&failure),
+            Some(failure) => self.fail_all(&failure),
             None => self.close().await,
         }
     }
 
-    async fn command(&mut self, command: SocketCommand) -> Result<(), SocketFailure> {
+    async fn command(&mut self, command: SocketCommand) -> Result<(), AttemptError> {
         self.used = Instant::now();
         self.discarded = 0;
         match command {
@@ -220,7 +212,7 @@ impl<W: TtsProtocol> Task<W> {
         }
     }
 
-    async fn stop(&mut self, name: &str) -> Result<(), SocketFailure> {
+    async fn stop(&mut self, name: &str) -> Result<(), AttemptError> {
         let Some(context) = self.contexts.get_mut(name) else { return Ok(()) };
         let timeout = match self.protocol.limits().cancel_confirmation {
             CancelConfirmation::None => Duration::ZERO,
@@ -235,42 +227,27 @@ impl<W: TtsProtocol> Task<W> {
         self.send(self.protocol.stop(name)).await
     }
 
-    async fn send(&mut self, messages: Vec<String>) -> Result<(), SocketFailure> {
-        let provider = self.protocol.provider();
-        let sending = async {
-            for message in messages {
-                self.socket.feed(Message::text(message)).await?;
-            }
-            self.socket.flush().await
-        };
-        match tokio::time::timeout(self.timeouts.connect, sending).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(SocketFailure(AttemptError::failed(provider, error.to_string()))),
-            Err(_) => Err(SocketFailure(AttemptError::timeout(provider, self.timeouts.connect))),
-        }
+    async fn send(&mut self, messages: Vec<String>) -> Result<(), AttemptError> {
+        self.session.send_all(messages.into_iter().map(Message::text)).await
     }
 
-    async fn message(&mut self, message: Option<Result<Message, ws::Error>>) -> Result<(), SocketFailure> {
-        self.answered = true;
+    async fn message(&mut self, message: Result<Message, AttemptError>) -> Result<(), AttemptError> {
         let provider = self.protocol.provider();
-        let message = match message {
-            Some(Ok(Message::Close(frame))) => return Err(SocketFailure(self.protocol.classify_close(frame.as_ref()))),
-            Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => message,
-            Some(Ok(_)) => return Ok(()),
-            Some(Err(error)) => return Err(SocketFailure(AttemptError::failed(provider, ws::unreadable(&error)))),
-            None => return Err(SocketFailure(self.protocol.classify_close(None))),
+        let message = match message? {
+            Message::Close(frame) => return Err(AttemptError::closed(provider, frame.as_ref(), self.protocol.key())),
+            message @ (Message::Text(_) | Message::Binary(_)) => message,
+            _ => return Ok(()),
         };
-        let heard =
-            self.protocol.read(&message).map_err(|words| SocketFailure(AttemptError::unusable(provider, words)))?;
-        for heard in heard {
-            self.heard(heard).await?;
+        let messages = self.protocol.read(&message).map_err(|words| AttemptError::unusable(provider, words))?;
+        for message in messages {
+            self.event(message).await?;
         }
         Ok(())
     }
 
-    async fn heard(&mut self, TtsMessage { context, event }: TtsMessage) -> Result<(), SocketFailure> {
+    async fn event(&mut self, TtsMessage { context, event }: TtsMessage) -> Result<(), AttemptError> {
         if let (None, TtsEvent::Failed(failure)) = (&context, &event) {
-            return Err(SocketFailure(failure.clone()));
+            return Err(failure.clone());
         }
         let Some(name) = context.or_else(|| self.contexts.keys().next().cloned()) else { return Ok(()) };
         match (self.contexts.get(&name), event) {
@@ -303,22 +280,18 @@ impl<W: TtsProtocol> Task<W> {
     }
 
     /// Throws audio away. Of a provider that goes on and on nothing more is read.
-    fn discarded(&mut self, bytes: usize) -> Result<(), SocketFailure> {
+    fn discarded(&mut self, bytes: usize) -> Result<(), AttemptError> {
         self.discarded += bytes;
         if self.discarded <= MAX_DISCARDED_BYTES {
             return Ok(());
         }
         Queue::Tts.full();
-        Err(SocketFailure(AttemptError::failed(
-            self.protocol.provider(),
-            "it does not stop sending audio that was stopped".to_owned(),
-        )))
+        Err(self.session.lost("it does not stop sending audio that was stopped".to_owned()))
     }
 
     /// More audio is buffered for an utterance than can be played.
-    async fn overflow(&mut self, name: &str) -> Result<(), SocketFailure> {
-        let failure =
-            AttemptError::failed(self.protocol.provider(), "it sends more audio than can be played".to_owned());
+    async fn overflow(&mut self, name: &str) -> Result<(), AttemptError> {
+        let failure = self.session.lost("it sends more audio than can be played".to_owned());
         self.shared.retired.store(true, Ordering::Release);
         let spoken = self.contexts.insert(name.to_owned(), Context::Stopped { until: Instant::now() });
         if let Some(Context::Active(to)) = spoken {
@@ -339,10 +312,10 @@ impl<W: TtsProtocol> Task<W> {
             Context::Active(_) => None,
         });
         let idle = self.contexts.is_empty().then(|| self.used + self.timeouts.idle);
-        stops.chain(idle).fold(self.asked + self.timeouts.ping, Instant::min)
+        stops.chain(idle).fold(self.session.keepalive_due(), Instant::min)
     }
 
-    async fn handle_deadlines(&mut self) -> Result<(), SocketFailure> {
+    async fn handle_deadlines(&mut self) -> Result<(), AttemptError> {
         let now = Instant::now();
         let late = |context: &Context| matches!(context, Context::Stopped { until } if *until <= now);
         let given_up: Vec<String> =
@@ -355,18 +328,8 @@ impl<W: TtsProtocol> Task<W> {
         if self.contexts.is_empty() && self.used + self.timeouts.idle <= now {
             self.shared.retired.store(true, Ordering::Release);
         }
-        if self.asked + self.timeouts.ping <= now {
-            if !self.answered {
-                return Err(SocketFailure(AttemptError::failed(self.protocol.provider(), DEAD.to_owned())));
-            }
-            (self.asked, self.answered) = (now, false);
-            let ping = self.socket.send(Message::Ping(Vec::new().into()));
-            let sent = tokio::time::timeout(self.timeouts.connect, ping).await;
-            if !matches!(sent, Ok(Ok(()))) {
-                return Err(SocketFailure(AttemptError::failed(self.protocol.provider(), DEAD.to_owned())));
-            }
-        }
-        Ok(())
+        // Utterances on a dead socket are retried on another one, which those that timed out are not.
+        self.session.keepalive(now).await.map_err(|_| self.session.lost(DEAD.to_owned()))
     }
 
     fn fail_all(&mut self, failure: &AttemptError) {
@@ -377,11 +340,8 @@ impl<W: TtsProtocol> Task<W> {
         }
     }
 
-    /// As the protocol and RFC 6455 section 7 ask; nobody waits for the answer.
-    async fn close(&mut self) {
-        let close_message = self.protocol.close_message().into_iter().collect();
-        if self.send(close_message).await.is_ok() {
-            let _ = tokio::time::timeout(self.timeouts.stop, self.socket.close(None)).await;
-        }
+    async fn close(self) {
+        let close_message = self.protocol.close_message().map(Message::text);
+        self.session.close(close_message).await;
     }
 }

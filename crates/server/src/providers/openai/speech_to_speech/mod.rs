@@ -17,7 +17,7 @@ use super::stt::PROVIDER;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::realtime::protocol::{RealtimeAdapter, RealtimeProtocol};
 use crate::providers::realtime::{Realtime, RealtimeClient, RealtimeOptions};
-use crate::providers::stt::Handshake;
+use crate::providers::websocket::Handshake;
 
 /// When neither the agent nor the connection names one.
 pub const DEFAULT_MODEL: &str = "gpt-realtime-2";
@@ -143,7 +143,7 @@ impl RealtimeAdapter for OpenAiSpeechToSpeech {
         self.format != Format::Linear16
     }
 
-    fn target(&self, options: &RealtimeOptions) -> Result<Handshake, String> {
+    fn handshake(&self, options: &RealtimeOptions) -> Result<Handshake, String> {
         self.server.websocket("/realtime", &[("model", self.model(options).to_owned())])
     }
 

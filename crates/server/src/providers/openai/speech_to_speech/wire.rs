@@ -14,7 +14,7 @@ use crate::providers::Usage;
 use crate::providers::failure::{self, FailureClass};
 use crate::providers::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
 use crate::providers::realtime::{Direction, Order, RealtimeEvent};
-use crate::providers::stt::{StreamError, field, json as parse};
+use crate::providers::websocket::{StreamError, field, json as parse};
 
 /// Begins the `event_id` of a `response.create`, which errors quote.
 const WISH: &str = "wish_";
