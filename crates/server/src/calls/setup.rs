@@ -194,11 +194,13 @@ impl Setup {
     /// Forgets what was made of a connection that has changed or is gone.
     pub fn forget_connection(&self, id: ConnectionId) {
         self.carriers.forget(id);
+        self.providers.forget(id);
     }
 
-    /// Forgets carriers, and with them their credentials, that no call has and nobody has asked for in an hour.
-    pub fn forget_unused_carriers(&self) {
+    /// Drops carriers and providers, and with them their credentials, that no call has used for an hour.
+    pub fn forget_unused(&self) {
         self.carriers.forget_unused();
+        self.providers.forget_unused();
     }
 
     /// Tries what a connection is for, with its credentials, without ringing anybody, within `deadline`. Secrets are not in

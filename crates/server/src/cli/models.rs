@@ -18,7 +18,7 @@ pub(super) enum Command {
     List,
     /// Download missing models with the pip client.
     Pull {
-        /// ModelStore to download; all by default.
+        /// Models to download; all by default.
         ids: Vec<String>,
         /// Install from this wheel instead of downloading.
         #[arg(long, value_name = "FILE.whl", conflicts_with = "ids")]

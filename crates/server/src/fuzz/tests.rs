@@ -69,7 +69,7 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("providers/local/moonshine.rs", "a model whose hash is known"),
     ("providers/local/phonemes.rs", "a model whose hash is known"),
     ("providers/openai/wire/tests.rs", "tests"),
-    ("providers/stt/protocol.rs", "used by the STT adapters, which have targets"),
+    ("providers/websocket/message.rs", "used by the adapters, which have targets"),
     ("providers/local/hibari.rs", "a model whose hash is known"),
     ("providers/prices.rs", "an operator's file"),
 ];

@@ -22,7 +22,11 @@ const DEADLINE: Duration = Duration::from_secs(600);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Downloads the wheel of `model` into `scratch` and returns its path.
-pub(super) fn fetch(model: &'static Model, scratch: &ScratchDir, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
+pub(super) fn fetch(
+    model: &'static Model,
+    scratch: &ScratchDir,
+    progress: &dyn Progress,
+) -> Result<PathBuf, ModelError> {
     let client =
         CLIENTS.iter().copied().find(|client| is_pip(client)).ok_or(ModelError::NoPip { wheel: model.wheel })?;
     fetch_with(client, DEADLINE, model, scratch, progress)
@@ -143,7 +147,8 @@ mod tests {
         let scratch = scratch();
         let pip = pretend(&scratch, "exec sleep 60");
         let started = Instant::now();
-        let error = fetch_with(&["sh", &pip], Duration::from_millis(50), &MODELS[0], &scratch, &NoProgress).unwrap_err();
+        let error =
+            fetch_with(&["sh", &pip], Duration::from_millis(50), &MODELS[0], &scratch, &NoProgress).unwrap_err();
         assert!(matches!(error, ModelError::PipTimeout { .. }), "{error}");
         assert!(started.elapsed() < Duration::from_secs(30));
     }

@@ -23,7 +23,7 @@ use crate::files;
 
 pub use error::ModelError;
 pub use manifest::{HIBARI, MOONSHINE};
-pub use progress::{Progress, NoProgress, Stage};
+pub use progress::{NoProgress, Progress, Stage};
 
 use manifest::{MODELS, Model};
 use scratch::ScratchDir;

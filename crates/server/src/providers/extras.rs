@@ -37,7 +37,7 @@ impl Extras {
                 self.add_query(&mut url);
                 http.request(method, url)
             }
-            // What is wrong with an address is told when it is sent to.
+            // A wrong address is reported when the request is sent.
             Err(_) => http.request(method, url),
         };
         request.headers(self.headers.clone())

@@ -11,9 +11,9 @@ use super::ProviderError;
 use crate::outbound::SendError;
 use crate::outbound::ws::{CloseFrame, OpenError};
 
-/// The longest words that are passed on, in characters.
+/// The longest message that is reported, in characters.
 const LONGEST: usize = 300;
-/// The longest pause a provider may ask for; whoever asks for more is given up.
+/// The longest `Retry-After` that is honoured; a longer one fails the request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Headers by which a provider identifies the request.
 const REQUEST_IDS: [&str; 3] = ["dg-request-id", "x-request-id", "request-id"];
@@ -31,7 +31,7 @@ const TOO_LONG: [&str; 6] = [
 const NO_MONEY: [&str; 4] = ["insufficient_", "billing", "payment", "quota_exceeded"];
 /// Parts of what they call a conversation that they do not want to answer; others they would.
 const UNWILLING: [&str; 2] = ["content_filter", "content_policy"];
-/// Parts of what will not go away by itself, where no status says so: somebody has to change the connection or the agent.
+/// Parts of permanent error codes, for errors without a status: the connection or the agent has to change.
 const OURS: [&str; 11] = [
     "api_key",
     "authentication",
@@ -45,7 +45,7 @@ const OURS: [&str; 11] = [
     "unauthorized",
     "voice_id_does_not_exist",
 ];
-/// Parts of what will.
+/// Parts of transient error codes.
 const BUSY: [&str; 8] =
     ["rate_limit", "overloaded", "api_error", "server_error", "resource_exhausted", "unavailable", "internal", "net-0"];
 /// A key this long that is not a word does not stand in a sentence by chance.

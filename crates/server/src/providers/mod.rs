@@ -155,7 +155,7 @@ pub struct Usage {
     pub llm_output_tokens: u64,
     /// Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
     pub llm_estimated: bool,
-    /// Tokens of audio heard by a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
+    /// Tokens of audio input of a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
     pub audio_input_tokens: u64,
     /// Of these, tokens that came from the provider's cache.
     pub audio_cached_tokens: u64,
@@ -229,7 +229,7 @@ fn is_english(language: &str) -> bool {
 
 /// One call's STT session. Nothing here may block: audio is due every 20 ms.
 pub trait SttSession: Send + Sync {
-    /// It takes over from another one in mid-call: before this segment all is told.
+    /// It takes over in mid-call: everything before this segment has been transcribed.
     fn takes_over(&mut self, _segment: u32) {}
     /// The next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
@@ -273,7 +273,7 @@ pub enum SttEvent {
 pub(crate) async fn understood(events: mpsc::Sender<SttEvent>, work: impl Future<Output = ()>) {
     if let Err(panicked) = caught(work).await {
         let words = format!("speech to text: {panicked}");
-        // When the receiver is gone the call is over, and nobody wants to know.
+        // When the receiver is gone, the call is over.
         let _ = events.send(SttEvent::Failed { code: ErrorCode::PipelineError, words }).await;
     }
 }

@@ -34,7 +34,7 @@ pub struct Rates {
     pub llm_cache_write_million: Option<f64>,
     /// A million tokens written.
     pub llm_output_million: Option<f64>,
-    /// A million tokens of audio heard by a speech-to-speech model.
+    /// A million tokens of audio input of a speech-to-speech model.
     pub audio_input_million: Option<f64>,
     /// The same from its cache; like others when absent.
     pub audio_cached_million: Option<f64>,
@@ -171,6 +171,12 @@ impl Prices {
             }
         }
         Ok(Self(prices))
+    }
+
+    /// The providers in the table.
+    #[cfg(test)]
+    pub(super) fn providers(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// What one provider charges.

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use switchhook_media::frame::Frame;
 
-/// Kept while nobody speaks, in frames: 500 ms. Speech is noticed up to 120 ms late, and begins more softly than that.
+/// Stored during silence, in frames: 500 ms. Speech is noticed up to 120 ms late, and begins more softly than that.
 const PRE_ROLL: usize = 25;
-/// Kept when words came before the end of their speech, in frames: 120 ms. More of it may have begun, and is not noticed yet.
+/// Stored when words came before the end of their speech, in frames: 120 ms. More of it may have begun, and is not noticed yet.
 const ONSET: usize = 6;
-/// Kept of what has no final words yet, in frames: 10 s.
+/// Stored of speech without final words, in frames: 10 s.
 const LONGEST: usize = 500;
-/// Said again before the first audio that has no words at all, in frames: 500 ms.
+/// Replayed before the first audio without any words, in frames: 500 ms.
 const MARGIN: usize = 25;
 
 /// Input of an STT session.
@@ -39,7 +39,7 @@ pub(crate) struct ReplayBuffer {
 }
 
 impl ReplayBuffer {
-    /// The next that is told; `open` when there is speech without final words.
+    /// Stores input; `open` when there is speech without final words.
     pub(crate) fn keep(&mut self, told: SttInput, open: bool) {
         let audio = matches!(told, SttInput::Audio(_));
         self.items.push_back(told);
@@ -51,12 +51,12 @@ impl ReplayBuffer {
         }
     }
 
-    /// Some words came.
+    /// Words arrived.
     pub(crate) fn words(&mut self) {
         self.since_words = 0;
     }
 
-    /// A segment's final words were told: what was before its end is done with. So is all but the last when the words came before the end.
+    /// A segment is final: audio before its end is dropped; if the words came before the end, all but the last frames are.
     pub(crate) fn settled(&mut self, segment: u32) {
         let end =
             self.items.iter().position(|item| matches!(item, SttInput::SpeechStopped(number) if *number == segment));
@@ -70,7 +70,7 @@ impl ReplayBuffer {
         self.overflowed = false;
     }
 
-    /// The audio just before speech was noticed, for whoever wants speech only.
+    /// The audio just before speech was noticed, for providers that get speech only.
     pub(crate) fn pre_roll(&self) -> Vec<Frame> {
         let since_stop = self.items.iter().rev().take_while(|item| !matches!(item, SttInput::SpeechStopped(_)));
         let audio = since_stop.filter_map(|item| match item {

@@ -56,7 +56,7 @@ pub(super) struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Speech {
     /// The local models.
-    ModelStore,
+    Models,
     /// Simulated speech: STT that knows the recordings, TTS that plays tones.
     Simulated,
 }
@@ -101,7 +101,7 @@ pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitC
 /// Downloads missing speech models, or reports why it cannot.
 async fn have_models(models: &ModelStore, screen: &Screen) -> anyhow::Result<Speech> {
     match models::pull_all(models).await? {
-        Ok(()) => Ok(Speech::ModelStore),
+        Ok(()) => Ok(Speech::Models),
         Err(error) => {
             screen.without_models(&why(&error));
             Ok(Speech::Simulated)
@@ -130,7 +130,7 @@ async fn play(
     let folder = std::env::temp_dir().join(format!("switchhook-demo-{:08x}", u32::from_be_bytes(clock::random())));
     let config = Arc::new(config(&folder)?);
     let service = Service::start(config.clone(), models, Clock::system()).await?;
-    if speech == Speech::ModelStore {
+    if speech == Speech::Models {
         let bar = loading_bar();
         service.load_speech(|loaded| bar.set_position(loaded)).await?;
         bar.finish_and_clear();
@@ -240,7 +240,7 @@ async fn look_back(
     let told =
         |delivery: &Received| json!({ "event": delivery.event, "id": delivery.id, "verified": delivery.verified });
     let (stt, tts) = match speech {
-        Speech::ModelStore => ("moonshine-base-en", "hibari"),
+        Speech::Models => ("moonshine-base-en", "hibari"),
         Speech::Simulated => ("simulated", "simulated"),
     };
     let llm = match (&args.llm_url, &args.llm_model) {

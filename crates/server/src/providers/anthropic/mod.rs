@@ -19,6 +19,7 @@ use self::wire::MessagesResponse;
 use super::adapter_config::AdapterConfig;
 use super::llm::turns::turns;
 use super::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
+use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
 use super::{Llm, LlmRequest};
 
 /// Where Anthropic itself listens.
@@ -29,6 +30,18 @@ pub(crate) const DEFAULT_MODEL: &str = "claude-haiku-4-5";
 const VERSION: &str = "2023-06-01";
 /// Agents may ask for up to 2.
 const HOTTEST: f32 = 1.0;
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry =
+    ProviderEntry { name: "anthropic", kinds: &[Kind::Llm], build: Build::Adapter(build), unpriced: &[] };
+
+fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        llm: Some(connect(config)?),
+        default_models: DefaultModels::of(config, "", DEFAULT_MODEL, "")?,
+        ..Provider::default()
+    })
+}
 
 /// The language model of a connection.
 ///

@@ -23,7 +23,7 @@ pub(crate) const ENGLISH: &str = "universal-streaming-english";
 const OTHER: &str = "universal-streaming-multilingual";
 /// The languages of the latter.
 const SIX: [&str; 6] = ["en", "es", "fr", "de", "it", "pt"];
-/// Beginnings of the names of models that are told which languages to expect.
+/// Prefixes of models that take a list of expected languages.
 const CODE_SWITCHING: [&str; 2] = ["universal-3", "u3-"];
 /// The protocol's date.
 const VERSION: &str = "2025-05-12";

@@ -1,5 +1,5 @@
 //! Cartesia Ink. `/stt/websocket` gives final words when our VAD detects the end of speech; with `stt_finalize` set to false,
-//! `/stt/turns/websocket` judges turns itself.
+//! `/stt/turns/websocket` has its own endpointing.
 
 use std::sync::Arc;
 use std::time::Duration;

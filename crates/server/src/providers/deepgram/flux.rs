@@ -1,4 +1,4 @@
-//! Deepgram Flux, `/v2/listen`: turns with all their words so far, and a judgement when each is over.
+//! Deepgram Flux, `/v2/listen`: turns with all words so far, and an end of each turn.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::providers::stt::{KeepAlive, SttMessage, SttProtocol, SttSettings, cla
 use crate::providers::websocket::{StreamError, field, json};
 
 pub(super) const PATH: &str = "/v2/listen";
-/// The model that is told no language.
+/// The model that takes no language.
 pub(super) const ENGLISH: &str = "flux-general-en";
-/// It has no keep-alive message: without audio the model hears nothing end.
+/// It has no keepalive message, and detects the end of a turn only in audio.
 const SILENCE_AFTER: Duration = Duration::from_millis(500);
 
 pub(super) fn query<'a>(model: &str, options: &SttOptions, settings: &SttSettings) -> Vec<(&'a str, String)> {

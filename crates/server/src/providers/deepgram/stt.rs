@@ -1,4 +1,4 @@
-//! Deepgram's speech to text: Nova (`/v1/listen`) cuts where we say so, Flux (`/v2/listen`) judges turns itself. The model's name
+//! Deepgram's speech to text: Nova (`/v1/listen`) finalizes on request, Flux (`/v2/listen`) has its own endpointing. The model's name
 //! decides between them.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16],
     chunk: 4,
     finalize_timeout_ms: 1_500,
-    // A Finalize with nothing left to tell may not be answered; one with words is, in 350 ms at the 99th percentile.
+    // A Finalize without pending words may stay unconfirmed; one with words is confirmed in 350 ms at the 99th percentile.
     finalize_timeout_without_words_ms: Some(700),
 };
 

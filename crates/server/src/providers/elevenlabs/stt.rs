@@ -1,5 +1,5 @@
 //! ElevenLabs Scribe realtime (`/v1/speech-to-text/realtime`): audio in JSON, final words when we commit or, with `stt_finalize` set to
-//! false, when the provider hears silence.
+//! false, when the provider detects silence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl SttAdapter for ElevenLabs {
 
 struct Scribe {
     rate: u32,
-    /// Whether we commit; otherwise the provider does when it hears silence.
+    /// Whether we commit; otherwise the provider does when it detects silence.
     finalize: bool,
     /// Whether committed words come a second time, with times.
     timestamps: bool,

@@ -83,7 +83,7 @@ impl TtsProtocol for ElevenLabsTts {
             // Whole sentences are sent: nothing is gained by waiting for more.
             ("auto_mode", "true".to_owned()),
         ];
-        // Other models refuse to be told the language.
+        // Other models reject the parameter.
         if model.ends_with("_v2_5") && !request.language.is_empty() {
             query.push(("language_code", primary_language(&request.language).to_owned()));
         }
@@ -100,7 +100,7 @@ impl TtsProtocol for ElevenLabsTts {
         if (request.speed - 1.0).abs() > f32::EPSILON {
             connecting["voice_settings"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
         }
-        // Text ends with a space, or its last word may be kept back for more.
+        // Text ends with a space, or its last word may be held back.
         let text = json!({ "text": format!("{} ", request.text.trim_end()), "context_id": context, "flush": true });
         // What was said before it is still spoken.
         let end = json!({ "context_id": context, "close_context": true });

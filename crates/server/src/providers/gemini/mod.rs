@@ -18,16 +18,29 @@ use self::wire::ContentResponse;
 use super::adapter_config::AdapterConfig;
 use super::llm::turns::turns;
 use super::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
+use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
 use super::{Llm, LlmRequest};
 
 /// Where Google itself listens.
 pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 /// The model when neither the agent nor the connection names one.
 pub(crate) const DEFAULT_MODEL: &str = "gemini-3.5-flash-lite";
-/// These think before they answer unless told not to, and callers wait. Others refuse to be told so, or hardly think anyway.
+/// These reason before they respond unless disabled, and callers wait. Others reject the setting, or hardly reason anyway.
 const CAN_ANSWER_AT_ONCE: &str = "gemini-2.5-flash";
 /// These do not ask for the signatures of calls.
 const LENIENT: [&str; 2] = ["gemini-1", "gemini-2"];
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry =
+    ProviderEntry { name: "gemini", kinds: &[Kind::Llm], build: Build::Adapter(build), unpriced: &[] };
+
+fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        llm: Some(connect(config)?),
+        default_models: DefaultModels::of(config, "", DEFAULT_MODEL, "")?,
+        ..Provider::default()
+    })
+}
 
 /// The language model of a connection.
 ///

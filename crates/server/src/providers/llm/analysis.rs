@@ -59,7 +59,7 @@ pub(super) enum AnalysisProblem {
 }
 
 impl AnalysisProblem {
-    /// What the model is told about it.
+    /// The correction request to the model.
     pub(super) fn to_model(&self) -> String {
         match self {
             Self::Form => "That is not the JSON object I asked for. LlmResponse with that object alone.".to_owned(),

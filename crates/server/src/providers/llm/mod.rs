@@ -109,7 +109,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         Self { dialect, server }
     }
 
-    /// One answer, with retries. What each attempt uses is added to `spent`.
+    /// Makes one request, with retries. What each attempt uses is added to `spent`.
     async fn ask(
         &self,
         mut request: LlmRequest,
@@ -229,7 +229,7 @@ struct StreamState {
     done: bool,
     /// Whether the model writes.
     alive: bool,
-    /// Whether something was given to whoever listens.
+    /// Whether some output was emitted.
     begun: bool,
     /// Whether a tool was called, or began to be.
     calls: bool,
@@ -259,7 +259,7 @@ impl StreamState {
         Ok(false)
     }
 
-    /// Whether somebody still listens.
+    /// Emits text; false when the receiver is closed.
     async fn give(&mut self, text: String, events: &mpsc::Sender<LlmEvent>) -> bool {
         if text.is_empty() {
             return true;
@@ -281,7 +281,7 @@ impl StreamState {
             return Err(LlmFailure::empty());
         }
         let calls = match answer.finish(self.done) {
-            // Whole sentences were said, and nobody misses what may have followed.
+            // Whole sentences were said, and what may have followed is not missed.
             Err(failure) if failure == LlmFailure::cut_off() && self.sentence && !self.calls => {
                 tracing::warn!(provider, "LLM response ended without a finish reason");
                 Vec::new()
@@ -300,7 +300,7 @@ impl StreamState {
         let mut ids = HashSet::new();
         for (position, mut call) in calls.into_iter().enumerate() {
             self.begun = true;
-            // Results are told apart by them.
+            // Results refer to calls by id.
             if !ids.insert(call.id.clone()) {
                 call.id = format!("{}_{position}", call.id);
             }
@@ -355,7 +355,7 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
             }
             None
         };
-        // Why else it may not have worked is not told apart: the first request will tell.
+        // Other failures are ignored: the first request will report them.
         match timeout(FIRST_BYTE, greeted).await {
             Ok(Some(failure)) => Err(failure.into_error(self.dialect.name(), &self.server)),
             _ => Ok(()),

@@ -20,7 +20,7 @@ const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "syste
 
 /// Until the headers of an answer.
 pub(super) const FIRST_BYTE: Duration = Duration::from_secs(5);
-/// As long as a connection is kept at least after an answer, by us and by most servers.
+/// How long most servers, and we, keep an idle connection.
 const WARM: Duration = Duration::from_secs(45);
 /// What a customer may set instead, in milliseconds. The turn engine waits for ten seconds at most.
 const TIMEOUT_RANGE_MS: std::ops::RangeInclusive<u64> = 50..=10_000;

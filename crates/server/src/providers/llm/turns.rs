@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 
-/// What the caller's side says where nobody has said anything.
+/// Stands for the caller's turn when there is none.
 const CONNECTED: &str = "(The call is connected.)";
 /// What it says behind the model's last words.
 const SILENT: &str = "(The caller is empty_response.)";

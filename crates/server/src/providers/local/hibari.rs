@@ -36,7 +36,7 @@ pub struct Hibari {
 pub struct Speech {
     /// 24 kHz, mono, -1 to 1.
     pub samples: Vec<f32>,
-    /// When each word is said. The model does not tell: times are shared out by the phonemes of each word, with pauses
+    /// When each word is said. The model does not report them: times are distributed by the phonemes of each word, with pauses
     /// at punctuation, and are right within some 100 ms.
     pub words: Vec<TimedWord>,
 }
@@ -73,7 +73,7 @@ impl Hibari {
         Ok(Self { model, inputs, outputs, ids, phonemiser, synthesiser })
     }
 
-    /// Says `text` at `speed` (1 is the voice's own; 0.5 to 2). The same text, speed and `seed` give the same samples.
+    /// Synthesizes `text` at `speed` (1 is the voice's own; 0.5 to 2). The same text, speed and `seed` give the same samples.
     ///
     /// Blocks for about 15 ms per second of speech.
     ///

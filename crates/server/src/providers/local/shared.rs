@@ -37,7 +37,7 @@ impl LocalSpeech {
         })
     }
 
-    /// Loads both models now, and tells after each how many there are.
+    /// Loads both models now, and reports the count after each.
     ///
     /// # Errors
     /// When one is not installed or cannot be read.
@@ -49,12 +49,12 @@ impl LocalSpeech {
         Ok(())
     }
 
-    /// The model that hears.
+    /// The STT model.
     pub(super) async fn moonshine(&self) -> Result<Arc<Moonshine>, ProviderError> {
         self.moonshine.get_or_try_init(|| self.load(MOONSHINE, Moonshine::load)).await.map(Arc::clone)
     }
 
-    /// The model that speaks.
+    /// The TTS model.
     pub(super) async fn hibari(&self) -> Result<Arc<Hibari>, ProviderError> {
         self.hibari.get_or_try_init(|| self.load(HIBARI, Hibari::load)).await.map(Arc::clone)
     }

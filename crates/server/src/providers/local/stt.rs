@@ -130,7 +130,7 @@ impl Transcriber {
     async fn transcribe_segment(self, segment: Segment) {
         let core = self.shared.cores.wait().await;
         let text = match self.transcribe(segment.samples, core).await {
-            // The model ends a segment in a comma whether or not the speaker goes on: it tells nothing.
+            // The model ends a segment in a comma whether or not the speaker goes on: it is ignored.
             Ok(text) => text.trim_end_matches(',').to_owned(),
             Err(error) => {
                 let error = failed(&error);
@@ -168,7 +168,7 @@ impl Transcriber {
     }
 
     async fn send(&self, event: SttEvent) {
-        // When the receiver is gone the call is over, and nobody wants to know.
+        // When the receiver is gone, the call is over.
         let _ = self.events.send(event).await;
     }
 }

@@ -26,7 +26,7 @@ const PER_MS: usize = frame::SAMPLE_RATE as usize / 1_000;
 const LOOK: usize = 5 * PER_MS;
 /// Quieter pieces at the ends are silence.
 const SILENT_DBFS: f32 = -55.0;
-/// Silence that is kept in front, for soft first audios, and behind, as the pause after a sentence.
+/// Silence that is kept in front, for soft onsets, and behind, as the pause after a sentence.
 const LEAD: usize = 30 * PER_MS;
 const TAIL: usize = 200 * PER_MS;
 /// The same words audio the same each time.
@@ -118,7 +118,7 @@ fn synthesize_telephone(voice: &Hibari, text: &str, speed: f32, job: &Job) -> Re
     Ok(Utterance { samples: samples[kept].to_vec(), words: words.into_iter().map(spoken).collect() })
 }
 
-/// The part to play: the model puts some 300 ms of silence before what it says and 400 ms behind it, which would be heard
+/// The part to play: the model puts some 300 ms of silence before what it says and 400 ms behind it, which callers would hear
 /// as a delay before an answer and as a gap between its sentences.
 fn without_silence(samples: &[i16]) -> Range<usize> {
     let audible: Vec<bool> = samples.chunks(LOOK).map(|piece| level::rms_dbfs(piece) > SILENT_DBFS).collect();

@@ -24,7 +24,7 @@ use crate::providers::{Llm, LlmRequest};
 
 /// The model when neither the agent nor the connection names one.
 pub(crate) const DEFAULT_MODEL: &str = "gpt-6-luna";
-/// OpenAI's small models reason before they answer unless told not to: callers wait, and with tools they refuse the request.
+/// OpenAI's small models reason before they respond unless disabled: callers wait, and with tools they reject the request.
 const CAN_ANSWER_AT_ONCE: &str = "-luna";
 /// What the longest answer is called: by most servers, and by OpenAI, whose newer models refuse the older name.
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];

@@ -120,7 +120,7 @@ impl SttAdapter for Realtime {
 
 struct TranscriptionSession {
     setup: Value,
-    /// Whether we commit; otherwise the server does when it hears silence.
+    /// Whether we commit; otherwise the server does when it detects silence.
     finalize: bool,
     ready: bool,
     /// Committed items without final words, in the order of their speech: their words may finish in another.

@@ -32,7 +32,7 @@ pub(crate) const DEFAULT_MODEL: &str = "gpt-4o-mini-tts";
 const RATE: u32 = 24_000;
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.25, 4.0);
-/// As long as a connection is kept at least after an answer, by us and by most servers.
+/// How long most servers, and we, keep an idle connection.
 const WARM: Duration = Duration::from_secs(45);
 /// How much of a refusal is read, in bytes.
 const REFUSAL: usize = 16 * 1024;
@@ -180,8 +180,7 @@ impl Tts for OpenAiSpeech {
         Ok(cost(&request.text))
     }
 
-    /// Asks for what every server of this interface can tell, or refuses to: the connection stays. A refusal says nothing of speech,
-    /// for which a key may be good that is not for this.
+    /// Lists models, to have an open connection. A refusal is ignored: the key may be restricted to speech.
     async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
         if self.is_warm() {
             return Ok(());

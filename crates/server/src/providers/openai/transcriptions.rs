@@ -1,7 +1,7 @@
 //! A request for each segment of speech (`POST {base}/audio/transcriptions`): what OpenAI calls its Whisper API, and every local
 //! server for Whisper offers.
 //!
-//! Segments are cut by our voice activity detection. One that goes on after a short pause is understood anew as a whole.
+//! Segments are cut by our voice activity detection. One that goes on after a short pause is transcribed again as a whole.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -127,7 +127,7 @@ struct SegmentedSttSession {
     client: Arc<SegmentClient>,
     min_speech: Duration,
     segmenter: Segmenter,
-    /// How long the voice has been on.
+    /// The length of the running speech.
     spoken: Duration,
     runs: JoinSet<()>,
     /// The request for the last stop.
@@ -209,7 +209,7 @@ impl SegmentClient {
         }
         let body = whole(response).await?;
         let body = String::from_utf8_lossy(&body);
-        // The key of somebody who is careful: good for speech, and not for reading what models there are.
+        // A restricted key: it may transcribe, but not list models.
         if refuses && body.contains("scope") {
             return Ok(());
         }
@@ -238,7 +238,7 @@ impl SegmentClient {
     }
 
     async fn send_final(&self, segment: u32, text: String) {
-        // When the receiver is gone the call is over, and nobody wants to know.
+        // When the receiver is gone, the call is over.
         let _ = self.events.send(SttEvent::Final { segment, text }).await;
     }
 

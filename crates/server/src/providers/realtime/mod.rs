@@ -125,7 +125,7 @@ pub enum RealtimeEvent {
     CallerSaid {
         /// The item.
         item: String,
-        /// The words; empty when there were none or they could not be told.
+        /// The words; empty when there were none or transcription failed.
         text: String,
         /// What writing them down used.
         usage: Usage,

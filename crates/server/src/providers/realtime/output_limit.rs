@@ -1,5 +1,5 @@
 //! Limits the output of a session. The call takes everything at once, since a long response comes faster than it is played: what a
-//! provider sends is bounded here, before it waits to be heard.
+//! provider sends is bounded here, before it is queued for playback.
 
 use tokio::time::Instant;
 

@@ -56,7 +56,7 @@ impl Llm for ScriptedLlm {
     }
 }
 
-/// A language model that was asked and is never heard of again; behind one of the simulator's numbers.
+/// An LLM that never responds; behind one of the simulator's numbers.
 pub struct NeverResponds;
 
 #[async_trait]

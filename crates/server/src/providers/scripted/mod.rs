@@ -10,9 +10,34 @@ mod llm;
 mod stt;
 mod tts;
 
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::local::LocalSpeech;
+use super::registry::{Build, Kind, Provider, ProviderEntry};
+
 pub use llm::{NeverResponds, ScriptedLlm};
 pub use stt::ScriptedStt;
 pub use tts::ScriptedTts;
 
 /// The name in errors.
 const PROVIDER: &str = "scripted";
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "scripted",
+    kinds: &[Kind::Stt, Kind::Llm, Kind::Tts],
+    build: Build::BuiltIn(build),
+    unpriced: &[],
+};
+
+fn build(_: &Arc<LocalSpeech>, settings: &Map<String, Value>) -> Result<Provider, String> {
+    let llm = ScriptedLlm::new(settings.get("flow")).map_err(|error| error.to_string())?;
+    Ok(Provider {
+        stt: Some(Arc::new(ScriptedStt)),
+        llm: Some(Arc::new(llm)),
+        tts: Some(Arc::new(ScriptedTts)),
+        ..Provider::default()
+    })
+}

@@ -118,11 +118,11 @@ pub(crate) enum SttMessage {
     Partial(String),
     /// What was said since the last one.
     Final(String),
-    /// Everything before our [`SttProtocol::finalize`] is told.
+    /// Everything before our [`SttProtocol::finalize`] is transcribed.
     Finalized,
     /// The same, but there are no words because the provider failed.
     Failed(StreamError),
-    /// The provider judges that the caller's turn is over.
+    /// The provider's own endpointing ended the turn.
     EndOfTurn,
     /// A message to send back.
     Reply(Message),

@@ -31,7 +31,7 @@ pub(crate) struct SttSettings {
     pub(crate) finalize_timeout_without_words: Option<Duration>,
     /// Whether finalize is always answered.
     pub(crate) always_confirms_finalize: bool,
-    /// Whether the provider is told that the caller stopped; its own default when absent.
+    /// Whether our VAD finalizes segments; the provider's default when absent.
     pub(crate) finalize: Option<bool>,
     /// More for the provider.
     pub(crate) parameters: Parameters,

@@ -18,12 +18,13 @@ use crate::providers::replay_buffer::{ReplayBuffer, SttInput};
 use crate::providers::websocket::StreamError;
 use crate::queues::Queue;
 
-/// Before a lost connection is made again: at once, then after longer pauses.
-const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1)];
-/// A connection that lasted so long was a good one.
-const GOOD: Duration = Duration::from_secs(5);
+/// Pauses before reconnecting.
+const RECONNECT_PAUSES: [Duration; 3] =
+    [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1)];
+/// A connection that lasts this long resets the count of failed ones.
+const STABLE_AFTER: Duration = Duration::from_secs(5);
 
-/// How much of the caller was sent, in frames of 20 ms; what was sent again counts again, as it does with providers.
+/// Audio sent, in frames of 20 ms; replayed audio counts again, as providers bill it.
 #[derive(Clone, Default)]
 pub(super) struct SentAudio(Arc<AtomicU64>);
 
@@ -38,11 +39,11 @@ impl SentAudio {
     }
 }
 
-/// Why listening ended.
+/// Why the stream ended.
 enum StreamEnd {
-    /// Nobody wants to know more.
+    /// The session was dropped.
     Done,
-    /// The connection.
+    /// The connection failed.
     Failed(AttemptError),
 }
 
@@ -59,11 +60,11 @@ pub(super) struct Task {
     sent: SentAudio,
     transcripts: Transcripts,
     replay: ReplayBuffer,
-    /// Whether the provider ever took what we said, so that our settings are right.
+    /// Whether the provider ever transcribed anything, so that the settings are right.
     proven: bool,
-    /// Connections in a row that came to nothing.
-    bad: usize,
-    /// Segments in a row with speech of which nothing came.
+    /// Failed connections in a row.
+    failed_connections: usize,
+    /// Segments in a row with speech and no transcript.
     unanswered: u32,
 }
 
@@ -83,20 +84,20 @@ impl Task {
             transcripts,
             replay: ReplayBuffer::default(),
             proven: false,
-            bad: 0,
+            failed_connections: 0,
             unanswered: 0,
         }
     }
 
-    /// Listens until the session is dropped or the provider is lost for good.
+    /// Runs until the session is dropped or the provider fails for good.
     pub(super) async fn run(mut self, mut connection: Connection) {
         loop {
             let failure = match self.listen(&mut connection).await {
                 StreamEnd::Done => return connection.close().await,
                 StreamEnd::Failed(failure) => failure,
             };
-            if connection.session.opened_at.elapsed() >= GOOD {
-                self.bad = 0;
+            if connection.session.opened_at.elapsed() >= STABLE_AFTER {
+                self.failed_connections = 0;
             }
             match self.again(failure).await {
                 Ok(new) => connection = new,
@@ -135,7 +136,7 @@ impl Task {
         Ok(())
     }
 
-    /// Keeps first and sends then: what is lost on the way will be sent again.
+    /// Stores first and sends then: what is lost on the way is replayed.
     async fn input(&mut self, connection: &mut Connection, input: SttInput) -> Result<(), AttemptError> {
         let speech_only = self.connector.stream_config().speech_only;
         let speaking = self.transcripts.is_speaking();
@@ -172,7 +173,7 @@ impl Task {
         Ok(())
     }
 
-    /// What a message says about the provider.
+    /// Updates the health of the provider.
     fn note(&mut self, connection: &Connection, message: &SttMessage) -> Result<(), AttemptError> {
         match message {
             SttMessage::Partial(text) | SttMessage::Final(text) => {
@@ -192,7 +193,7 @@ impl Task {
         Ok(())
     }
 
-    /// Speech without an answer. Once may be chance; then another connection may do better; then nobody is to wait any longer.
+    /// Speech without a transcript. Once may be chance; the second time reconnects; the third time fails over.
     fn unanswered(&mut self, failure: AttemptError) -> Result<(), AttemptError> {
         self.unanswered += 1;
         match self.unanswered {
@@ -215,9 +216,12 @@ impl Task {
     /// Reconnects and replays the audio that has no final transcript yet.
     async fn again(&mut self, mut failure: AttemptError) -> Result<Connection, StreamEnd> {
         loop {
-            let pause = failure.retry_after.zip(PAUSES.get(self.bad)).map(|(asked, least)| asked.max(*least));
+            let pause = failure
+                .retry_after
+                .zip(RECONNECT_PAUSES.get(self.failed_connections))
+                .map(|(asked, least)| asked.max(*least));
             let Some(pause) = pause else { return Err(StreamEnd::Failed(failure)) };
-            self.bad += 1;
+            self.failed_connections += 1;
             self.proven = true;
             tracing::warn!(error = %failure.error, "STT connection lost; reconnecting");
             failure = match self.reconnect(pause).await? {
@@ -233,14 +237,14 @@ impl Task {
             Err(failure) => return Ok(Err(failure)),
         };
         self.transcripts.reconnected(self.replay.is_whole(), Instant::now());
-        // Without speech there is nothing to understand, and whoever wants speech only wants nothing.
+        // Without speech, a provider that gets speech only has nothing to transcribe.
         if self.connector.stream_config().speech_only && !self.transcripts.is_open() {
             return Ok(Ok(connection));
         }
         Ok(self.replay(&mut connection).await.map(|()| connection))
     }
 
-    /// Connects; what the call tells in the meantime is kept.
+    /// Connects, and stores input in the meantime.
     async fn connect_after(&mut self, pause: Duration) -> Result<Result<Connection, AttemptError>, StreamEnd> {
         let Self { connector, events, waiting, transcripts, replay, .. } = self;
         let connecting = async {
@@ -273,7 +277,7 @@ impl Task {
         connection.audio(frame).await
     }
 
-    /// What is refused at the beginning is set up wrongly; later it is a failure.
+    /// A refusal at the beginning is a configuration error; later it is a failure.
     async fn fail(&self, failure: AttemptError) {
         let code = match failure.error.code() {
             ErrorCode::ConfigError if self.proven => ErrorCode::PipelineError,

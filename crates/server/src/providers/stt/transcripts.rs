@@ -1,9 +1,9 @@
 //! Assembles provider messages into exactly one final transcript per segment of speech.
 //!
-//! Providers cut speech as they like: in several final texts, in turns of several segments, or with an end before we noticed
-//! one. A segment is answered when the provider says that everything before its end is last, when it judges the turn to
-//! be over, or with what there is when neither comes in time. What comes later is told once as well: words that were told before
-//! they were final are known again, corrected or not, and partials of a segment that is answered wait for their end.
+//! Providers segment speech in their own way: several final texts per segment, turns of several segments, or an end before our VAD
+//! detects one. A segment is final when the provider confirms our finalize, when it ends the turn, or, after a timeout, with the
+//! text so far. Later text is emitted once too: words that were emitted before they were final are aligned with the final text,
+//! corrected or not, and partials of a segment that is already final wait for their final text.
 
 mod alignment;
 
@@ -16,49 +16,49 @@ use self::alignment::{Alignment, AlignmentKind};
 use super::protocol::{SttMessage, SttStreamConfig};
 use crate::providers::SttEvent;
 
-/// Transcripts that come this soon after a segment was answered without them belong to it.
+/// Text that arrives this soon after a segment became final without it belongs to that segment.
 const LATE: Duration = Duration::from_secs(3);
-/// The same for the answer to a finalize that may well have none.
+/// The same for the confirmation of a finalize that may need none.
 const LATE_WITHOUT_WORDS: Duration = Duration::from_secs(1);
 /// No segment has more characters: that is more than ten minutes of speech.
 const LONGEST: usize = 10_000;
-/// Where the provider heard the end of speech before we did, more words are awaited only so long.
+/// The timeout after an end of speech that the provider detected before our VAD.
 const AFTER_END: Duration = Duration::from_millis(500);
-/// Voice that some word would come of, in frames; the 200 ms in which its end was noticed are part of it.
+/// Voice activity that should yield a word, in frames, including the 200 ms until VAD detects its end.
 const VOICE: u32 = 25;
-/// The same where noise is not answered.
+/// The same for providers that do not confirm segments of noise.
 const LONG_VOICE: u32 = 60;
 
-/// The words of one call.
+/// The transcripts of one call.
 pub(super) struct Transcripts {
     stream_config: SttStreamConfig,
-    /// Final, and not told for a segment.
+    /// Final text that is not part of an emitted segment.
     finalized: String,
     /// What the provider may still change.
     partial: String,
-    /// The partial as the provider told it.
+    /// The partial as the provider sent it.
     raw_partial: String,
-    /// The beginning of the next text as it was told already, when time was up.
+    /// Text that was emitted at a timeout before it was final: the next final text begins with it.
     emitted_early: String,
-    /// Whether the last final words were all told already: an end that the provider tells with them is that of an earlier segment.
+    /// Whether all of the last final text was emitted before: an end that comes with it is that of an earlier segment.
     stale: bool,
-    /// Whether the provider has said that the speech that goes on is over, and nothing since.
+    /// Whether the provider has ended the running speech, and sent nothing since.
     provider_ended: bool,
-    /// When partials that came while nothing was expected are told as they are.
+    /// When partials that nothing waits for are emitted as they are.
     late: Option<Instant>,
-    /// Whether words are to come again on a new connection.
+    /// Whether audio was replayed on a new connection, so that its words come again.
     replaying: bool,
     speaking: bool,
-    /// When the voice began, and for how many frames it has lasted.
+    /// When voice activity began, and its length in frames.
     began: Option<Instant>,
     voiced: u32,
-    /// Segments without an answer, oldest first.
+    /// Segments without a final transcript, oldest first.
     open: VecDeque<OpenSegment>,
-    /// Until when the provider's answers may still come for segments that were answered without them.
+    /// Segments that became final without a confirmation, and until when it may still come.
     late_confirmations: VecDeque<(Instant, u32)>,
-    /// The number of the segment that the next words belong to.
+    /// The number of the next segment.
     next: u32,
-    /// Characters that were told since the caller last spoke, though nobody waited for them.
+    /// Characters of unexpected final text since the caller last spoke.
     unexpected_chars: usize,
     last: Option<LastFinal>,
 }
@@ -68,16 +68,16 @@ struct OpenSegment {
     since: Instant,
     began: Option<Instant>,
     voiced: u32,
-    /// Whether it was found to be without an answer where there should be one.
+    /// Whether it was counted as unanswered.
     unanswered: bool,
 }
 
-/// The last answer.
+/// The last final transcript.
 struct LastFinal {
     segment: u32,
-    /// With the spaces around it: some providers send what stands between two texts with one of them.
+    /// Untrimmed: some providers send the separator with the text.
     text: String,
-    /// So much of the text is final, in bytes.
+    /// The length of its final part, in bytes.
     finalized: usize,
     at: Instant,
 }
@@ -105,7 +105,7 @@ impl Transcripts {
         }
     }
 
-    /// Before this segment all is told by others.
+    /// Segments before this one were transcribed by another provider.
     pub(super) fn start_at(&mut self, segment: u32) {
         self.next = segment;
     }
@@ -121,7 +121,7 @@ impl Transcripts {
         self.voiced += u32::from(self.speaking);
     }
 
-    /// A segment ended. Returns the number that its words will have; none when the provider was faster than we, and it is answered.
+    /// A segment ended. Returns its number; none when the provider was faster than our VAD and the segment is final.
     pub(super) fn speech_stopped(&mut self, segment: u32, now: Instant) -> Option<u32> {
         self.speaking = false;
         self.stale = false;
@@ -183,7 +183,7 @@ impl Transcripts {
         if self.is_expecting() {
             return self.partial_event();
         }
-        // The conversation would take them for a turn, and the final words for the next one.
+        // Emitted now, they would be one turn, and the final text the next one.
         if changed && !self.is_empty() {
             self.late = Some(now + self.stream_config.finalize_timeout);
         }
@@ -218,13 +218,13 @@ impl Transcripts {
         self.on_unexpected_final(&beginning, corrects, now)
     }
 
-    /// The provider has told everything before an end, ours or its own.
+    /// The provider has sent all text before an end, ours or its own.
     fn on_finalized(&mut self, now: Instant) -> Vec<SttEvent> {
         if let Some(segment) = self.take_late_confirmation(now) {
             if self.last.as_ref().is_some_and(|last| last.segment == segment) {
                 self.emitted_early.clear();
             }
-            // Its words are told with those of the next segment, and that one's are still to come.
+            // Its text is emitted with that of the next segment, which is still to come.
             if !self.finalized.is_empty() {
                 self.finalized.push(' ');
             }
@@ -247,7 +247,7 @@ impl Transcripts {
         self.speaking || !self.open.is_empty()
     }
 
-    /// Answers the segments whose time is up with what there is.
+    /// Emits the segments whose timeout is over with the text so far.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<SttEvent> {
         let mut events = Vec::new();
         if self.late.is_some_and(|due| due <= now) {
@@ -266,16 +266,16 @@ impl Transcripts {
         events
     }
 
-    /// Whether time is up for speech that some word or answer should have come of; true once for each segment. `spoke` is when the
-    /// provider said anything at all.
-    pub(super) fn is_unanswered(&mut self, spoke: Instant, now: Instant) -> bool {
+    /// Whether speech that should have yielded a word or a confirmation has timed out; true once for each segment. `last_message` is
+    /// when the provider last sent anything.
+    pub(super) fn is_unanswered(&mut self, last_message: Instant, now: Instant) -> bool {
         let overdue = self.oldest_due().is_some_and(|deadline| deadline <= now) && self.is_empty();
         let always_confirms_finalize = self.stream_config.always_confirms_finalize;
         let Some(open) = self.open.front_mut().filter(|open| overdue && !open.unanswered) else { return false };
         open.unanswered = if always_confirms_finalize {
             open.voiced >= VOICE
         } else {
-            open.voiced >= LONG_VOICE && open.began.is_some_and(|began| spoke < began)
+            open.voiced >= LONG_VOICE && open.began.is_some_and(|began| last_message < began)
         };
         open.unanswered
     }
@@ -285,21 +285,21 @@ impl Transcripts {
         if self.unexpected_chars > LONGEST {
             return true;
         }
-        let told = self.last.as_ref().map_or("", |last| last.text.as_str());
-        [&[told][..], &[self.finalized.as_str(), self.raw_partial.as_str()]].into_iter().any(|texts| {
+        let emitted = self.last.as_ref().map_or("", |last| last.text.as_str());
+        [&[emitted][..], &[self.finalized.as_str(), self.raw_partial.as_str()]].into_iter().any(|texts| {
             let bytes: usize = texts.iter().map(|text| text.len()).sum();
             // Counting takes its time, and is hardly ever needed.
             bytes > LONGEST && texts.iter().map(|text| text.chars().count()).sum::<usize>() > LONGEST
         })
     }
 
-    /// The segment that was answered without this answer, if one is outstanding.
+    /// The segment of this confirmation, if it became final without it.
     fn take_late_confirmation(&mut self, now: Instant) -> Option<u32> {
         self.late_confirmations.retain(|(until, _)| now < *until);
         self.late_confirmations.pop_front().map(|(_, segment)| segment)
     }
 
-    /// There is a new connection. `everything` without final words is said again; otherwise what was heard of it stands.
+    /// There is a new connection. If `everything` without a final transcript is replayed, the text so far is dropped.
     pub(super) fn reconnected(&mut self, everything: bool, now: Instant) {
         self.replaying = self.is_open();
         let partial = std::mem::take(&mut self.partial);
@@ -324,24 +324,25 @@ impl Transcripts {
         }
         let Some(last) = self.open.pop_back() else {
             if self.is_empty() {
-                // Time was up before: the words are last, the judgement is new.
-                let told = self.last.as_ref().is_some_and(|last| !last.text.trim().is_empty() && now - last.at < LATE);
-                return if told && !self.speaking { vec![SttEvent::TurnJudged] } else { Vec::new() };
+                // The words were emitted at a timeout; the end of turn is new.
+                let emitted =
+                    self.last.as_ref().is_some_and(|last| !last.text.trim().is_empty() && now - last.at < LATE);
+                return if emitted && !self.speaking { vec![SttEvent::TurnJudged] } else { Vec::new() };
             }
             return vec![self.finish_next(now), SttEvent::TurnJudged];
         };
         let earlier = self.open.drain(..).map(|open| SttEvent::Final { segment: open.segment, text: String::new() });
         let mut events: Vec<SttEvent> = earlier.collect();
         events.push(self.finish(last.segment, now));
-        // Who speaks again already may be going on: that judgement would take the new words with it.
+        // The caller speaks again: this end of turn would include the new words.
         if !self.speaking {
             events.push(SttEvent::TurnJudged);
         }
         events
     }
 
-    /// Final words while nobody seems to speak: late ones, corrections of what was told when time was up, or those of a speaker too
-    /// quiet for our VAD. What is new comes as a segment of its own, since the turn of the last one may be over.
+    /// Final text without speech: late text, corrections of text that was emitted at a timeout, or that of a speaker too quiet for
+    /// our VAD. New text becomes a segment of its own, since the last turn may be over.
     fn on_unexpected_final(&mut self, beginning: &Alignment<'_>, corrects: bool, now: Instant) -> Vec<SttEvent> {
         let mut events = Vec::new();
         let again = self.last.as_mut().filter(|last| corrects && now - last.at < LATE);
@@ -359,7 +360,7 @@ impl Transcripts {
         events
     }
 
-    /// Puts final words in the place of those that were told when time was up.
+    /// Replaces text that was emitted at a timeout with the final text.
     fn replace_early(&mut self, beginning: &Alignment<'_>) {
         let separator = self.stream_config.separator;
         if let Some(last) = &mut self.last {
@@ -370,14 +371,14 @@ impl Transcripts {
         }
     }
 
-    /// Partials of which nothing final has come.
+    /// Emits partials that never became final.
     fn finish_late_partial(&mut self, now: Instant) -> SttEvent {
         self.late = None;
         let segment = self.unanswered(now);
         self.finish(segment, now)
     }
 
-    /// The number for words that nobody waits for: that of the last segment if it was just answered without any.
+    /// The segment of unexpected text: the last one if it was just emitted empty, else a new one.
     fn unanswered(&mut self, now: Instant) -> u32 {
         let last = self.last.as_ref().filter(|last| last.text.trim().is_empty() && now - last.at < LATE);
         last.map(|last| last.segment).unwrap_or_else(|| {
@@ -423,10 +424,10 @@ impl Transcripts {
         self.last.as_ref().is_some_and(|last| now - last.at < time)
     }
 
-    /// How a text begins, where its beginning may have been told already.
+    /// Aligns a text with what was emitted early.
     fn beginning<'t>(&self, text: &'t str, now: Instant) -> Alignment<'t> {
         match Alignment::of(text, &self.emitted_early) {
-            // A text that comes much later is another one that has a few words in common.
+            // Much later, a similar text is another one.
             beginning if beginning.kind == AlignmentKind::Corrected && !self.has_emitted_within(LATE, now) => {
                 Alignment::other(text)
             }

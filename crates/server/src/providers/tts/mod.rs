@@ -1,9 +1,8 @@
-//! What TTS providers of the cloud have in common: timeouts, second attempts, the way of audio to the caller, and sockets that
-//! are kept open and shared.
+//! What TTS providers share: timeouts, retries, the output channel, and a pool of websockets.
 //!
-//! [`pool`] speaks for every provider with a websocket; such a provider says in a [`protocol::TtsProtocol`] how its messages look. Its cast:
-//! a *socket* is one connection with one task of its own, a *context* is one utterance on it, a *group* is all sockets that can
-//! speak the same utterances (the same address, voice and model where those belong to the address).
+//! [`pool`] speaks for every provider with a websocket; such a provider implements [`protocol::TtsProtocol`]. A *socket* is one
+//! connection with a task of its own, a *context* is one utterance on it, and a *group* is all sockets with the same URL, which can
+//! speak the same utterances (voice and model too, where they belong to the URL).
 
 pub(crate) mod decoder;
 pub(crate) mod pool;
@@ -21,11 +20,11 @@ use super::adapter_config::AdapterConfig;
 use super::failure::AttemptError;
 use super::{ProviderError, TtsAudio, TtsRequest, Usage};
 
-/// Requests for one utterance, the first included.
+/// Attempts at one utterance, the first included.
 const TRIES: usize = 3;
-/// Before the second and the third: a kept connection that has died in the meantime is replaced at once.
+/// Pauses before retries: a pooled connection that has died is replaced at once.
 const PAUSES: [Duration; TRIES - 1] = [Duration::ZERO, Duration::from_millis(500)];
-/// Speech that is longer does not end: no text that is spoken at once takes ten minutes.
+/// Longer audio is cut off: no utterance takes ten minutes.
 const MAX_SAMPLES: u64 = 600 * SAMPLE_RATE as u64;
 /// Samples in a millisecond.
 const PER_MS: u64 = SAMPLE_RATE as u64 / 1_000;
@@ -91,7 +90,7 @@ pub(crate) fn is_speakable(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
-/// What `text` costs. Providers charge what they are sent, heard or not.
+/// The usage of `text`. Providers bill what they are sent, played or not.
 pub(crate) fn cost(text: &str) -> Usage {
     Usage { tts_characters: text.chars().count() as u64, ..Usage::default() }
 }
@@ -111,7 +110,7 @@ impl Retries {
     /// Waits until the next attempt may be made.
     ///
     /// # Errors
-    /// When none may: another would end the same or come too late, or audio was given already, which would be heard twice.
+    /// When none may: another would fail too or come too late, or some audio was played already.
     pub(crate) async fn again(&mut self, failure: AttemptError, output: &mut TtsOutput) -> Result<(), ProviderError> {
         output.pending_words.clear();
         let least = PAUSES.get(self.failed).copied();

@@ -34,7 +34,7 @@ pub(crate) struct TtsPool<W> {
     groups: Mutex<HashMap<String, Arc<Mutex<SocketGroup>>>>,
 }
 
-/// All sockets of one address. It is never locked while something is waited for: who finds a slot on an open socket does not
+/// All sockets of one address. The lock is never held across an await: a request that finds a slot on an open socket does not
 /// wait for a handshake.
 #[derive(Default)]
 struct SocketGroup {
@@ -234,7 +234,7 @@ impl<W: TtsProtocol> TtsPool<W> {
         Slot::Pending(pending)
     }
 
-    /// Begins to open a socket. That goes on when nobody waits for it any more: somebody will speak pending.
+    /// Begins to open a socket. It continues without waiters: another request will follow soon.
     fn open(
         &self,
         handshake: Handshake,
@@ -284,7 +284,7 @@ impl<W: TtsProtocol> TtsPool<W> {
 
     fn group(&self, address: &str) -> Arc<Mutex<SocketGroup>> {
         let mut groups = lock(&self.groups);
-        // Voices that nobody speaks with any more.
+        // Groups that are no longer used.
         groups.retain(|_, group| Arc::strong_count(group) > 1 || lock(group).sockets.iter().any(PooledSocket::is_open));
         groups.entry(address.to_owned()).or_default().clone()
     }

@@ -15,7 +15,7 @@ pub(crate) trait TtsProtocol: Send + Sync + 'static {
     /// The name in errors.
     fn provider(&self) -> &'static str;
 
-    /// The connection's key, which is kept out of what is told.
+    /// The connection's key, which is removed from error messages.
     fn key(&self) -> Option<&Private<String>>;
 
     /// Limits of one socket.
@@ -32,18 +32,18 @@ pub(crate) trait TtsProtocol: Send + Sync + 'static {
         None
     }
 
-    /// Says all of `request`, and that no more will come.
+    /// The messages that synthesize `request` and end the context.
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String>;
 
-    /// Stops a context, so that it costs nothing more.
+    /// The messages that stop a context, so that it costs nothing more.
     fn stop(&self, context: &str) -> Vec<String>;
 
-    /// Says that the socket will be closed.
+    /// The last message before the socket closes.
     fn close_message(&self) -> Option<String> {
         None
     }
 
-    /// What a text or binary message brings. What is not known brings nothing.
+    /// Parses a text or binary message. Unknown messages yield nothing.
     ///
     /// # Errors
     /// A sentence when it cannot be a message of this protocol.
@@ -64,11 +64,11 @@ pub(crate) struct SocketLimits {
 /// What ends a context that was stopped. Until then it takes a slot on its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CancelConfirmation {
-    /// Our word: what still comes can be told by its context.
+    /// Nothing: late audio is recognised by its context.
     None,
-    /// The end that any context has.
+    /// The regular end of a context.
     Done,
-    /// An answer of its own.
+    /// A message of its own.
     Cancelled,
 }
 

@@ -104,7 +104,7 @@ impl ContextSlot {
     pub(super) fn begin(mut self, context: String, messages: Vec<String>) -> ActiveContext {
         let (to, said) = queues::channel(Queue::Tts, WAITING);
         let handle = self.handle.take().expect("only this takes it, and consumes the slot");
-        // A socket that has ended drops `to`, which is heard as a lost connection.
+        // A socket that has ended drops `to`, which the receiver sees as a lost connection.
         let _ = handle.commands.send(SocketCommand::Begin { context: context.clone(), messages, to });
         ActiveContext { context, handle, said, over: false }
     }
@@ -163,9 +163,9 @@ struct Task<W> {
     timeouts: TtsTimeouts,
     shared: Arc<Shared>,
     contexts: HashMap<String, Context>,
-    /// Audio that came and that nobody wanted, since something was last to be spoken or stopped, in bytes.
+    /// Bytes of unwanted audio since the last command.
     discarded: usize,
-    /// When something was last spoken.
+    /// When the socket was last used.
     used: Instant,
 }
 

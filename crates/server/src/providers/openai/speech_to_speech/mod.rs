@@ -24,10 +24,10 @@ pub const DEFAULT_MODEL: &str = "gpt-realtime-2";
 const VOICE: &str = "marin";
 const TRANSCRIPTION_MODEL: &str = "gpt-transcribe";
 
-/// Who judges that a turn is over.
+/// The provider's endpointing.
 #[derive(Clone, Copy)]
 enum TurnDetection {
-    /// By what was said.
+    /// By meaning.
     Semantic,
     /// By silence alone.
     Silence,
@@ -112,7 +112,7 @@ impl OpenAiSpeechToSpeech {
         session
     }
 
-    /// The agent's ideas of silence, in the provider's words: a model that judges by meaning waits for at most 2, 4 or 8 seconds.
+    /// The agent's endpointing in the provider's terms: semantic detection waits for at most 2, 4 or 8 seconds.
     fn turn_detection(&self, options: &RealtimeOptions) -> Value {
         match self.turn_detection {
             TurnDetection::Semantic => {

@@ -58,7 +58,7 @@ impl OpenAiRealtime {
         }
     }
 
-    /// The session is set up. A server that took the settings and goes on as it likes would be heard as noise.
+    /// The session is set up. A server that took the settings and goes on as it likes would sound like noise.
     fn updated(&mut self, message: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
         if std::mem::replace(&mut self.ready, true) {
             return Ok(Vec::new());
@@ -124,7 +124,7 @@ impl OpenAiRealtime {
         }
         let arguments = match field(item, "arguments") {
             "" => json!({}),
-            // What is not JSON is held against the schema, and the model told so.
+            // Arguments that are not JSON fail the schema, and the model gets the error.
             text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
         };
         let call = ToolCall { id: id.to_owned(), name: field(item, "name").to_owned(), arguments, signature: None };

@@ -10,7 +10,7 @@ const LONGEST: usize = 200;
 /// How a text begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum AlignmentKind {
-    /// With the words that were told.
+    /// With the emitted words.
     Same,
     /// With those words, but for a few.
     Corrected,
@@ -18,61 +18,61 @@ pub(super) enum AlignmentKind {
     Other,
 }
 
-/// A text, apart by what was told of it.
+/// A text split into the part that was emitted before and the rest.
 #[derive(Debug, PartialEq)]
 pub(super) struct Alignment<'t> {
     pub(super) kind: AlignmentKind,
-    /// What stands in the place of the words that were told.
+    /// The part that replaces the emitted words.
     pub(super) matched: &'t str,
-    /// What is behind it.
+    /// The rest of the text.
     pub(super) remainder: &'t str,
-    /// What was told and is behind this text, which is shorter.
+    /// Emitted words beyond the end of this text, which is shorter.
     pub(super) left: String,
 }
 
 impl<'t> Alignment<'t> {
-    /// How `text` begins, when `told` was told.
-    pub(super) fn of(text: &'t str, told: &str) -> Self {
-        let same = Self::exact(text, told);
-        same.or_else(|| Self::with_corrections(text, told)).unwrap_or_else(|| Self::other(text))
+    /// Aligns `text` with the `emitted` words.
+    pub(super) fn of(text: &'t str, emitted: &str) -> Self {
+        let same = Self::exact(text, emitted);
+        same.or_else(|| Self::with_corrections(text, emitted)).unwrap_or_else(|| Self::other(text))
     }
 
-    /// Of a text that has nothing to do with what was told.
+    /// A text that is unrelated to the emitted words.
     pub(super) fn other(text: &'t str) -> Self {
         Self { kind: AlignmentKind::Other, matched: text, remainder: "", left: String::new() }
     }
 
-    /// What was not told, in whatever form.
+    /// The part that was not emitted in any form.
     pub(super) fn new_text(&self) -> &'t str {
         if self.kind == AlignmentKind::Other { self.matched } else { self.remainder }
     }
 
-    fn exact(text: &'t str, told: &str) -> Option<Self> {
-        let (remainder, left) = match beyond(told, text) {
+    fn exact(text: &'t str, emitted: &str) -> Option<Self> {
+        let (remainder, left) = match beyond(emitted, text) {
             Some(remainder) => (remainder, String::new()),
-            None if text.contains(char::is_alphanumeric) => ("", beyond(text, told)?.to_owned()),
+            None if text.contains(char::is_alphanumeric) => ("", beyond(text, emitted)?.to_owned()),
             None => return None,
         };
         Some(Self { kind: AlignmentKind::Same, matched: &text[..text.len() - remainder.len()], remainder, left })
     }
 
-    fn with_corrections(text: &'t str, told: &str) -> Option<Self> {
-        let (theirs, ours) = (words(told), words(text));
-        let (of_told, of_text) = alike(&theirs, &ours)?;
+    fn with_corrections(text: &'t str, emitted: &str) -> Option<Self> {
+        let (theirs, ours) = (words(emitted), words(text));
+        let (of_emitted, of_text) = alike(&theirs, &ours)?;
         let end = |words: &[(String, usize)], count: usize, all: usize| {
             if count == words.len() { all } else { words[count - 1].1 }
         };
         let (matched, remainder) = text.split_at(end(&ours, of_text, text.len()));
-        let left = told[end(&theirs, of_told, told.len())..].to_owned();
+        let left = emitted[end(&theirs, of_emitted, emitted.len())..].to_owned();
         Some(Self { kind: AlignmentKind::Corrected, matched, remainder, left })
     }
 }
 
-/// What is behind `told` in `text`, whatever the case and the punctuation of both, with the space in front of it.
-fn beyond<'t>(told: &str, text: &'t str) -> Option<&'t str> {
+/// The rest of `text` after `emitted`, whatever the case and the punctuation of both, with the space in front of it.
+fn beyond<'t>(emitted: &str, text: &'t str) -> Option<&'t str> {
     let mut letters = text.char_indices().filter(|(_, letter)| letter.is_alphanumeric());
     let mut end = 0;
-    for expected in told.chars().filter(|letter| letter.is_alphanumeric()) {
+    for expected in emitted.chars().filter(|letter| letter.is_alphanumeric()) {
         let (at, letter) = letters.next().filter(|(_, letter)| letter.to_lowercase().eq(expected.to_lowercase()))?;
         end = at + letter.len_utf8();
     }
@@ -90,27 +90,27 @@ fn beyond<'t>(told: &str, text: &'t str) -> Option<&'t str> {
 }
 
 /// How many words from the beginning of both stand for each other, where all of one do; nothing when too many of them differ.
-fn alike(told: &[(String, usize)], text: &[(String, usize)]) -> Option<(usize, usize)> {
-    if told.len().max(text.len()) > LONGEST {
+fn alike(emitted: &[(String, usize)], text: &[(String, usize)]) -> Option<(usize, usize)> {
+    if emitted.len().max(text.len()) > LONGEST {
         return None;
     }
     // Edits between the beginnings of both, by their number of words (Levenshtein).
-    let mut edits = vec![vec![0; text.len() + 1]; told.len() + 1];
-    for i in 0..=told.len() {
+    let mut edits = vec![vec![0; text.len() + 1]; emitted.len() + 1];
+    for i in 0..=emitted.len() {
         for j in 0..=text.len() {
             edits[i][j] = match (i.checked_sub(1), j.checked_sub(1)) {
                 (None, _) | (_, None) => i + j,
                 (Some(a), Some(b)) => {
-                    let replaced = edits[a][b] + usize::from(told[a].0 != text[b].0);
+                    let replaced = edits[a][b] + usize::from(emitted[a].0 != text[b].0);
                     replaced.min(edits[a][j] + 1).min(edits[i][b] + 1)
                 }
             };
         }
     }
-    let all_told = (1..=text.len()).map(|j| (told.len(), j));
-    let all_text = (1..=told.len()).map(|i| (i, text.len()));
-    let likely = all_told.chain(all_text).filter(|(i, j)| *j > 0 && edits[*i][*j] * WORDS_PER_EDIT <= *i);
-    likely.min_by_key(|(i, j)| (edits[*i][*j], told.len() - i + text.len() - j))
+    let all_emitted = (1..=text.len()).map(|j| (emitted.len(), j));
+    let all_text = (1..=emitted.len()).map(|i| (i, text.len()));
+    let likely = all_emitted.chain(all_text).filter(|(i, j)| *j > 0 && edits[*i][*j] * WORDS_PER_EDIT <= *i);
+    likely.min_by_key(|(i, j)| (edits[*i][*j], emitted.len() - i + text.len() - j))
 }
 
 /// The words of a text without case and punctuation, and where each ends, in bytes.
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_behind_words_does_not_depend_on_their_spelling() {
-        for (told, text, rest) in [
+        for (emitted, text, rest) in [
             ("", "$20", Some("$20")),
             ("my number is", "My number is: four one.", Some("four one.")),
             ("it costs", "It costs, $20.", Some("$20.")),
@@ -140,13 +140,13 @@ mod tests {
             ("你好", "你好。再见", Some("再见")),
             ("你好", "你好再见", Some("再见")),
         ] {
-            assert_eq!(beyond(told, text).map(str::trim_start), rest, "{told} in {text}");
+            assert_eq!(beyond(emitted, text).map(str::trim_start), rest, "{emitted} in {text}");
         }
     }
 
     #[test]
     fn a_text_may_cover_a_part_of_what_was_told_or_correct_it() {
-        for (told, text, (kind, matched, remainder, left)) in [
+        for (emitted, text, (kind, matched, remainder, left)) in [
             ("hi ava my name", "Hi Ava.", (AlignmentKind::Same, "Hi Ava.", "", " my name")),
             ("hi ava", "Hi Ava. My name", (AlignmentKind::Same, "Hi Ava.", " My name", "")),
             ("right a evening", "Right, this evening.", (AlignmentKind::Corrected, "Right, this evening.", "", "")),
@@ -163,7 +163,7 @@ mod tests {
             ("yes", "...", (AlignmentKind::Other, "...", "", "")),
         ] {
             let expected = Alignment { kind, matched, remainder, left: left.to_owned() };
-            assert_eq!(Alignment::of(text, told), expected, "{told} in {text}");
+            assert_eq!(Alignment::of(text, emitted), expected, "{emitted} in {text}");
         }
     }
 }
