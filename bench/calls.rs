@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use switchhook::app::Service;
 use switchhook::clock::Clock;
 use switchhook::config::Config;
-use switchhook::models::Models;
+use switchhook::models::ModelStore;
 use switchhook::operator;
 use switchhook::store::tenants::OwnLimits;
 
@@ -41,7 +41,7 @@ fn main() -> anyhow::Result<()> {
 async fn run(args: &Args) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let config = Arc::new(Config::for_tests(folder.path().join("data")));
-    let service = Service::start(config.clone(), Models::new(&config.data_dir), Clock::system()).await?;
+    let service = Service::start(config.clone(), ModelStore::new(&config.data_dir), Clock::system()).await?;
     let limits =
         OwnLimits { rate_per_minute: Some(1_000_000), concurrent_calls: Some(args.calls), monthly_calls: None };
     let key = operator::create_tenant(service.store(), &config, "bench", limits).await?.api_key.key;

@@ -20,7 +20,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
-use switchhook::models::{HIBARI, Models};
+use switchhook::models::{HIBARI, ModelStore};
 use switchhook::providers::local::{Hibari, Job, hibari};
 use switchhook_media::frame::{FRAME_SAMPLES, SAMPLE_RATE};
 use switchhook_media::g711::ulaw_encode;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [data_dir, folder] =
         std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "give DATA_DIR and a folder")?;
     let model =
-        Models::new(Path::new(&data_dir)).path(HIBARI).ok_or("the models are not in DATA_DIR; pull them first")?;
+        ModelStore::new(Path::new(&data_dir)).path(HIBARI).ok_or("the models are not in DATA_DIR; pull them first")?;
     let voice = Hibari::load(&model)?;
     let job = Job::single();
     for (number, line) in lines(Path::new(&folder))?.into_iter().enumerate() {

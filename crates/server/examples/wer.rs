@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use switchhook::models::Models;
+use switchhook::models::ModelStore;
 use switchhook::providers::local::wer::WordErrors;
 use switchhook::providers::local::{LocalSpeech, LocalStt};
 use switchhook::providers::{Stt, SttEvent, SttOptions};
@@ -63,7 +63,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let truth = fs::read_to_string(folder.join("truth.tsv"))?;
     let rows: Vec<(&str, &str)> = truth.lines().filter_map(|row| row.split_once('\t')).collect();
 
-    let stt = LocalStt::new(LocalSpeech::new(Models::new(Path::new(data_dir))));
+    let stt = LocalStt::new(LocalSpeech::new(ModelStore::new(Path::new(data_dir))));
     let mut scores = Vec::new();
     for rows in rows.chunk_by(|a, b| voice(a.0) == voice(b.0)) {
         let (stream, utterances) = stream(&folder, rows, noise)?;

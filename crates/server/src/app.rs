@@ -20,7 +20,7 @@ use crate::files;
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::listener;
-use crate::models::Models;
+use crate::models::ModelStore;
 use crate::providers::ProviderError;
 use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
@@ -61,7 +61,7 @@ impl Service {
     ///
     /// # Errors
     /// If other users can read the data directory, or the database, the key file or the address is unavailable.
-    pub async fn start(config: Arc<Config>, models: Models, clock: Clock) -> anyhow::Result<Self> {
+    pub async fn start(config: Arc<Config>, models: ModelStore, clock: Clock) -> anyhow::Result<Self> {
         files::data_directory(&config.data_dir)?;
         let store = Store::open(&config.database_url()).await?;
         index_calls(&store).await.context("could not index the calls in the database")?;

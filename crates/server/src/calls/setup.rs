@@ -24,7 +24,7 @@ use crate::json_schema::Schema;
 use crate::providers::check::{self, Check};
 use crate::providers::prices::Rates;
 use crate::providers::registry::{Provider, Registry};
-use crate::providers::scripted::NeverAnswers;
+use crate::providers::scripted::NeverResponds;
 use crate::providers::{Llm, Stt, SttOptions, Tts, without_secret};
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
@@ -56,8 +56,8 @@ impl CallPlan {
     pub fn inject(&mut self, fault: ProviderFault) {
         match fault {
             ProviderFault::ModelNeverResponds => {
-                self.realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverAnswers));
-                self.pipeline.llm = vec![(Arc::new(NeverAnswers), LlmSettings::default())];
+                self.realtime.iter_mut().for_each(|model| model.provider = Arc::new(NeverResponds));
+                self.pipeline.llm = vec![(Arc::new(NeverResponds), LlmSettings::default())];
             }
         }
     }
@@ -194,11 +194,13 @@ impl Setup {
     /// Forgets what was made of a connection that has changed or is gone.
     pub fn forget_connection(&self, id: ConnectionId) {
         self.carriers.forget(id);
+        self.providers.forget(id);
     }
 
-    /// Forgets carriers, and with them their credentials, that no call has and nobody has asked for in an hour.
-    pub fn forget_unused_carriers(&self) {
+    /// Drops carriers and providers, and with them their credentials, that no call has used for an hour.
+    pub fn forget_unused(&self) {
         self.carriers.forget_unused();
+        self.providers.forget_unused();
     }
 
     /// Tries what a connection is for, with its credentials, without ringing anybody, within `deadline`. Secrets are not in

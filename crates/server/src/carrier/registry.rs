@@ -123,7 +123,7 @@ mod tests {
             let (page, mention) = if kind.rings_phones {
                 (CARRIERS_PAGE, format!("\"provider\": \"{}\"", kind.name))
             } else {
-                (SIMULATOR_PAGE, format!("Provider `{}`", kind.name))
+                (SIMULATOR_PAGE, format!("provider `{}`", kind.name))
             };
             for word in kind.required_credentials.iter().copied().chain([mention.as_str()]) {
                 assert!(page.contains(word), "{}: {word} is not in the documentation", kind.name);
@@ -133,11 +133,11 @@ mod tests {
 
     #[test]
     fn every_carrier_is_in_the_catalogue_once_and_under_a_name_of_its_own() {
-        use crate::http::connections::catalogue::{Kind, PROVIDERS};
-        let carriers = PROVIDERS.iter().filter(|provider| provider.offers(Kind::Carrier));
+        use crate::http::connections::catalogue::{CATALOGUE, Kind};
+        let carriers = CATALOGUE.iter().filter(|provider| provider.offers(Kind::Carrier));
         assert!(carriers.map(|provider| provider.name).eq(CARRIERS.iter().map(|kind| kind.name)));
         for kind in CARRIERS {
-            assert_eq!(PROVIDERS.iter().filter(|provider| provider.name == kind.name).count(), 1, "{}", kind.name);
+            assert_eq!(CATALOGUE.iter().filter(|provider| provider.name == kind.name).count(), 1, "{}", kind.name);
         }
     }
 

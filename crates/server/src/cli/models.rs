@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{Failure, output};
 use crate::config::Config;
-use crate::models::{ModelError, ModelStatus, Models, Progress, Stage};
+use crate::models::{ModelError, ModelStatus, ModelStore, Progress, Stage};
 
 /// Subcommands of `switchhook models`.
 #[derive(Debug, Subcommand)]
@@ -29,7 +29,7 @@ pub(super) enum Command {
 }
 
 pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result<ExitCode, Failure> {
-    let models = Models::new(&config.data_dir);
+    let models = ModelStore::new(&config.data_dir);
     let work = move || match command {
         Command::List => Ok((models.status(), true)),
         Command::Verify => {
@@ -55,7 +55,7 @@ pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result
 }
 
 /// Downloads missing models, with a progress bar.
-pub(super) async fn pull_all(models: &Models) -> anyhow::Result<Result<(), ModelError>> {
+pub(super) async fn pull_all(models: &ModelStore) -> anyhow::Result<Result<(), ModelError>> {
     let models = models.clone();
     Ok(tokio::task::spawn_blocking(move || models.pull(&[], &Bar::new()).map(drop)).await?)
 }

@@ -9,7 +9,7 @@ use super::{Failure, admin, models, output};
 use crate::app::Service;
 use crate::clock::Clock;
 use crate::config::{Config, Role};
-use crate::models::Models;
+use crate::models::ModelStore;
 use crate::{lifecycle, operator, telemetry};
 
 /// Arguments of `switchhook serve`.
@@ -29,7 +29,7 @@ pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Resu
 
 pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, Failure> {
     telemetry::start(&config);
-    if let Err(error) = models::pull_all(&Models::new(&config.data_dir)).await? {
+    if let Err(error) = models::pull_all(&ModelStore::new(&config.data_dir)).await? {
         output::note(&format!(
             "Speech models are not available: {error}. Only agents with their own STT and TTS can take calls."
         ));
@@ -50,7 +50,7 @@ pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result
 }
 
 async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
-    let models = Models::new(&config.data_dir);
+    let models = ModelStore::new(&config.data_dir);
     if config.has_role(Role::Calls) && !models.missing().is_empty() {
         tracing::warn!(
             "local speech models are not installed: agents that use local STT or TTS cannot take calls; run \

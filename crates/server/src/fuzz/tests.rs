@@ -27,14 +27,14 @@ fn targets() -> Vec<&'static Target> {
         &providers::elevenlabs::tts::FUZZED,
         &providers::gemini::wire::FUZZED,
         &providers::llm::analysis::FUZZED,
-        &providers::llm::thoughts::FUZZED,
+        &providers::llm::reasoning::FUZZED,
         &providers::openai::realtime_stt::FUZZED,
         &providers::openai::speech_to_speech::wire::FUZZED,
         &providers::openai::transcriptions::FUZZED,
         &providers::openai::wire::FUZZED,
-        &providers::refusal::FUZZED,
+        &providers::failure::FUZZED,
         &providers::sse::FUZZED,
-        &providers::voice::sound::FUZZED,
+        &providers::tts::decoder::FUZZED,
         &talk::tools::FUZZED,
         &talk::tools::mcp::listing::FUZZED,
         &talk::tools::mcp::told::FUZZED,
@@ -45,21 +45,23 @@ fn targets() -> Vec<&'static Target> {
 }
 
 /// What a file does that reads what others send.
-const PARSES: [&str; 7] = [
+const PARSES: [&str; 9] = [
     "serde_json::from_slice",
     "serde_json::from_str",
     ".json::<",
     "form_urlencoded::parse",
-    "impl Protocol for",
+    "impl LlmResponse for",
+    "impl RealtimeProtocol for",
+    "impl SttProtocol for",
+    "impl TtsProtocol for",
     "impl Wire for",
-    "impl Answer for",
 ];
 
 /// Files that do so and have no target of their own, and why not.
 const ELSEWHERE: [(&str, &str); 13] = [
     ("carrier/callback.rs", "a field of a query, read by the target of the carrier that put it there"),
-    ("providers/llm/mod.rs", "takes what sse.rs gives and hands it to the models' answers, which have targets"),
-    ("providers/openai/speech.rs", "an error, judged by refusal.rs; its sound is read by voice/sound.rs"),
+    ("providers/llm/mod.rs", "passes the events of sse.rs to the response readers, which have targets"),
+    ("providers/openai/speech.rs", "an error, classified by failure.rs; its audio is read by tts/decoder.rs"),
     ("carrier/rest.rs", "reads any answer as JSON: what is made of it is in the carriers' files"),
     ("carrier/simulator/recordings.rs", "our own recordings"),
     ("carrier/twilio/rest.rs", "its refusals are read by the target of records.rs"),
@@ -67,7 +69,7 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("providers/local/moonshine.rs", "a model whose hash is known"),
     ("providers/local/phonemes.rs", "a model whose hash is known"),
     ("providers/openai/wire/tests.rs", "tests"),
-    ("providers/streaming/protocol.rs", "used by the recognisers, which have targets"),
+    ("providers/websocket/message.rs", "used by the adapters, which have targets"),
     ("providers/local/hibari.rs", "a model whose hash is known"),
     ("providers/prices.rs", "an operator's file"),
 ];

@@ -6,70 +6,69 @@ use super::Read;
 use crate::carrier::stream;
 use crate::carrier::stream::codec::StreamDecoder;
 use crate::outbound::ws::Message;
-use crate::providers::llm::{Answer, Step};
+use crate::providers::llm::{LlmResponse, StreamStep};
 use crate::providers::prices::Rates;
 use crate::providers::realtime::RealtimeEvent;
-use crate::providers::voice::wire::{What, Wire};
-use crate::providers::{realtime, streaming};
+use crate::providers::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
+use crate::providers::stt::{self, SttMessage};
+use crate::providers::tts::protocol::{TtsEvent, TtsProtocol};
 
 /// Bytes of a thing without words.
 const SMALL: usize = 16;
 
-/// A recogniser on a websocket; we ask for the final words after every message.
-pub(crate) fn recogniser(protocol: &mut dyn streaming::Protocol, messages: &[Vec<u8>]) -> Read {
-    use streaming::Heard;
-    let size = |heard: &Heard| match heard {
-        Heard::Partial(text) | Heard::Words(text) => text.len(),
-        Heard::Answer(message) => message.len(),
-        Heard::Ready | Heard::Flushed | Heard::Failed(_) | Heard::TurnOver => SMALL,
+/// A streaming STT provider; final words are requested after every message.
+pub(crate) fn stt(protocol: &mut dyn stt::SttProtocol, messages: &[Vec<u8>]) -> Read {
+    let size = |message: &SttMessage| match message {
+        SttMessage::Partial(text) | SttMessage::Final(text) => text.len(),
+        SttMessage::Reply(reply) => reply.len(),
+        SttMessage::Ready | SttMessage::Finalized | SttMessage::Failed(_) | SttMessage::EndOfTurn => SMALL,
     };
     Read::each_text(messages, |message| {
-        let heard = protocol.read(message).map(|heard| heard.iter().map(size).sum());
+        let read = protocol.read(message).map(|messages| messages.iter().map(size).sum());
         protocol.finalize();
-        heard
+        read
     })
 }
 
-/// A voice on a websocket. Messages that are no text are sound.
-pub(crate) fn voice(wire: &impl Wire, messages: &[Vec<u8>]) -> Read {
-    let size = |what: &What| match what {
-        What::Piece(piece) => piece.sound.len(),
-        What::Done | What::Stopped | What::Refused(_) => SMALL,
+/// A streaming TTS provider. Messages that are not text are audio.
+pub(crate) fn tts(protocol: &impl TtsProtocol, messages: &[Vec<u8>]) -> Read {
+    let size = |event: &TtsEvent| match event {
+        TtsEvent::Audio(chunk) => chunk.audio.len(),
+        TtsEvent::Done | TtsEvent::Cancelled | TtsEvent::Failed(_) => SMALL,
     };
     Read::each(messages, |message| {
         let message = match std::str::from_utf8(message) {
             Ok(text) => Message::text(text),
             Err(_) => Message::binary(message.to_vec()),
         };
-        wire.read(&message).map(|heard| heard.iter().map(|heard| size(&heard.what)).sum())
+        protocol.read(&message).map(|messages| messages.iter().map(|message| size(&message.event)).sum())
     })
 }
 
 /// A language model: the data of each event of its stream, then its end.
-pub(crate) fn model<A: Answer>(messages: &[Vec<u8>]) -> Read {
-    let mut answer = A::default();
+pub(crate) fn llm<R: LlmResponse>(messages: &[Vec<u8>]) -> Read {
+    let mut response = R::default();
     let mut read = Read::each(messages, |message| {
         let event: Value = serde_json::from_slice(message).map_err(drop)?;
-        let step = answer.take(&event).map_err(drop)?;
-        let usage = answer.usage().unwrap_or_default();
+        let step = response.take(&event).map_err(drop)?;
+        let usage = response.usage().unwrap_or_default();
         let _ = Rates::price(None, usage + usage);
-        Ok::<_, ()>(if let Step::Text(text) = step { text.len() } else { SMALL })
+        Ok::<_, ()>(if let StreamStep::Text(text) = step { text.len() } else { SMALL })
     });
-    let calls = answer.finish(true).unwrap_or_default();
+    let calls = response.finish(true).unwrap_or_default();
     read.given +=
         calls.iter().map(|call| call.name.len() + call.id.len() + call.arguments.to_string().len()).sum::<usize>();
     read
 }
 
 /// A speech-to-speech session.
-pub(crate) fn session(protocol: &mut dyn realtime::protocol::Protocol, messages: &[Vec<u8>]) -> Read {
-    use realtime::protocol::Heard;
-    let size = |heard: &Heard| match heard {
-        Heard::Answer(text) => text.len(),
-        Heard::Event(RealtimeEvent::Sound { samples, .. }) => 2 * samples.len(),
-        Heard::Ready | Heard::Event(_) => SMALL,
+pub(crate) fn realtime(protocol: &mut dyn RealtimeProtocol, messages: &[Vec<u8>]) -> Read {
+    let size = |message: &RealtimeMessage| match message {
+        RealtimeMessage::Reply(text) => text.len(),
+        RealtimeMessage::Event(RealtimeEvent::Sound { samples, .. }) => 2 * samples.len(),
+        RealtimeMessage::Ready | RealtimeMessage::Event(_) => SMALL,
     };
-    Read::each_text(messages, |message| protocol.read(message).map(|heard| heard.iter().map(size).sum()))
+    Read::each_text(messages, |message| protocol.read(message).map(|messages| messages.iter().map(size).sum()))
 }
 
 /// A carrier's media stream, its audio decoded.

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::connections::catalogue::{self, Kind, Provider};
+use super::connections::catalogue::{self, CatalogueEntry, Kind};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{self, Body, JsonBytes, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
@@ -182,7 +182,7 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
         };
         match connections::get(conn, tenant.id, id).await? {
             None => errors.push(FieldError::new(path, "no such connection")),
-            Some(row) if !Provider::named(&row.provider).is_some_and(|provider| provider.offers(needed)) => {
+            Some(row) if !CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(needed)) => {
                 let message = format!("names a connection to {}, which is not {}", row.provider, needed.words());
                 errors.push(FieldError::new(path, message));
             }

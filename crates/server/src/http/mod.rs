@@ -105,7 +105,7 @@ pub async fn keep_house(state: HttpState, stop: CancellationToken) {
         };
         state.metrics.run_upkeep();
         if let Some(setup) = state.made_setup() {
-            setup.forget_unused_carriers();
+            setup.forget_unused();
         }
         if let Err(error) = state.last_used.flush(&state.store).await {
             tracing::warn!(%error, "could not write key usage; retrying");

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::connections::catalogue::{Kind, Provider};
+use super::connections::catalogue::{CatalogueEntry, Kind};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{self, Body, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
@@ -115,7 +115,7 @@ pub struct NumberResource {
 
 impl NumberResource {
     fn new(row: NumberRow, addresses: &Addresses) -> Self {
-        let topic = Provider::named(&row.provider).and_then(Provider::inbound_topic);
+        let topic = CatalogueEntry::named(&row.provider).and_then(CatalogueEntry::inbound_topic);
         Self {
             inbound_url: topic.map(|topic| inbound(&row, addresses).report(topic)),
             id: row.id,
@@ -212,7 +212,7 @@ async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Resul
     let mut provider = String::new();
     match connections::get(conn, tenant.id, ConnectionId::from_uuid(request.connection_id)).await? {
         None => errors.push(FieldError::new("connection_id", "no such connection")),
-        Some(row) if !Provider::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier)) => {
+        Some(row) if !CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier)) => {
             let message = format!("names a connection to {}, which is not {}", row.provider, Kind::Carrier.words());
             errors.push(FieldError::new("connection_id", message));
         }

@@ -22,7 +22,7 @@ use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::models::Models;
+use crate::models::ModelStore;
 use crate::outbound::Exemptions;
 use crate::providers::registry::Registry;
 use crate::store::{Store, rate};
@@ -100,7 +100,7 @@ impl HttpState {
         if let Some(setup) = &*kept {
             return Ok(setup.clone());
         }
-        let models = Models::new(&self.config.data_dir);
+        let models = ModelStore::new(&self.config.data_dir);
         let providers = Registry::new(&self.config, models, self.exemptions.clone())?;
         let (config, vault, addresses) = (self.config.clone(), self.vault.clone(), self.addresses.clone());
         let setup = Setup::new(config, vault, providers, addresses)?;

@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::manifest::Model;
-use super::scratch::Scratch;
+use super::scratch::ScratchDir;
 use super::{ModelError, Progress, Stage};
 
 /// Ways to call pip, in order.
@@ -22,14 +22,18 @@ const DEADLINE: Duration = Duration::from_secs(600);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Downloads the wheel of `model` into `scratch` and returns its path.
-pub(super) fn fetch(model: &'static Model, scratch: &Scratch, progress: &dyn Progress) -> Result<PathBuf, ModelError> {
+pub(super) fn fetch(
+    model: &'static Model,
+    scratch: &ScratchDir,
+    progress: &dyn Progress,
+) -> Result<PathBuf, ModelError> {
     let client =
-        CLIENTS.iter().copied().find(|client| answers(client)).ok_or(ModelError::NoPip { wheel: model.wheel })?;
+        CLIENTS.iter().copied().find(|client| is_pip(client)).ok_or(ModelError::NoPip { wheel: model.wheel })?;
     fetch_with(client, DEADLINE, model, scratch, progress)
 }
 
 /// Whether this command is pip.
-fn answers(client: &[&str]) -> bool {
+fn is_pip(client: &[&str]) -> bool {
     let version = command(client).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     version.is_ok_and(|status| status.success())
 }
@@ -44,7 +48,7 @@ fn fetch_with(
     client: &[&str],
     deadline: Duration,
     model: &'static Model,
-    scratch: &Scratch,
+    scratch: &ScratchDir,
     progress: &dyn Progress,
 ) -> Result<PathBuf, ModelError> {
     let folder = scratch.path();
@@ -116,24 +120,24 @@ fn last_words(log: &Path) -> String {
 mod tests {
     use super::*;
     use crate::models::manifest::MODELS;
-    use crate::models::progress::Silent;
+    use crate::models::progress::NoProgress;
 
     /// A pretended pip: a script for `sh`.
-    fn pretend(scratch: &Scratch, script: &str) -> String {
+    fn pretend(scratch: &ScratchDir, script: &str) -> String {
         let path = scratch.path().join("pip");
         fs::write(&path, script).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
-    fn scratch() -> Scratch {
-        Scratch::new(&std::env::temp_dir().join("switchhook-fetch-tests")).unwrap()
+    fn scratch() -> ScratchDir {
+        ScratchDir::new(&std::env::temp_dir().join("switchhook-fetch-tests")).unwrap()
     }
 
     #[test]
     fn a_refusal_is_told_in_pips_own_words_with_the_way_out() {
         let scratch = scratch();
         let pip = pretend(&scratch, "echo 'WARNING: odd' >&2; echo 'ERROR: No matching distribution' >&2; exit 1");
-        let error = fetch_with(&["sh", &pip], DEADLINE, &MODELS[0], &scratch, &Silent).unwrap_err().to_string();
+        let error = fetch_with(&["sh", &pip], DEADLINE, &MODELS[0], &scratch, &NoProgress).unwrap_err().to_string();
         assert!(error.contains("(No matching distribution)"), "{error}");
         assert!(error.contains("--from FILE.whl"), "{error}");
     }
@@ -143,7 +147,8 @@ mod tests {
         let scratch = scratch();
         let pip = pretend(&scratch, "exec sleep 60");
         let started = Instant::now();
-        let error = fetch_with(&["sh", &pip], Duration::from_millis(50), &MODELS[0], &scratch, &Silent).unwrap_err();
+        let error =
+            fetch_with(&["sh", &pip], Duration::from_millis(50), &MODELS[0], &scratch, &NoProgress).unwrap_err();
         assert!(matches!(error, ModelError::PipTimeout { .. }), "{error}");
         assert!(started.elapsed() < Duration::from_secs(30));
     }
@@ -155,7 +160,7 @@ mod tests {
             &scratch,
             "here=$(dirname \"$0\"); echo \"$@\" > \"$here/asked\"; cp \"$here/models.lock\" \"$here/pinned\"",
         );
-        let path = fetch_with(&["sh", &pip], DEADLINE, &MODELS[1], &scratch, &Silent).unwrap();
+        let path = fetch_with(&["sh", &pip], DEADLINE, &MODELS[1], &scratch, &NoProgress).unwrap();
         assert_eq!(path.file_name().unwrap(), MODELS[1].wheel);
         let asked = fs::read_to_string(scratch.path().join("asked")).unwrap();
         assert!(asked.starts_with("download "), "{asked}");

@@ -1,7 +1,7 @@
 //! The known speech models, pinned by hash.
 //!
 //! Each comes in a Python wheel published by its makers. Only the named files are extracted; nothing in a wheel is ever run. To
-//! change a version, change every hash here: `Models::pull` rejects anything else.
+//! change a version, change every hash here: `ModelStore::pull` rejects anything else.
 
 /// A model: its wheel and the files to extract.
 pub(super) struct Model {

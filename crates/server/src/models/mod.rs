@@ -23,17 +23,17 @@ use crate::files;
 
 pub use error::ModelError;
 pub use manifest::{HIBARI, MOONSHINE};
-pub use progress::{Progress, Silent, Stage};
+pub use progress::{NoProgress, Progress, Stage};
 
 use manifest::{MODELS, Model};
-use scratch::Scratch;
+use scratch::ScratchDir;
 
 /// Attempts to move a finished folder into place while other processes do the same.
 const INSTALL_ATTEMPTS: u32 = 5;
 
 /// The models in one data directory.
 #[derive(Clone, Debug)]
-pub struct Models {
+pub struct ModelStore {
     root: PathBuf,
 }
 
@@ -66,14 +66,14 @@ pub struct ModelStatus {
     pub file: &'static str,
 }
 
-impl Models {
+impl ModelStore {
     /// Creates a handle to the models in `data_dir/models`, without reading them.
     #[must_use]
     pub fn new(data_dir: &Path) -> Self {
         Self { root: data_dir.join("models") }
     }
 
-    /// Lists every model and whether it is installed. Checks only names and sizes; [`Models::verify`] checks hashes.
+    /// Lists every model and whether it is installed. Checks only names and sizes; [`ModelStore::verify`] checks hashes.
     #[must_use]
     pub fn status(&self) -> Vec<ModelStatus> {
         MODELS.iter().map(|model| self.status_of(model, None)).collect()
@@ -115,7 +115,7 @@ impl Models {
         };
         let pull = |model: &'static Model| {
             if !is_intact(model, &self.folder(model)) {
-                let scratch = Scratch::new(&self.root)?;
+                let scratch = ScratchDir::new(&self.root)?;
                 let wheel = fetch::fetch(model, &scratch, progress)?;
                 self.install(model, &wheel, &scratch, progress)?;
             }
@@ -128,7 +128,7 @@ impl Models {
     /// Installs a model from a wheel file, identified by its hash.
     ///
     /// # Errors
-    /// Like [`Models::pull`], and if the file is unknown.
+    /// Like [`ModelStore::pull`], and if the file is unknown.
     pub fn pull_from_file(&self, wheel: &Path, progress: &dyn Progress) -> Result<ModelStatus, ModelError> {
         let sha256 = unpack::sha256_of(wheel).map_err(ModelError::io(wheel))?;
         let model = MODELS.iter().find(|model| model.wheel_sha256 == sha256).ok_or_else(|| ModelError::WrongWheel {
@@ -136,7 +136,7 @@ impl Models {
             sha256,
             wanted: MODELS.iter().map(|model| model.wheel).collect::<Vec<_>>().join(", "),
         })?;
-        let scratch = Scratch::new(&self.root)?;
+        let scratch = ScratchDir::new(&self.root)?;
         self.install(model, wheel, &scratch, progress)?;
         progress.report(model.id, Stage::Done, model.installed_bytes(), model.installed_bytes());
         Ok(self.status_of(model, Some(true)))
@@ -147,7 +147,7 @@ impl Models {
         &self,
         model: &'static Model,
         wheel: &Path,
-        scratch: &Scratch,
+        scratch: &ScratchDir,
         progress: &dyn Progress,
     ) -> Result<(), ModelError> {
         let sha256 = unpack::sha256_of(wheel).map_err(ModelError::io(wheel))?;
@@ -184,7 +184,7 @@ impl Models {
 }
 
 /// Moves `fresh` to `place`. Keeps the result of a faster process; moves a damaged one away.
-fn put_in_place(model: &Model, fresh: &Path, place: &Path, scratch: &Scratch) -> Result<(), ModelError> {
+fn put_in_place(model: &Model, fresh: &Path, place: &Path, scratch: &ScratchDir) -> Result<(), ModelError> {
     let parent = place.parent().unwrap_or(place);
     files::private_folder(parent).map_err(ModelError::io(parent))?;
     let mut attempt = 0;

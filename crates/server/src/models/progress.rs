@@ -18,8 +18,8 @@ pub trait Progress {
 }
 
 /// Ignores progress.
-pub struct Silent;
+pub struct NoProgress;
 
-impl Progress for Silent {
+impl Progress for NoProgress {
     fn report(&self, _: &str, _: Stage, _: u64, _: u64) {}
 }

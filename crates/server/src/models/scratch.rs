@@ -9,9 +9,9 @@ use super::ModelError;
 use crate::files;
 
 /// A new folder, removed with its contents when dropped.
-pub(super) struct Scratch(PathBuf);
+pub(super) struct ScratchDir(PathBuf);
 
-impl Scratch {
+impl ScratchDir {
     /// Creates a unique folder in `parent`.
     pub(super) fn new(parent: &Path) -> Result<Self, ModelError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -47,7 +47,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0)
             && error.kind() != io::ErrorKind::NotFound

@@ -2,14 +2,14 @@
 
 use super::*;
 
-fn data_dir() -> Scratch {
-    Scratch::new(&std::env::temp_dir().join("switchhook-models-tests")).unwrap()
+fn data_dir() -> ScratchDir {
+    ScratchDir::new(&std::env::temp_dir().join("switchhook-models-tests")).unwrap()
 }
 
 #[test]
 fn a_new_data_directory_lacks_every_model_and_says_what_they_would_cost() {
     let dir = data_dir();
-    let models = Models::new(dir.path());
+    let models = ModelStore::new(dir.path());
     assert_eq!(models.missing(), [MOONSHINE, HIBARI]);
     assert_eq!(models.path(MOONSHINE), None);
     let status = &models.status()[0];
@@ -23,15 +23,15 @@ fn a_file_that_is_no_known_wheel_is_refused_with_the_names_of_those_that_are() {
     let dir = data_dir();
     let file = dir.path().join("moonshine_cpp-0.1.4-py3-none-manylinux2014_x86_64.whl");
     fs::write(&file, "not it").unwrap();
-    let error = Models::new(dir.path()).pull_from_file(&file, &Silent).unwrap_err().to_string();
+    let error = ModelStore::new(dir.path()).pull_from_file(&file, &NoProgress).unwrap_err().to_string();
     assert!(error.contains("hibari_tts-0.2.1-py3-none-any.whl"), "{error}");
-    assert!(Models::new(dir.path()).missing().contains(&MOONSHINE));
+    assert!(ModelStore::new(dir.path()).missing().contains(&MOONSHINE));
 }
 
 #[test]
 fn an_unknown_id_is_refused_before_anything_is_fetched() {
     let dir = data_dir();
-    let error = Models::new(dir.path()).pull(&["stt/whisper"], &Silent).unwrap_err();
+    let error = ModelStore::new(dir.path()).pull(&["stt/whisper"], &NoProgress).unwrap_err();
     assert!(error.to_string().contains("models list"), "{error}");
 }
 
@@ -41,7 +41,7 @@ fn a_damaged_model_gives_way_to_a_fresh_one_and_leaves_nothing_behind() {
     let place = dir.path().join("models/tts/hibari/0.2.1");
     fs::create_dir_all(&place).unwrap();
     fs::write(place.join("hibari.onnx"), "damaged").unwrap();
-    let scratch = Scratch::new(&dir.path().join("models")).unwrap();
+    let scratch = ScratchDir::new(&dir.path().join("models")).unwrap();
     let fresh = scratch.path().join("model");
     fs::create_dir(&fresh).unwrap();
     fs::write(fresh.join("hibari.onnx"), "fresh").unwrap();

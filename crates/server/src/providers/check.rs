@@ -1,4 +1,4 @@
-//! Trying a connection for real: each thing that a provider can do is done once, small.
+//! Tests a connection for real: each kind that a provider offers runs once, small.
 //!
 //! What a provider offers is tried through its trait, so a new provider is tried without a line here.
 
@@ -132,8 +132,8 @@ async fn speak(tts: &dyn Tts) -> Result<String, String> {
         samples
     };
     match tokio::join!(tts.speak(request, audio), listening) {
-        (Ok(_), 0) => Err("It spoke without any sound.".to_owned()),
-        (Ok(_), samples) => Ok(format!("It spoke a word in {} ms of sound.", samples / 8)),
+        (Ok(_), 0) => Err("It returned no audio.".to_owned()),
+        (Ok(_), samples) => Ok(format!("It spoke a word in {} ms of audio.", samples / 8)),
         (Err(error), _) => Err(sentence(&error)),
     }
 }
@@ -162,7 +162,7 @@ async fn hear(stt: &dyn Stt) -> Result<String, String> {
     }
 }
 
-/// The first sound of a word is enough: dropping the session ends it.
+/// The first audio of a word is enough: dropping the session ends it.
 async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
     let options = RealtimeOptions {
         model: None,
@@ -182,7 +182,7 @@ async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
         match said.recv().await {
             Some(RealtimeEvent::Sound { .. }) => return Ok("It spoke.".to_owned()),
             Some(RealtimeEvent::ResponseDone { failed, .. }) => {
-                let words = failed.unwrap_or_else(|| "it answered without any sound".to_owned());
+                let words = failed.unwrap_or_else(|| "it answered without any audio".to_owned());
                 return Err(format!("{}.", words.trim_end_matches('.')));
             }
             Some(RealtimeEvent::Lost(error)) => return Err(sentence(&error)),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use switchhook_core::header::is_framing;
 use url::Url;
 
-/// Whose a request is and how it is read is not for settings to say.
+/// Headers that settings must not override.
 const OWN_HEADERS: [&str; 4] = ["authorization", "content-type", "x-api-key", "x-goog-api-key"];
 
 /// Further headers and parameters of every request of a connection.
@@ -37,7 +37,7 @@ impl Extras {
                 self.add_query(&mut url);
                 http.request(method, url)
             }
-            // What is wrong with an address is told when it is sent to.
+            // A wrong address is reported when the request is sent.
             Err(_) => http.request(method, url),
         };
         request.headers(self.headers.clone())

@@ -1,19 +1,20 @@
-//! Speech and language: the three traits that every provider fits.
+//! STT, LLM, TTS and speech to speech: the traits that providers implement.
 //!
 //! A provider is made once per connection and shared by all calls. What belongs to one call is a session or a future:
 //! **dropping it cancels the work** and frees what it holds, so there is no cancel method to forget. Results arrive in
-//! channels that the call's driver reads; a full channel is back pressure, a closed one means that nobody listens any more.
+//! channels that the call's driver reads; a full channel is backpressure, a closed one means that the call is over.
 //!
-//! Sound is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
+//! Audio is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
 
+pub mod adapter_config;
 pub mod anthropic;
 pub mod assemblyai;
 pub mod cartesia;
 pub mod check;
-pub mod connect;
 pub mod deepgram;
 pub mod elevenlabs;
 mod extras;
+pub(crate) mod failure;
 pub mod gemini;
 pub(crate) mod llm;
 pub mod local;
@@ -21,16 +22,16 @@ pub mod openai;
 mod parameters;
 pub mod prices;
 pub mod realtime;
-pub(crate) mod refusal;
 pub mod registry;
-pub(crate) mod ring;
+pub(crate) mod replay_buffer;
 pub mod scripted;
 mod segment;
 pub(crate) mod sse;
-pub(crate) mod streaming;
-pub mod voice;
+pub(crate) mod stt;
+pub mod tts;
+pub(crate) mod websocket;
 
-pub(crate) use self::refusal::without_secret;
+pub(crate) use self::failure::without_secret;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -46,7 +47,7 @@ use tokio::sync::mpsc;
 use crate::json_schema::Schema;
 use crate::panics::caught;
 
-/// Why a provider could not do what was asked.
+/// Why a provider request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// It did not answer in time; `provider_timeout`.
@@ -62,7 +63,7 @@ pub enum ProviderError {
     Config {
         /// The provider's name.
         provider: &'static str,
-        /// In its own words where it had any.
+        /// In the provider's words where there are any.
         words: String,
     },
     /// It refuses what it took earlier in the call; `pipeline_error`.
@@ -70,7 +71,7 @@ pub enum ProviderError {
     Refused {
         /// The provider's name.
         provider: &'static str,
-        /// In its own words where it had any.
+        /// In the provider's words where there are any.
         words: String,
     },
     /// It has no room for so long, as it says itself; `pipeline_error`.
@@ -78,7 +79,7 @@ pub enum ProviderError {
     Busy {
         /// The provider's name.
         provider: &'static str,
-        /// In its own words where it had any.
+        /// In the provider's words where there are any.
         words: String,
         /// When it may be asked again, in milliseconds.
         retry_after_ms: u64,
@@ -88,7 +89,7 @@ pub enum ProviderError {
     Failed {
         /// The provider's name.
         provider: &'static str,
-        /// In its own words where it had any.
+        /// In the provider's words where there are any.
         words: String,
     },
 }
@@ -138,11 +139,11 @@ impl ProviderError {
     }
 }
 
-/// What was used, by the units that providers charge.
+/// Usage in the units that providers bill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Audio heard by speech to text, in milliseconds.
+    /// Audio transcribed, in milliseconds.
     pub stt_audio_ms: u64,
     /// Tokens read by the model, those from and for its cache included.
     pub llm_input_tokens: u64,
@@ -154,15 +155,15 @@ pub struct Usage {
     pub llm_output_tokens: u64,
     /// Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
     pub llm_estimated: bool,
-    /// Tokens of sound heard by a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
+    /// Tokens of audio input of a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
     pub audio_input_tokens: u64,
     /// Of these, tokens that came from the provider's cache.
     pub audio_cached_tokens: u64,
-    /// Tokens of sound spoken by a speech-to-speech model.
+    /// Tokens of audio spoken by a speech-to-speech model.
     pub audio_output_tokens: u64,
     /// Characters spoken.
     pub tts_characters: u64,
-    /// What that costs in US dollars, by the table of prices.
+    /// Cost in US dollars, by the price table.
     pub cost_usd: f64,
     /// Whether some of it has no price in the table, so that the cost is not all.
     pub unpriced: bool,
@@ -193,23 +194,23 @@ impl std::ops::Add for Usage {
 /// Speech to text.
 #[async_trait]
 pub trait Stt: Send + Sync {
-    /// Opens a recogniser for one call. Its words arrive in `events` until the session is dropped.
+    /// Opens a session for one call. Its transcripts arrive in `events` until the session is dropped.
     ///
     /// # Errors
-    /// When the provider cannot be reached or refuses.
+    /// When the provider cannot be outbound_access or refuses.
     async fn open(
         &self,
         options: SttOptions,
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError>;
 
-    /// What of `options` it cannot take: the rest of sentences that begin with its name.
+    /// The options it does not support: predicates of sentences that begin with its name.
     fn not_taken(&self, _options: &SttOptions) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What a recogniser should know.
+/// Options of an STT session.
 #[derive(Clone, Debug, Default)]
 pub struct SttOptions {
     /// BCP 47 tag.
@@ -226,9 +227,9 @@ fn is_english(language: &str) -> bool {
     primary.is_empty() || primary.eq_ignore_ascii_case("en")
 }
 
-/// One call's recogniser. Nothing here may block: sound is due every 20 ms.
+/// One call's STT session. Nothing here may block: audio is due every 20 ms.
 pub trait SttSession: Send + Sync {
-    /// It takes over from another one in mid-call: before this segment all is told.
+    /// It takes over in mid-call: everything before this segment has been transcribed.
     fn takes_over(&mut self, _segment: u32) {}
     /// The next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
@@ -236,13 +237,13 @@ pub trait SttSession: Send + Sync {
     fn speech_started(&mut self) {}
     /// Voice activity ended about 200 ms ago. Answer with [`SttEvent::Final`] for this segment, also when no words were heard.
     fn speech_stopped(&mut self, segment: u32);
-    /// How much sound was sent to be understood, where that is not everything that was heard, once.
+    /// How much audio was sent for transcription, where that is not all audio, once.
     fn sent(&self) -> Option<Duration> {
         None
     }
 }
 
-/// What a recogniser heard. `Debug` would print spoken words, so there is none.
+/// An event of an STT session. `Debug` would print spoken words, so there is none.
 #[derive(Clone, PartialEq, Eq)]
 pub enum SttEvent {
     /// The running segment so far; may change.
@@ -257,9 +258,9 @@ pub enum SttEvent {
         /// The words; empty when there were none.
         text: String,
     },
-    /// The provider judges turns itself and says that this one is over.
+    /// The provider's own endpointing ended the turn.
     TurnJudged,
-    /// The recogniser is gone.
+    /// The session has failed.
     Failed {
         /// The code the call fails with.
         code: ErrorCode,
@@ -268,11 +269,11 @@ pub enum SttEvent {
     },
 }
 
-/// Does a part of a recogniser's work. One that panics is told as the recogniser's failure: what it was to understand has no words.
+/// Runs a transcription; a panic is reported as [`SttEvent::Failed`].
 pub(crate) async fn understood(events: mpsc::Sender<SttEvent>, work: impl Future<Output = ()>) {
     if let Err(panicked) = caught(work).await {
         let words = format!("speech to text: {panicked}");
-        // When the receiver is gone the call is over, and nobody wants to know.
+        // When the receiver is gone, the call is over.
         let _ = events.send(SttEvent::Failed { code: ErrorCode::PipelineError, words }).await;
     }
 }
@@ -280,13 +281,13 @@ pub(crate) async fn understood(events: mpsc::Sender<SttEvent>, work: impl Future
 /// A language model.
 #[async_trait]
 pub trait Llm: Send + Sync {
-    /// Streams an answer into `events` and returns what it cost. Dropping the future cancels the request.
+    /// Streams a response into `events` and returns its usage. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// When the provider cannot be reached, refuses, or breaks off.
+    /// When the provider cannot be outbound_access, refuses, or breaks off.
     async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
 
-    /// Makes what a first answer would have to wait for otherwise, such as a connection.
+    /// Prepares what the first response would wait for, such as a connection.
     ///
     /// # Errors
     /// When it turns out that the provider refuses the key. That it does not fail proves nothing.
@@ -294,14 +295,14 @@ pub trait Llm: Send + Sync {
         Ok(())
     }
 
-    /// Looks back on a finished conversation.
+    /// Analyses a finished conversation.
     ///
     /// # Errors
     /// As [`Llm::answer`].
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError>;
 }
 
-/// A question to the model.
+/// A request to the model.
 #[derive(Clone, Debug)]
 pub struct LlmRequest {
     /// The provider's model name; its default when absent.
@@ -312,7 +313,7 @@ pub struct LlmRequest {
     pub tools: Vec<ToolSpec>,
     /// Sampling temperature.
     pub temperature: Option<f32>,
-    /// The longest answer, in tokens.
+    /// Token limit of the response.
     pub max_tokens: Option<u32>,
 }
 
@@ -327,7 +328,7 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
-/// A piece of the model's answer. `Debug` would print spoken words, so there is none.
+/// An event of the model's response. `Debug` would print spoken words, so there is none.
 #[derive(Clone, PartialEq)]
 pub enum LlmEvent {
     /// The next piece of text.
@@ -336,7 +337,7 @@ pub enum LlmEvent {
     ToolCall(ToolCall),
 }
 
-/// What to look back on.
+/// A post-call analysis request.
 #[derive(Clone, Debug)]
 pub struct AnalysisRequest {
     /// The provider's model name; its default when absent.
@@ -345,11 +346,11 @@ pub struct AnalysisRequest {
     pub messages: Vec<Message>,
     /// JSON Schema of the outcome, if the agent has one.
     pub schema: Option<Schema>,
-    /// Where what it costs is told, as soon as it is known.
+    /// Collects usage as soon as it is known.
     pub spent: Spent,
 }
 
-/// What has been used so far by something that may yet fail.
+/// Usage so far of work that may yet fail.
 #[derive(Clone, Debug, Default)]
 pub struct Spent(Arc<Mutex<Usage>>);
 
@@ -367,7 +368,7 @@ impl Spent {
     }
 }
 
-/// What the call came to.
+/// The result of post-call analysis.
 #[derive(Clone, PartialEq)]
 pub struct Analysis {
     /// One or two sentences.
@@ -379,10 +380,10 @@ pub struct Analysis {
 /// Text to speech.
 #[async_trait]
 pub trait Tts: Send + Sync {
-    /// Speaks `request` into `audio` and returns what it cost. Dropping the future cancels the request.
+    /// Synthesizes `request` into `audio` and returns its usage. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// When the provider cannot be reached, refuses, or breaks off.
+    /// When the provider cannot be outbound_access, refuses, or breaks off.
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError>;
 
     /// Makes what a first request like this, whatever its words, would have to wait for otherwise, such as a connection. Nothing
@@ -399,13 +400,13 @@ pub trait Tts: Send + Sync {
         None
     }
 
-    /// Whether it is worth while to keep what it says often.
+    /// Whether caching frequent phrases pays off.
     fn keeps_phrases(&self) -> bool {
         true
     }
 }
 
-/// A sentence to speak. `Debug` would print spoken words, so there is none.
+/// A TTS request. `Debug` would print spoken words, so there is none.
 #[derive(Clone, PartialEq)]
 pub struct TtsRequest {
     /// The words.
@@ -420,7 +421,7 @@ pub struct TtsRequest {
     pub language: String,
 }
 
-/// The next piece of speech.
+/// A chunk of synthesized audio.
 #[derive(Clone)]
 pub struct TtsAudio {
     /// 8 kHz, 16 bit, mono; any length.

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::connect::Connect;
+use super::adapter_config::AdapterConfig;
 
-/// How sound is coded is not for the parameters of a recogniser to say.
+/// Parameters must not override the audio encoding of STT.
 const OF_RECOGNISERS: [&str; 4] = ["audio_format", "encoding", "file", "sample_rate"];
-/// Nor is it for those of a voice, or which words are spoken.
+/// Nor that of TTS, or the text to speak.
 const OF_VOICES: [&str; 11] = [
     "container",
     "context_id",
@@ -26,24 +26,24 @@ const OF_VOICES: [&str; 11] = [
 pub(crate) struct Parameters(Map<String, Value>);
 
 impl Parameters {
-    /// Those of the recogniser.
+    /// The STT parameters.
     ///
     /// # Errors
     /// A sentence when they are no object or say what is not for them to say.
-    pub(crate) fn of_recogniser(connect: &Connect<'_>) -> Result<Self, String> {
-        Self::read(connect, "stt_parameters", &OF_RECOGNISERS)
+    pub(crate) fn of_recogniser(config: &AdapterConfig<'_>) -> Result<Self, String> {
+        Self::read(config, "stt_parameters", &OF_RECOGNISERS)
     }
 
-    /// Those of the voices.
+    /// The TTS parameters.
     ///
     /// # Errors
     /// As [`Parameters::of_recogniser`].
-    pub(crate) fn of_voices(connect: &Connect<'_>) -> Result<Self, String> {
-        Self::read(connect, "tts_parameters", &OF_VOICES)
+    pub(crate) fn of_voices(config: &AdapterConfig<'_>) -> Result<Self, String> {
+        Self::read(config, "tts_parameters", &OF_VOICES)
     }
 
-    fn read(connect: &Connect<'_>, name: &str, ours: &[&str]) -> Result<Self, String> {
-        let parameters = match connect.settings.get(name) {
+    fn read(config: &AdapterConfig<'_>, name: &str, ours: &[&str]) -> Result<Self, String> {
+        let parameters = match config.settings.get(name) {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(parameters)) => parameters.clone(),
             Some(_) => return Err(format!("settings.{name} must be an object of the provider's own parameters.")),

@@ -1,4 +1,4 @@
-//! What providers charge, by the table that operators and customers can edit.
+//! The price table, which operators and customers can override.
 //!
 //! Prices stand in `prices.default.toml`, are replaced by the operator's file (`prices` in the configuration) and then by
 //! `settings.prices` of a connection. A model has the prices of the longest name in the table that it begins with, so that
@@ -20,11 +20,11 @@ const ANY: &str = "*";
 /// What makes another model of a name that it is appended to, unlike dates and versions.
 const OTHER_MODELS: [&str; 8] = ["hd", "large", "lite", "max", "mini", "nano", "pro", "small"];
 
-/// What one model charges, in US dollars. What it does not name it does not offer.
+/// Prices of one model, in US dollars. What has no price is not offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rates {
-    /// A minute of audio heard.
+    /// A minute of transcribed audio.
     pub stt_minute: Option<f64>,
     /// A million tokens read.
     pub llm_input_million: Option<f64>,
@@ -34,11 +34,11 @@ pub struct Rates {
     pub llm_cache_write_million: Option<f64>,
     /// A million tokens written.
     pub llm_output_million: Option<f64>,
-    /// A million tokens of sound heard by a speech-to-speech model.
+    /// A million tokens of audio input of a speech-to-speech model.
     pub audio_input_million: Option<f64>,
     /// The same from its cache; like others when absent.
     pub audio_cached_million: Option<f64>,
-    /// A million tokens of sound spoken by it.
+    /// A million tokens of audio spoken by it.
     pub audio_output_million: Option<f64>,
     /// A million characters spoken.
     pub tts_characters_million: Option<f64>,
@@ -92,7 +92,7 @@ impl Rates {
         priced
     }
 
-    fn is_sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let all = [
             self.stt_minute,
             self.llm_input_million,
@@ -137,7 +137,7 @@ impl PriceList {
         }
         for (model, rates) in own {
             let read = Rates::deserialize(rates).map_err(|error| format!("settings.prices.{model}: {error}."))?;
-            if !read.is_sound() {
+            if !read.is_valid() {
                 return Err(format!("settings.prices.{model}: prices must not be negative."));
             }
             self.0.insert(model.clone(), read);
@@ -166,11 +166,17 @@ impl Prices {
     fn parse(text: &str) -> anyhow::Result<Self> {
         let prices: BTreeMap<String, BTreeMap<String, Rates>> = toml::from_str(text)?;
         for (provider, models) in &prices {
-            if let Some((model, _)) = models.iter().find(|(_, rates)| !rates.is_sound()) {
+            if let Some((model, _)) = models.iter().find(|(_, rates)| !rates.is_valid()) {
                 anyhow::bail!("{provider}.{model}: prices must not be negative");
             }
         }
         Ok(Self(prices))
+    }
+
+    /// The providers in the table.
+    #[cfg(test)]
+    pub(super) fn providers(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// What one provider charges.

@@ -1,26 +1,24 @@
-//! Which providers there are, and one instance of each connection's for all calls.
+//! The registry of providers, and the cache of one instance per connection.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::ClientBuilder;
 use serde_json::{Map, Value};
-use switchhook_core::id::TenantId;
+use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use url::Url;
 use uuid::Uuid;
 
-use super::connect::Connect;
-use super::local::{LocalSpeech, LocalStt, LocalTts};
+use super::adapter_config::AdapterConfig;
+use super::local::{self, LocalSpeech};
 use super::prices::{PriceList, Prices, Rates};
 use super::realtime::Realtime;
-use super::scripted::{ScriptedLlm, ScriptedStt, ScriptedTts};
-use super::voice::Deadlines;
-use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai};
+use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
 use crate::config::Config;
-use crate::models::Models;
+use crate::models::ModelStore;
 use crate::outbound::ws::{WebSockets, http_address};
 use crate::outbound::{self, ClientSettings, Clients, Exemptions, PerTenant};
 use crate::store::connections::{ConnectionRow, Credentials};
@@ -28,43 +26,112 @@ use crate::vault::Vault;
 
 /// Until a connection to a provider is made.
 pub(crate) const CONNECT: Duration = Duration::from_secs(3);
-/// A connection that is kept saves its making in the next turn.
-const KEEP_IDLE: Duration = Duration::from_secs(90);
+/// An idle connection saves the next turn a handshake.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// A provider that no call has asked for in so long is forgotten, and with it the key: its connection may be deleted.
-const KEEP_UNUSED: Duration = Duration::from_secs(3_600);
+const UNUSED_TTL: Duration = Duration::from_secs(3_600);
 /// How often a connection of HTTP/2 is asked whether it is alive, and how long the answer may take: all calls share it, and one
 /// that a firewall has forgotten would fail the questions of all until the network gives it up.
-const ALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
+const HTTP2_KEEPALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
 
 /// The longest that a tool may take, whatever it says.
 const TOOL: Duration = Duration::from_secs(10);
 
+/// Every provider: its folder under `providers/` and a line here.
+pub const PROVIDERS: &[ProviderEntry] = &[
+    local::ENTRY,
+    scripted::ENTRY,
+    openai::ENTRY,
+    anthropic::ENTRY,
+    gemini::ENTRY,
+    deepgram::ENTRY,
+    assemblyai::ENTRY,
+    elevenlabs::ENTRY,
+    cartesia::ENTRY,
+];
+
+/// What a provider is. The catalogue of the API follows from it; a test holds prices and docs against it.
+#[derive(Clone, Copy)]
+pub struct ProviderEntry {
+    /// Its name in the API, the price table and the docs.
+    pub name: &'static str,
+    /// What it offers.
+    pub kinds: &'static [Kind],
+    /// How it is made.
+    pub build: Build,
+    /// The kinds whose default model has no price per unit: it is billed in credits or by the token of audio.
+    pub unpriced: &'static [Kind],
+}
+
+/// How a provider is made.
+#[derive(Clone, Copy)]
+pub enum Build {
+    /// From a connection. Errors are sentences that name the setting.
+    Adapter(fn(&AdapterConfig<'_>) -> Result<Provider, String>),
+    /// From this process, with the settings of a connection or without one.
+    BuiltIn(fn(&Arc<LocalSpeech>, &Map<String, Value>) -> Result<Provider, String>),
+}
+
+/// A kind of provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Speech to text.
+    Stt,
+    /// Language model.
+    Llm,
+    /// Text to speech.
+    Tts,
+    /// Speech to speech.
+    Realtime,
+}
+
+impl Kind {
+    /// Its name in `settings.kinds`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stt => "stt",
+            Self::Llm => "llm",
+            Self::Tts => "tts",
+            Self::Realtime => "realtime",
+        }
+    }
+}
+
+impl ProviderEntry {
+    /// The provider of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|entry| entry.name == name)
+    }
+}
+
 /// What one connection can do.
 #[derive(Clone, Default)]
 pub struct Provider {
-    name: String,
-    stt: Option<Arc<dyn Stt>>,
-    llm: Option<Arc<dyn Llm>>,
-    tts: Option<Arc<dyn Tts>>,
-    realtime: Option<Arc<dyn Realtime>>,
-    prices: PriceList,
-    usual: UsualModels,
+    pub(super) name: &'static str,
+    pub(super) stt: Option<Arc<dyn Stt>>,
+    pub(super) llm: Option<Arc<dyn Llm>>,
+    pub(super) tts: Option<Arc<dyn Tts>>,
+    pub(super) realtime: Option<Arc<dyn Realtime>>,
+    pub(super) prices: PriceList,
+    pub(super) default_models: DefaultModels,
 }
 
 /// The models that are used when an agent names none: the connection's, or the provider's.
 #[derive(Clone, Default)]
-struct UsualModels {
-    stt: Option<String>,
-    llm: Option<String>,
-    tts: Option<String>,
-    realtime: Option<String>,
+pub(super) struct DefaultModels {
+    pub(super) stt: Option<String>,
+    pub(super) llm: Option<String>,
+    pub(super) tts: Option<String>,
+    pub(super) realtime: Option<String>,
 }
 
-impl UsualModels {
+impl DefaultModels {
     /// As the connection's settings say, else these; an empty name is one that is not known.
-    fn of(connect: &Connect<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
-        let model = |setting: &str, usual: &str| -> Result<Option<String>, String> {
-            let model = connect.text(setting)?.unwrap_or(usual);
+    pub(super) fn of(config: &AdapterConfig<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
+        let model = |setting: &str, default: &str| -> Result<Option<String>, String> {
+            let model = config.text(setting)?.unwrap_or(default);
             Ok(Some(model.to_owned()).filter(|model| !model.is_empty()))
         };
         let (stt, llm, tts) = (model("stt_model", stt)?, model("model", llm)?, model("tts_model", tts)?);
@@ -76,42 +143,43 @@ impl Provider {
     /// Its word in the API.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        self.name
     }
 
     /// What its speech to text charges with this model, as far as that is known.
     #[must_use]
     pub fn stt_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.usual.stt.as_deref())).copied()
+        self.prices.of(model.or(self.default_models.stt.as_deref())).copied()
     }
 
     /// What this language model of it charges, as far as that is known.
     #[must_use]
     pub fn llm_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.usual.llm.as_deref())).copied()
+        self.prices.of(model.or(self.default_models.llm.as_deref())).copied()
     }
 
     /// What its text to speech charges with this model, as far as that is known.
     #[must_use]
     pub fn tts_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.usual.tts.as_deref())).copied()
+        self.prices.of(model.or(self.default_models.tts.as_deref())).copied()
     }
 
     /// Only what `settings.kinds` says that the server does: not every one that speaks a provider's protocol does all of it.
     fn offered(self, settings: &Map<String, Value>) -> Result<Self, String> {
         let Some(kinds) = settings.get("kinds").filter(|kinds| !kinds.is_null()) else { return Ok(self) };
-        let kinds = kinds.as_array().filter(|kinds| {
-            !kinds.is_empty()
-                && kinds.iter().all(|kind| ["stt", "llm", "tts", "realtime"].iter().any(|known| kind == known))
-        });
-        let kinds =
-            kinds.ok_or("settings.kinds must be a list of what the connection is for: stt, llm, tts, realtime.")?;
-        let has = |kind: &str| kinds.iter().any(|known| known == kind);
+        let known = [Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime].map(Kind::name);
+        let kinds = kinds
+            .as_array()
+            .filter(|kinds| !kinds.is_empty() && kinds.iter().all(|kind| known.iter().any(|known| kind == known)));
+        let kinds = kinds.ok_or_else(|| {
+            format!("settings.kinds must be a list of what the connection is for: {}.", known.join(", "))
+        })?;
+        let has = |kind: Kind| kinds.iter().any(|known| known == kind.name());
         Ok(Self {
-            stt: self.stt.filter(|_| has("stt")),
-            llm: self.llm.filter(|_| has("llm")),
-            tts: self.tts.filter(|_| has("tts")),
-            realtime: self.realtime.filter(|_| has("realtime")),
+            stt: self.stt.filter(|_| has(Kind::Stt)),
+            llm: self.llm.filter(|_| has(Kind::Llm)),
+            tts: self.tts.filter(|_| has(Kind::Tts)),
+            realtime: self.realtime.filter(|_| has(Kind::Realtime)),
             ..self
         })
     }
@@ -119,11 +187,7 @@ impl Provider {
     /// What a speech-to-speech model of this provider charges, as far as that is known.
     #[must_use]
     pub fn realtime_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.usual.realtime.as_deref())).copied()
-    }
-
-    fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), ..Self::default() }
+        self.prices.of(model.or(self.default_models.realtime.as_deref())).copied()
     }
 
     /// Its speech to text.
@@ -179,26 +243,29 @@ pub struct Registry {
     tools: PerTenant<outbound::Client>,
     prices: Prices,
     speech: Arc<LocalSpeech>,
-    local: Provider,
-    made: Mutex<Made>,
+    cached: Mutex<ProviderCache>,
 }
 
 /// Providers by connection, each for the version of it that was written at that time.
 #[derive(Default)]
-struct Made(HashMap<Uuid, (Version, Instant, Provider)>);
+struct ProviderCache(HashMap<Uuid, (ConnectionVersion, Instant, Provider)>);
 
 /// What a provider was made from: the connection as it was written then, and where its tenant could go beyond the configuration.
-type Version = (i64, AddressPolicy);
+type ConnectionVersion = (i64, AddressPolicy);
 
-impl Made {
-    fn find(&mut self, id: Uuid, version: &Version, now: Instant) -> Option<Provider> {
-        self.0.retain(|_, (_, used, _)| now - *used < KEEP_UNUSED);
-        let (made, used, provider) = self.0.get_mut(&id)?;
-        *used = now;
-        (made == version).then(|| provider.clone())
+impl ProviderCache {
+    fn evict_unused(&mut self, now: Instant) {
+        self.0.retain(|_, (_, used, _)| now - *used < UNUSED_TTL);
     }
 
-    fn keep(&mut self, id: Uuid, version: Version, now: Instant, provider: Provider) {
+    fn find(&mut self, id: Uuid, version: &ConnectionVersion, now: Instant) -> Option<Provider> {
+        self.evict_unused(now);
+        let (cached, used, provider) = self.0.get_mut(&id)?;
+        *used = now;
+        (cached == version).then(|| provider.clone())
+    }
+
+    fn keep(&mut self, id: Uuid, version: ConnectionVersion, now: Instant, provider: Provider) {
         self.0.insert(id, (version, now, provider));
     }
 }
@@ -207,8 +274,8 @@ impl Registry {
     /// With nothing loaded or connected yet.
     ///
     /// # Errors
-    /// When the client for requests to providers cannot be made.
-    pub fn new(config: &Config, models: Models, exemptions: Exemptions) -> anyhow::Result<Self> {
+    /// When the client for requests to providers cannot be built.
+    pub fn new(config: &Config, models: ModelStore, exemptions: Exemptions) -> anyhow::Result<Self> {
         let settings = ClientSettings::new(config, &config.outbound_allow)?;
         let (for_tools, for_websockets) = (settings.clone(), settings.clone());
         let tools = PerTenant::new(exemptions.clone(), move |more| for_tools.clone().with(more).client(TOOL))?;
@@ -217,14 +284,8 @@ impl Registry {
         let http = PerTenant::new(exemptions.clone(), move |more| Clients::new(&settings.clone().with(more), client))?;
         let speech = LocalSpeech::new(models);
         let prices = Prices::load(config.prices.as_deref())?;
-        let local = Provider {
-            prices: prices.of("local"),
-            stt: Some(Arc::new(LocalStt::new(speech.clone()))),
-            tts: Some(Arc::new(LocalTts::new(speech.clone()))),
-            ..Provider::named("local")
-        };
         let addresses = config.outbound_allow.clone();
-        Ok(Self { http, websockets, addresses, exemptions, tools, prices, speech, local, made: Mutex::default() })
+        Ok(Self { http, websockets, addresses, exemptions, tools, prices, speech, cached: Mutex::default() })
     }
 
     /// What single tenants may reach beyond the configured exemptions.
@@ -256,14 +317,26 @@ impl Registry {
     /// # Errors
     /// A sentence when there is none of that name.
     pub fn built_in(&self, name: &str) -> Result<Provider, String> {
-        match name {
-            "local" => Ok(self.local.clone()),
-            "scripted" => {
-                let scripted = scripted(&Map::new())?;
-                Ok(Provider { prices: self.prices.of("scripted"), ..scripted })
+        match ProviderEntry::named(name) {
+            Some(ProviderEntry { name, build: Build::BuiltIn(build), .. }) => {
+                Ok(Provider { name, prices: self.prices.of(name), ..build(&self.speech, &Map::new())? })
             }
-            other => Err(format!("Provider {other} needs a connection.")),
+            _ => Err(format!("Provider {name} needs a connection.")),
         }
+    }
+
+    /// Drops the provider of a connection, and with it the key.
+    pub fn forget(&self, id: ConnectionId) {
+        self.cache().0.remove(&id.uuid());
+    }
+
+    /// Drops providers that no call has used for an hour, and with them their keys.
+    pub fn forget_unused(&self) {
+        self.cache().evict_unused(Instant::now());
+    }
+
+    fn cache(&self) -> MutexGuard<'_, ProviderCache> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The provider behind a connection.
@@ -271,52 +344,49 @@ impl Registry {
     /// # Errors
     /// A sentence when its settings or credentials are of no use.
     pub fn for_connection(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
-        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let tenant = TenantId::from_uuid(row.tenant_id);
         let version = (row.updated_at, self.exemptions.of(tenant));
-        if let Some(provider) = made().find(row.id, &version, Instant::now()) {
+        if let Some(provider) = self.cache().find(row.id, &version, Instant::now()) {
             return Ok(provider);
         }
         let base_url =
             row.settings.get("base_url").and_then(Value::as_str).and_then(|url| Url::parse(&http_address(url)).ok());
         let clients = self.http.of(tenant);
-        let reached = Reached {
+        let outbound_access = OutboundAccess {
             http: base_url.map_or_else(|| clients.usual(), |url| clients.of(&url)),
             websockets: self.websockets.of(tenant),
             addresses: self.addresses(tenant),
         };
-        let provider = match row.provider.as_str() {
-            "local" => self.local.clone(),
-            "scripted" => scripted(&row.settings)?,
-            "openai" => openai(&Self::connect(row, vault, &reached)?)?,
-            "anthropic" => anthropic(&Self::connect(row, vault, &reached)?)?,
-            "gemini" => gemini(&Self::connect(row, vault, &reached)?)?,
-            "assemblyai" => assemblyai(&Self::connect(row, vault, &reached)?)?,
-            "cartesia" => cartesia(&Self::connect(row, vault, &reached)?)?,
-            "deepgram" => deepgram(&Self::connect(row, vault, &reached)?)?,
-            "elevenlabs" => elevenlabs(&Self::connect(row, vault, &reached)?)?,
-            other => return Err(format!("this version cannot use {other} yet.")),
+        let entry = ProviderEntry::named(&row.provider);
+        let entry = entry.ok_or_else(|| format!("this version cannot use {} yet.", row.provider))?;
+        let provider = match entry.build {
+            Build::Adapter(build) => build(&Self::connect(row, vault, &outbound_access)?)?,
+            Build::BuiltIn(build) => build(&self.speech, &row.settings)?,
         };
         let prices = self.prices.of(&row.provider).with(&row.settings)?;
-        let provider = Provider { prices, ..provider }.offered(&row.settings)?;
-        made().keep(row.id, version, Instant::now(), provider.clone());
+        let provider = Provider { name: entry.name, prices, ..provider }.offered(&row.settings)?;
+        self.cache().keep(row.id, version, Instant::now(), provider.clone());
         Ok(provider)
     }
 
-    fn connect<'a>(row: &'a ConnectionRow, vault: &Vault, reached: &'a Reached) -> Result<Connect<'a>, String> {
+    fn connect<'a>(
+        row: &'a ConnectionRow,
+        vault: &Vault,
+        outbound_access: &'a OutboundAccess,
+    ) -> Result<AdapterConfig<'a>, String> {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        Ok(Connect {
-            http: &reached.http,
-            websockets: &reached.websockets,
-            addresses: &reached.addresses,
+        Ok(AdapterConfig {
+            http: &outbound_access.http,
+            websockets: &outbound_access.websockets,
+            addresses: &outbound_access.addresses,
             settings: &row.settings,
             key: key(&credentials),
         })
     }
 }
 
-/// By what a connection's provider is reached.
-struct Reached {
+/// By what a connection's provider is outbound_access.
+struct OutboundAccess {
     http: reqwest::Client,
     websockets: WebSockets,
     addresses: AddressPolicy,
@@ -327,85 +397,10 @@ fn client(settings: &ClientSettings) -> ClientBuilder {
     settings
         .builder()
         .connect_timeout(CONNECT)
-        .pool_idle_timeout(KEEP_IDLE)
-        .http2_keep_alive_interval(ALIVE.0)
-        .http2_keep_alive_timeout(ALIVE.1)
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+        .http2_keep_alive_interval(HTTP2_KEEPALIVE.0)
+        .http2_keep_alive_timeout(HTTP2_KEEPALIVE.1)
         .http2_keep_alive_while_idle(true)
-}
-
-fn openai(connect: &Connect<'_>) -> Result<Provider, String> {
-    let (stt, llm, tts) = (openai::stt::usual_model(connect)?, openai::chat::USUAL_MODEL, openai::speech::USUAL_MODEL);
-    let realtime = connect.text("realtime_model")?.unwrap_or(openai::speech_to_speech::USUAL_MODEL);
-    Ok(Provider {
-        stt: Some(openai::stt::connect(connect)?),
-        llm: Some(openai::chat::connect(connect)?),
-        tts: Some(openai::speech::connect(connect, Deadlines::default())?),
-        realtime: Some(openai::speech_to_speech::connect(connect)?),
-        usual: UsualModels { realtime: Some(realtime.to_owned()), ..UsualModels::of(connect, stt, llm, tts)? },
-        ..Provider::named("openai")
-    })
-}
-
-fn anthropic(connect: &Connect<'_>) -> Result<Provider, String> {
-    Ok(Provider {
-        llm: Some(anthropic::connect(connect)?),
-        usual: UsualModels::of(connect, "", anthropic::USUAL_MODEL, "")?,
-        ..Provider::named("anthropic")
-    })
-}
-
-fn gemini(connect: &Connect<'_>) -> Result<Provider, String> {
-    Ok(Provider {
-        llm: Some(gemini::connect(connect)?),
-        usual: UsualModels::of(connect, "", gemini::USUAL_MODEL, "")?,
-        ..Provider::named("gemini")
-    })
-}
-
-fn assemblyai(connect: &Connect<'_>) -> Result<Provider, String> {
-    Ok(Provider {
-        stt: Some(assemblyai::stt::connect(connect)?),
-        // Which one it is depends on the agent's language; they have one price.
-        usual: UsualModels::of(connect, assemblyai::stt::ENGLISH, "", "")?,
-        ..Provider::named("assemblyai")
-    })
-}
-
-fn cartesia(connect: &Connect<'_>) -> Result<Provider, String> {
-    Ok(Provider {
-        stt: Some(cartesia::stt::connect(connect)?),
-        tts: Some(cartesia::tts::connect(connect, Deadlines::default())?),
-        usual: UsualModels::of(connect, "", "", cartesia::tts::USUAL_MODEL)?,
-        ..Provider::named("cartesia")
-    })
-}
-
-fn deepgram(connect: &Connect<'_>) -> Result<Provider, String> {
-    Ok(Provider {
-        stt: Some(deepgram::stt::connect(connect)?),
-        tts: Some(deepgram::tts::connect(connect, Deadlines::default())?),
-        usual: UsualModels::of(connect, deepgram::stt::USUAL_MODEL, "", deepgram::tts::USUAL_VOICE)?,
-        ..Provider::named("deepgram")
-    })
-}
-
-fn elevenlabs(connect: &Connect<'_>) -> Result<Provider, String> {
-    Ok(Provider {
-        stt: Some(elevenlabs::stt::connect(connect)?),
-        tts: Some(elevenlabs::tts::connect(connect, Deadlines::default())?),
-        usual: UsualModels::of(connect, elevenlabs::stt::USUAL_MODEL, "", elevenlabs::tts::USUAL_MODEL)?,
-        ..Provider::named("elevenlabs")
-    })
-}
-
-fn scripted(settings: &Map<String, Value>) -> Result<Provider, String> {
-    let llm = ScriptedLlm::new(settings.get("flow")).map_err(|error| error.to_string())?;
-    Ok(Provider {
-        stt: Some(Arc::new(ScriptedStt)),
-        llm: Some(Arc::new(llm)),
-        tts: Some(Arc::new(ScriptedTts)),
-        ..Provider::named("scripted")
-    })
 }
 
 fn key(credentials: &Private<Credentials>) -> Option<Private<String>> {
@@ -414,23 +409,35 @@ fn key(credentials: &Private<Credentials>) -> Option<Private<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use serde_json::json;
 
     use super::*;
 
-    /// What a connection with these settings charges for hearing a minute, reading and speaking.
-    fn rates(make: fn(&Connect<'_>) -> Result<Provider, String>, name: &str, settings: Value) -> [Option<f64>; 3] {
+    /// A provider with these settings.
+    fn provider(entry: &ProviderEntry, settings: &Value) -> Provider {
         crate::lifecycle::install_tls();
         let addresses = AddressPolicy::default();
-        let connect = Connect {
+        let settings = settings.as_object().expect("an object");
+        let config = AdapterConfig {
             http: &reqwest::Client::new(),
             websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
             addresses: &addresses,
-            settings: settings.as_object().expect("an object"),
+            settings,
             key: None,
         };
-        let prices = Prices::load(None).expect("a table").of(name);
-        let provider = Provider { prices, ..make(&connect).expect("good settings") };
+        let made = match entry.build {
+            Build::Adapter(build) => build(&config),
+            Build::BuiltIn(build) => build(&LocalSpeech::new(ModelStore::new(Path::new("/nonexistent"))), settings),
+        };
+        let prices = Prices::load(None).expect("a table").of(entry.name);
+        Provider { name: entry.name, prices, ..made.expect("good settings") }
+    }
+
+    /// What a connection with these settings is billed for a minute of STT, for LLM input and for TTS.
+    fn rates(entry: &ProviderEntry, settings: &Value) -> [Option<f64>; 3] {
+        let provider = provider(entry, settings);
         [
             provider.stt_rates(None).and_then(|rates| rates.stt_minute),
             provider.llm_rates(None).and_then(|rates| rates.llm_input_million),
@@ -438,17 +445,74 @@ mod tests {
         ]
     }
 
-    fn version(written: i64) -> Version {
+    #[test]
+    fn every_provider_offers_what_its_entry_says_and_has_prices() {
+        for entry in PROVIDERS {
+            let provider = provider(entry, &json!({}));
+            let made = [
+                (Kind::Stt, provider.stt.is_some(), provider.stt_rates(None).and_then(|rates| rates.stt_minute)),
+                (
+                    Kind::Llm,
+                    provider.llm.is_some(),
+                    provider.llm_rates(None).and_then(|rates| rates.llm_output_million),
+                ),
+                (
+                    Kind::Tts,
+                    provider.tts.is_some(),
+                    provider.tts_rates(None).and_then(|rates| rates.tts_characters_million),
+                ),
+                (
+                    Kind::Realtime,
+                    provider.realtime.is_some(),
+                    provider.realtime_rates(None).and_then(|rates| rates.audio_output_million),
+                ),
+            ];
+            for (kind, is_made, price) in made {
+                let offered = entry.kinds.contains(&kind);
+                assert_eq!(is_made, offered, "{} offers {kind:?}", entry.name);
+                let priced = offered && !entry.unpriced.contains(&kind);
+                assert_eq!(price.is_some() && offered, priced, "{} has a price for {kind:?}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_provider_is_in_the_docs_and_the_price_table_knows_no_other() {
+        /// Rows of tables whose first cell names the provider.
+        fn has_row(docs: &str, name: &str) -> bool {
+            let mut cells = docs.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
+            cells.any(|cell| cell.contains(&format!("`{name}`")))
+        }
+        let agents = include_str!("../../../../docs/agents.md");
+        let stt = include_str!("../../../../docs/speech-to-text.md");
+        let tts = include_str!("../../../../docs/text-to-speech.md");
+        for entry in PROVIDERS {
+            assert!(has_row(agents, entry.name), "docs/agents.md lacks {}", entry.name);
+            let settings = matches!(entry.build, Build::Adapter(_));
+            for (kind, file, docs) in [(Kind::Stt, "speech-to-text", stt), (Kind::Tts, "text-to-speech", tts)] {
+                let documented = !settings || !entry.kinds.contains(&kind) || has_row(docs, entry.name);
+                assert!(documented, "docs/{file}.md lacks {}", entry.name);
+            }
+        }
+        for name in Prices::load(None).expect("a table").providers() {
+            assert!(
+                ProviderEntry::named(name).is_some(),
+                "prices.default.toml has prices of {name}, which is no provider"
+            );
+        }
+    }
+
+    fn version(written: i64) -> ConnectionVersion {
         (written, AddressPolicy::default())
     }
 
     #[test]
     fn hearing_thinking_and_speaking_have_each_the_price_of_their_own_model() {
-        assert_eq!(rates(openai, "openai", json!({})), [Some(0.0045), Some(0.1), None]);
+        assert_eq!(rates(&openai::ENTRY, &json!({})), [Some(0.0045), Some(0.1), None]);
         let others = json!({ "stt_api": "realtime", "model": "gpt-4.1-mini", "tts_model": "tts-1" });
-        assert_eq!(rates(openai, "openai", others), [Some(0.017), Some(0.4), Some(15.0)]);
-        assert_eq!(rates(deepgram, "deepgram", json!({})), [Some(0.0048), None, Some(30.0)]);
-        assert_eq!(rates(elevenlabs, "elevenlabs", json!({ "tts_model": "eleven_multilingual_v2" }))[2], Some(100.0));
+        assert_eq!(rates(&openai::ENTRY, &others), [Some(0.017), Some(0.4), Some(15.0)]);
+        assert_eq!(rates(&deepgram::ENTRY, &json!({})), [Some(0.0048), None, Some(30.0)]);
+        assert_eq!(rates(&elevenlabs::ENTRY, &json!({ "tts_model": "eleven_multilingual_v2" }))[2], Some(100.0));
     }
 
     #[test]
@@ -459,9 +523,9 @@ mod tests {
             (rates.llm_output_million, rates.audio_output_million)
         };
         for (provider, model) in [
-            ("openai", openai::chat::USUAL_MODEL),
-            ("anthropic", anthropic::USUAL_MODEL),
-            ("gemini", gemini::USUAL_MODEL),
+            ("openai", openai::chat::DEFAULT_MODEL),
+            ("anthropic", anthropic::DEFAULT_MODEL),
+            ("gemini", gemini::DEFAULT_MODEL),
         ] {
             let rates = prices.of(provider).of(Some(model)).copied().unwrap_or_default();
             let cached = rates.llm_cached_million.zip(rates.llm_input_million);
@@ -475,24 +539,47 @@ mod tests {
 
     #[test]
     fn a_provider_is_kept_for_its_version_and_forgotten_when_nobody_uses_it() {
-        let (mut made, id, start) = (Made::default(), Uuid::nil(), Instant::now());
-        made.keep(id, version(1), start, Provider::named("scripted"));
-        let nearly = KEEP_UNUSED - Duration::from_secs(1);
+        let (mut cached, id, start) = (ProviderCache::default(), Uuid::nil(), Instant::now());
+        cached.keep(id, version(1), start, Provider::default());
+        let nearly = UNUSED_TTL - Duration::from_secs(1);
         assert!(
-            made.find(id, &version(1), start + nearly).is_some()
-                && made.find(id, &version(2), start + nearly).is_none()
+            cached.find(id, &version(1), start + nearly).is_some()
+                && cached.find(id, &version(2), start + nearly).is_none()
         );
         assert!(
-            made.find(Uuid::max(), &version(1), start + nearly * 2).is_none() && made.0.len() == 1,
+            cached.find(Uuid::max(), &version(1), start + nearly * 2).is_none() && cached.0.len() == 1,
             "it was used meanwhile"
         );
-        assert!(made.find(Uuid::max(), &version(1), start + nearly + KEEP_UNUSED).is_none() && made.0.is_empty());
+        assert!(cached.find(Uuid::max(), &version(1), start + nearly + UNUSED_TTL).is_none() && cached.0.is_empty());
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_connection_that_is_deleted_or_unused() {
+        let (mut cache, start) = (ProviderCache::default(), Instant::now());
+        let registry = {
+            let config = Config::for_tests("/nonexistent");
+            crate::lifecycle::install_tls();
+            Registry::new(&config, ModelStore::new(Path::new("/nonexistent")), Exemptions::default())
+                .expect("a registry")
+        };
+        let deleted = ConnectionId::from_uuid(Uuid::from_u128(1));
+        let other = Uuid::from_u128(2);
+        for id in [deleted.uuid(), other] {
+            registry.cache().keep(id, version(1), start, Provider::default());
+        }
+        registry.forget(deleted);
+        let kept: Vec<Uuid> = registry.cache().0.keys().copied().collect();
+        assert_eq!(kept, [other], "the key of a deleted connection goes at once");
+        cache.keep(other, version(1), start, Provider::default());
+        cache.evict_unused(start + UNUSED_TTL);
+        assert!(cache.0.is_empty(), "and that of an unused one without another look-up");
     }
 
     #[test]
     fn a_connection_is_for_what_its_settings_say() {
-        let provider = || scripted(&Map::new()).expect("a provider");
-        let offered = |kinds: Value| provider().offered(json!({ "kinds": kinds }).as_object().expect("an object"));
+        let offered = |kinds: Value| {
+            provider(&scripted::ENTRY, &json!({})).offered(json!({ "kinds": kinds }).as_object().expect("an object"))
+        };
         let does = |kinds: Value| {
             let provider = offered(kinds).unwrap_or_else(|words| panic!("{words}"));
             [provider.stt.is_some(), provider.llm.is_some(), provider.tts.is_some()]

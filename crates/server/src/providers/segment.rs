@@ -1,6 +1,6 @@
-//! Which sound belongs to a segment of speech.
+//! Cuts the caller's audio into segments of speech.
 //!
-//! Speech is noticed some 60 to 120 ms after it began, so the sound before is kept. When the caller goes on shortly after
+//! Speech is noticed some 60 to 120 ms after it began, so the audio before is kept. When the caller goes on shortly after
 //! a stop ("my number is … four one five"), the segment goes on too and is understood as a whole: one sentence in one piece is
 //! understood far better than in two.
 
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES};
 
-/// Sound before the start is noticed: 300 ms. With more quiet in front the model hears nothing.
+/// Audio before the start is noticed: 300 ms. With more silence in front the model transcribes nothing.
 const PRE_ROLL: usize = 2_400;
 /// A pause up to this long after a stop is a pause within a sentence: 600 ms.
 const PAUSE: usize = 4_800;
@@ -44,7 +44,7 @@ enum State {
 pub(crate) struct Segment {
     /// The number of its stop.
     pub(crate) number: u32,
-    /// Earlier stops whose sound is in this one as well: what was heard for them is void.
+    /// Earlier stops whose audio is in this one as well: their transcripts are void.
     pub(crate) replaces: Vec<u32>,
     /// 8 kHz.
     pub(crate) samples: Vec<i16>,
@@ -73,7 +73,7 @@ impl Segmenter {
             return false;
         };
         if self.samples.len() > MAX_CONTINUED {
-            // What was understood already is not to be heard twice.
+            // Audio that was transcribed already is not transcribed twice.
             self.begin(since.min(PRE_ROLL));
             return false;
         }

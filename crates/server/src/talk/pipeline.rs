@@ -31,7 +31,7 @@ use crate::json_schema::Schema;
 use crate::panics::{Panicked, caught};
 use crate::providers::llm;
 use crate::providers::prices::Rates;
-use crate::providers::voice::cost;
+use crate::providers::tts::cost;
 use crate::providers::{
     Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Stt, SttEvent, SttOptions, Tts,
     TtsAudio, TtsRequest, Usage,

@@ -16,7 +16,7 @@ use super::{PlaceCall, PlaceError};
 use crate::calls::tariff::numbering_plan;
 use crate::carrier::registry;
 use crate::clock;
-use crate::http::connections::catalogue::{Kind, PROVIDERS};
+use crate::http::connections::catalogue::{CATALOGUE, Kind};
 use crate::store::calls::{CallRequest, CallRow, NewCall, Overrides};
 use crate::store::{Conn, Store, agents, numbers};
 
@@ -134,7 +134,7 @@ async fn caller_number(
 
 /// The carriers that this version can dial with.
 fn usable_carriers() -> Vec<&'static str> {
-    PROVIDERS.iter().filter(|one| one.usable && one.offers(Kind::Carrier)).map(|one| one.name).collect()
+    CATALOGUE.iter().filter(|one| one.usable && one.offers(Kind::Carrier)).map(|one| one.name).collect()
 }
 
 fn call_request(request: &PlaceCall, agent: &AgentConfig) -> (CallRequest, Vec<FieldError>) {

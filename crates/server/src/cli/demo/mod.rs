@@ -22,7 +22,7 @@ use super::{Common, Failure, models};
 use crate::app::Service;
 use crate::clock::{self, Clock};
 use crate::config::Config;
-use crate::models::{ModelError, Models};
+use crate::models::{ModelError, ModelStore};
 use crate::operator;
 use crate::store::tenants::OwnLimits;
 use crate::webhooks::receiver::{Received, Receiver};
@@ -85,7 +85,7 @@ pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitC
     crate::telemetry::start(&Config { log, ..(*settings).clone() });
     let screen = Screen::new(json);
     screen.title();
-    let models = Models::new(&settings.data_dir);
+    let models = ModelStore::new(&settings.data_dir);
     let speech = have_models(&models, &screen).await?;
     let played = play(&args, key, models, speech, &screen).await?;
     let missing = played.missing();
@@ -99,7 +99,7 @@ pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitC
 }
 
 /// Downloads missing speech models, or reports why it cannot.
-async fn have_models(models: &Models, screen: &Screen) -> anyhow::Result<Speech> {
+async fn have_models(models: &ModelStore, screen: &Screen) -> anyhow::Result<Speech> {
     match models::pull_all(models).await? {
         Ok(()) => Ok(Speech::Models),
         Err(error) => {
@@ -123,7 +123,7 @@ struct Played {
 async fn play(
     args: &Args,
     key: Option<String>,
-    models: Models,
+    models: ModelStore,
     speech: Speech,
     screen: &Screen,
 ) -> anyhow::Result<Played> {

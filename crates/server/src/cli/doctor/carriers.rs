@@ -9,7 +9,7 @@ use url::Url;
 use super::Finding;
 use crate::calls::setup::Setup;
 use crate::carrier::callback::InboundRoute;
-use crate::http::connections::catalogue::Provider;
+use crate::http::connections::catalogue::CatalogueEntry;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
 use crate::store::{Store, numbers};
@@ -21,7 +21,9 @@ const DEADLINE: Duration = Duration::from_secs(15);
 
 /// Checks a carrier connection beyond its credentials.
 pub(super) async fn numbers(setup: &Setup, store: &Store, row: &ConnectionRow) -> Result<Vec<Finding>, sqlx::Error> {
-    let Some(topic) = Provider::named(&row.provider).and_then(Provider::inbound_topic) else { return Ok(Vec::new()) };
+    let Some(topic) = CatalogueEntry::named(&row.provider).and_then(CatalogueEntry::inbound_topic) else {
+        return Ok(Vec::new());
+    };
     let addresses = setup.addresses();
     let mut findings: Vec<_> = unreachable(&row.name, addresses.public_url()).into_iter().collect();
     let id = ConnectionId::from_uuid(row.id);

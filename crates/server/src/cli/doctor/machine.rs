@@ -9,7 +9,7 @@ use tokio::process::Command;
 use super::Finding;
 use crate::clock;
 use crate::config::{Config, Role};
-use crate::models::Models;
+use crate::models::ModelStore;
 use crate::vault::Vault;
 
 const DATA: &str = "data directory";
@@ -88,7 +88,7 @@ pub(super) fn models(config: &Config) -> Vec<Finding> {
     if !config.has_role(Role::Calls) {
         return Vec::new();
     }
-    let missing = Models::new(&config.data_dir).missing();
+    let missing = ModelStore::new(&config.data_dir).missing();
     vec![if missing.is_empty() {
         Finding::ok(MODELS, "All are installed.")
     } else {

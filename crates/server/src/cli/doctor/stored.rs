@@ -14,8 +14,8 @@ use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::http::connections::catalogue::{Kind, Provider};
-use crate::models::Models;
+use crate::http::connections::catalogue::{CatalogueEntry, Kind};
+use crate::models::ModelStore;
 use crate::outbound::Exemptions;
 use crate::providers::check::{Check, DEADLINE};
 use crate::providers::registry::Registry;
@@ -149,7 +149,7 @@ async fn tried(
 ) -> anyhow::Result<Vec<Finding>> {
     let exemptions = Exemptions::default();
     exemptions.load(store).await?;
-    let providers = Registry::new(config, Models::new(&config.data_dir), exemptions)?;
+    let providers = Registry::new(config, ModelStore::new(&config.data_dir), exemptions)?;
     let addresses = Addresses::new(config.reached_at(config.listen), &vault);
     let setup = Setup::new(config.clone(), vault, providers, addresses)?;
     let setup = &setup;
@@ -164,7 +164,7 @@ async fn tried(
 
 async fn connection(setup: &Setup, tenant: &str, row: &ConnectionRow) -> Finding {
     let name = format!("connection {} of {tenant}", row.name);
-    let provider = Provider::named(&row.provider);
+    let provider = CatalogueEntry::named(&row.provider);
     if provider.is_none_or(|provider| !provider.usable) {
         let detail = format!("This version does not support {} yet.", row.provider);
         return Finding::warning(name, detail, "None in this version: calls with it fail as config_error.");

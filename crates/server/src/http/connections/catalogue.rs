@@ -8,8 +8,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::carrier::registry;
+use crate::carrier::registry as carriers;
 use crate::http::openapi;
+use crate::providers::registry as providers;
 use crate::talk::tools::secrets;
 
 /// What a connection can be used for.
@@ -48,61 +49,59 @@ impl Kind {
     }
 }
 
-/// What `settings.kinds` can name.
-const PARTS: [Kind; 4] = [Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime];
+impl From<providers::Kind> for Kind {
+    fn from(kind: providers::Kind) -> Self {
+        match kind {
+            providers::Kind::Stt => Self::Stt,
+            providers::Kind::Llm => Self::Llm,
+            providers::Kind::Tts => Self::Tts,
+            providers::Kind::Realtime => Self::Realtime,
+        }
+    }
+}
 
-/// A carrier or provider.
+/// A carrier, a provider, or the services of tools.
 #[derive(Debug)]
-pub struct Provider {
-    /// Its word in the API.
+pub struct CatalogueEntry {
+    /// Its name in the API.
     pub name: &'static str,
     /// What it offers.
-    pub kinds: &'static [Kind],
+    pub kinds: Vec<Kind>,
     /// The credentials without which nothing can be done.
     pub required: &'static [&'static str],
     /// Whether this version can make calls with it.
     pub usable: bool,
 }
 
-const fn usable(name: &'static str, kinds: &'static [Kind], required: &'static [&'static str]) -> Provider {
-    Provider { name, kinds, required, usable: true }
-}
-
-/// Every provider, carriers first.
-pub static PROVIDERS: LazyLock<Vec<Provider>> = LazyLock::new(|| {
-    let carriers = registry::CARRIERS.iter().map(|carrier| Provider {
+/// Everything that a connection can be for, carriers first.
+pub static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
+    let carriers = carriers::CARRIERS.iter().map(|carrier| CatalogueEntry {
         name: carrier.name,
-        kinds: &[Kind::Carrier],
+        kinds: vec![Kind::Carrier],
         required: carrier.required_credentials,
         usable: carrier.driver.is_some(),
     });
-    carriers.chain(OTHERS).collect()
+    let providers = providers::PROVIDERS.iter().map(|entry| CatalogueEntry {
+        name: entry.name,
+        kinds: entry.kinds.iter().copied().map(Kind::from).collect(),
+        required: &[],
+        usable: true,
+    });
+    let tools = CatalogueEntry { name: secrets::PROVIDER, kinds: vec![Kind::Tool], required: &[], usable: true };
+    carriers.chain(providers).chain([tools]).collect()
 });
-
-const OTHERS: [Provider; 10] = [
-    usable("local", &[Kind::Stt, Kind::Tts], &[]),
-    usable("scripted", &[Kind::Stt, Kind::Llm, Kind::Tts], &[]),
-    usable("openai", &[Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime], &[]),
-    usable("anthropic", &[Kind::Llm], &[]),
-    usable("gemini", &[Kind::Llm], &[]),
-    usable("deepgram", &[Kind::Stt, Kind::Tts], &[]),
-    usable("assemblyai", &[Kind::Stt], &[]),
-    usable("elevenlabs", &[Kind::Stt, Kind::Tts], &[]),
-    usable("cartesia", &[Kind::Stt, Kind::Tts], &[]),
-    usable(secrets::PROVIDER, &[Kind::Tool], &[]),
-];
 
 /// What a connection is for: what its provider offers, or the part of it that `settings.kinds` names.
 #[must_use]
 pub fn kinds(provider: &str, settings: &Map<String, Value>) -> Vec<Kind> {
-    let offered = Provider::named(provider).map_or(&[] as &[_], |provider| provider.kinds);
+    let offered = CatalogueEntry::named(provider).map_or(&[] as &[_], |entry| entry.kinds.as_slice());
     let named = settings.get("kinds").and_then(Value::as_array);
     let is_named = |kind: &Kind| {
-        let word = serde_json::to_value(kind).ok();
-        named.is_none_or(|named| word.is_some_and(|word| named.contains(&word)))
+        let name = serde_json::to_value(kind).ok();
+        named.is_none_or(|named| name.is_some_and(|name| named.contains(&name)))
     };
-    let only_part = offered.iter().any(|kind| PARTS.contains(kind));
-    offered.iter().filter(|kind| !only_part || is_named(kind)).copied().collect()
+    let is_provider = providers::ProviderEntry::named(provider).is_some();
+    offered.iter().filter(|kind| !is_provider || is_named(kind)).copied().collect()
 }
 
 /// The word for a provider in the API.
@@ -111,21 +110,21 @@ pub struct ProviderName;
 impl ToSchema for ProviderName {}
 impl PartialSchema for ProviderName {
     fn schema() -> RefOr<Schema> {
-        openapi::words("A carrier or provider.", PROVIDERS.iter().map(|provider| provider.name))
+        openapi::words("A carrier or provider.", CATALOGUE.iter().map(|entry| entry.name))
     }
 }
 
-impl Provider {
+impl CatalogueEntry {
     /// The provider with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        PROVIDERS.iter().find(|provider| provider.name == name)
+        CATALOGUE.iter().find(|entry| entry.name == name)
     }
 
     /// The last segment of the address to which its numbers' calls are to be sent; nothing where nothing is to be set.
     #[must_use]
     pub fn inbound_topic(&self) -> Option<&'static str> {
-        registry::kind(self.name).and_then(|carrier| carrier.inbound_topic)
+        carriers::kind(self.name).and_then(|carrier| carrier.inbound_topic)
     }
 
     /// Whether it offers this.

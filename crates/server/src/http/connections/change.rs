@@ -10,7 +10,7 @@ use switchhook_core::webhook::{AddressPolicy, UrlRefusal, judge_url};
 use url::Url;
 
 use super::CreateConnection;
-use super::catalogue::{PROVIDERS, Provider};
+use super::catalogue::{CATALOGUE, CatalogueEntry};
 use crate::carrier::registry;
 use crate::http::HttpState;
 use crate::http::error::ApiError;
@@ -45,10 +45,10 @@ pub(super) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Body<Create
 
 fn check(request: &CreateConnection, addresses: &AddressPolicy) -> Vec<FieldError> {
     let mut errors: Vec<_> = check_name("name", &request.name).into_iter().collect();
-    match Provider::named(&request.provider) {
+    match CatalogueEntry::named(&request.provider) {
         Some(provider) => errors.extend(missing_credentials(provider, request.credentials.reveal())),
         None => {
-            let known: Vec<_> = PROVIDERS.iter().map(|provider| provider.name).collect();
+            let known: Vec<_> = CATALOGUE.iter().map(|provider| provider.name).collect();
             errors.push(FieldError::new("provider", format!("must be one of: {}", known.join(", "))));
         }
     }
@@ -69,7 +69,7 @@ fn check(request: &CreateConnection, addresses: &AddressPolicy) -> Vec<FieldErro
     errors
 }
 
-fn missing_credentials(provider: &Provider, given: &Credentials) -> Vec<FieldError> {
+fn missing_credentials(provider: &CatalogueEntry, given: &Credentials) -> Vec<FieldError> {
     let missing = provider.required.iter().filter(|name| !given.contains_key(**name));
     missing.map(|name| FieldError::new(format!("credentials.{name}"), "is required")).collect()
 }
@@ -140,7 +140,7 @@ pub(super) fn unbound(row: &ConnectionRow) -> Option<String> {
 
 /// Warns if calls cannot use this provider yet.
 pub(super) fn unusable(provider: &str) -> Option<String> {
-    let usable = Provider::named(provider).is_none_or(|provider| provider.usable);
+    let usable = CatalogueEntry::named(provider).is_none_or(|provider| provider.usable);
     (!usable).then(|| format!("This version does not support {provider} yet: calls with it fail as config_error."))
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::catalogue::{Kind, Provider};
+use super::catalogue::{CatalogueEntry, Kind};
 use super::connection_not_found;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
@@ -97,7 +97,7 @@ pub(super) async fn test(
 ) -> Result<Json<ConnectionTest>, ApiError> {
     let found = connections::get(&mut state.store.read().await?, tenant.id, id).await?;
     let row = found.ok_or_else(connection_not_found)?;
-    let carries = Provider::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier));
+    let carries = CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier));
     let _turn = state.trials.turn(tenant.id)?;
     let began = Instant::now();
     let places = if row.provider == "local" { &state.trials.local } else { &state.trials.places };

@@ -5,7 +5,7 @@
 //! | `base_url` | with or without `/v1` at its end, whatever its path |
 //! | `model` | when the agent names none |
 //! | `prompt_caching` | whether instructions, tools and the conversation so far are marked for the provider's cache; `true` by default |
-//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read` |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `LlmServer::read` |
 
 pub(crate) mod wire;
 
@@ -15,31 +15,44 @@ use reqwest::RequestBuilder;
 use reqwest::header::HeaderName;
 use serde_json::json;
 
-use self::wire::MessagesAnswer;
-use super::connect::Connect;
+use self::wire::MessagesResponse;
+use super::adapter_config::AdapterConfig;
 use super::llm::turns::turns;
-use super::llm::{Dialect, MAX_TOKENS, Models, Server};
+use super::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
+use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
 use super::{Llm, LlmRequest};
 
 /// Where Anthropic itself listens.
 pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 /// The model when neither the agent nor the connection names one.
-pub(crate) const USUAL_MODEL: &str = "claude-haiku-4-5";
+pub(crate) const DEFAULT_MODEL: &str = "claude-haiku-4-5";
 /// The version of the interface; required in every request.
 const VERSION: &str = "2023-06-01";
 /// Agents may ask for up to 2.
 const HOTTEST: f32 = 1.0;
 
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry =
+    ProviderEntry { name: "anthropic", kinds: &[Kind::Llm], build: Build::Adapter(build), unpriced: &[] };
+
+fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        llm: Some(connect(config)?),
+        default_models: DefaultModels::of(config, "", DEFAULT_MODEL, "")?,
+        ..Provider::default()
+    })
+}
+
 /// The language model of a connection.
 ///
 /// # Errors
 /// What is wrong with its settings, in a sentence.
-pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
-    let server = Server::read(connect, ANTHROPIC_URL, Some(HeaderName::from_static("x-api-key")))?;
-    let caching = connect.flag("prompt_caching")?.unwrap_or(true);
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
+    let server = LlmServer::read(config, ANTHROPIC_URL, Some(HeaderName::from_static("x-api-key")))?;
+    let caching = config.flag("prompt_caching")?.unwrap_or(true);
     let base = server.with_version("v1");
     let (url, models) = (format!("{base}/messages"), format!("{base}/models?limit=1"));
-    Ok(Arc::new(Models::new(Messages { url, models, caching }, server)))
+    Ok(Arc::new(LlmClient::new(Messages { url, models, caching }, server)))
 }
 
 struct Messages {
@@ -49,21 +62,21 @@ struct Messages {
     caching: bool,
 }
 
-impl Dialect for Messages {
-    type Answer = MessagesAnswer;
+impl LlmAdapter for Messages {
+    type LlmResponse = MessagesResponse;
 
     fn name(&self) -> &'static str {
         "anthropic"
     }
 
-    fn greeting(&self, server: &Server) -> RequestBuilder {
+    fn warmup_request(&self, server: &LlmServer) -> RequestBuilder {
         versioned(server.get(&self.models))
     }
 
-    fn request(&self, server: &Server, request: &LlmRequest) -> RequestBuilder {
+    fn request(&self, server: &LlmServer, request: &LlmRequest) -> RequestBuilder {
         let (system, turns) = turns(&request.messages);
         let mut body = json!({
-            "model": server.model(request, USUAL_MODEL),
+            "model": server.model(request, DEFAULT_MODEL),
             "max_tokens": request.max_tokens.unwrap_or(MAX_TOKENS),
             "stream": true,
             "messages": wire::messages(&turns),

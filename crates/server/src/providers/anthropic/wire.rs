@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
 use crate::providers::llm::turns::{Part, Turn, object};
-use crate::providers::llm::{Answer, Refusal, Step};
+use crate::providers::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::providers::{ToolSpec, Usage};
 
 /// Turns as messages. The results of all tools of a turn stand in one message, before any text.
@@ -48,9 +48,9 @@ pub(super) fn mark_for_cache(body: &mut Value) {
     }
 }
 
-/// An answer being read.
+/// Reads a streamed response.
 #[derive(Default)]
-pub(super) struct MessagesAnswer {
+pub(super) struct MessagesResponse {
     tools: Vec<OpenCall>,
     read: Tokens,
     reason: Option<String>,
@@ -83,35 +83,35 @@ impl Tokens {
     }
 }
 
-impl Answer for MessagesAnswer {
-    fn take(&mut self, event: &Value) -> Result<Step, Refusal> {
-        if let Some(refusal) = Refusal::in_answer(event) {
-            return Err(refusal);
+impl LlmResponse for MessagesResponse {
+    fn take(&mut self, event: &Value) -> Result<StreamStep, LlmFailure> {
+        if let Some(failure) = LlmFailure::in_response(event) {
+            return Err(failure);
         }
         let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
         // New kinds of events, blocks and deltas may come at any time, and are to be ignored.
         Ok(match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => {
                 self.read.take(event.pointer("/message/usage"));
-                Step::Nothing
+                StreamStep::Nothing
             }
             "content_block_start" => self.block_starts(index, &event["content_block"]),
             "content_block_delta" => self.block_goes_on(index, &event["delta"]),
             "message_delta" => {
                 self.read.take(event.get("usage"));
                 self.reason = event.pointer("/delta/stop_reason").and_then(Value::as_str).map(str::to_owned);
-                Step::Nothing
+                StreamStep::Nothing
             }
-            "message_stop" => Step::Over,
-            _ => Step::Nothing,
+            "message_stop" => StreamStep::Over,
+            _ => StreamStep::Nothing,
         })
     }
 
-    fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, Refusal> {
+    fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
         match self.reason.as_deref() {
-            None => Err(Refusal::cut_off()),
-            Some("refusal") => Err(Refusal::unwilling("the model refused to answer (refusal)")),
-            Some("model_context_window_exceeded") => Err(Refusal::too_long()),
+            None => Err(LlmFailure::cut_off()),
+            Some("failure") => Err(LlmFailure::content_refused("the model refused to answer (failure)")),
+            Some("model_context_window_exceeded") => Err(LlmFailure::too_long()),
             Some(_) => std::mem::take(&mut self.tools).into_iter().map(OpenCall::finish).collect(),
         }
     }
@@ -129,21 +129,21 @@ impl Answer for MessagesAnswer {
     }
 }
 
-impl MessagesAnswer {
-    fn block_starts(&mut self, index: u64, block: &Value) -> Step {
+impl MessagesResponse {
+    fn block_starts(&mut self, index: u64, block: &Value) -> StreamStep {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match block.get("type").and_then(Value::as_str) {
             // The input that stands here is a placeholder.
             Some("tool_use") => {
                 self.tools.push(OpenCall { index, id: text("id"), name: text("name"), arguments: String::new() });
-                Step::Tool
+                StreamStep::Tool
             }
             Some("text") => spoken(text("text")),
-            _ => Step::Nothing,
+            _ => StreamStep::Nothing,
         }
     }
 
-    fn block_goes_on(&mut self, index: u64, delta: &Value) -> Step {
+    fn block_goes_on(&mut self, index: u64, delta: &Value) -> StreamStep {
         let text = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
         match delta.get("type").and_then(Value::as_str) {
             Some("text_delta") => spoken(text("text").to_owned()),
@@ -151,22 +151,22 @@ impl MessagesAnswer {
                 if let Some(call) = self.tools.iter_mut().find(|call| call.index == index) {
                     call.arguments.push_str(text("partial_json"));
                 }
-                Step::Tool
+                StreamStep::Tool
             }
-            _ => Step::Nothing,
+            _ => StreamStep::Nothing,
         }
     }
 }
 
-fn spoken(text: String) -> Step {
-    if text.is_empty() { Step::Nothing } else { Step::Text(text) }
+fn spoken(text: String) -> StreamStep {
+    if text.is_empty() { StreamStep::Nothing } else { StreamStep::Text(text) }
 }
 
 impl OpenCall {
-    fn finish(self) -> Result<ToolCall, Refusal> {
+    fn finish(self) -> Result<ToolCall, LlmFailure> {
         let text = if self.arguments.trim().is_empty() { "{}" } else { self.arguments.as_str() };
         let arguments = serde_json::from_str(text).map_err(|_| {
-            Refusal::useless(format!("it called the tool {} with arguments that are not JSON", self.name))
+            LlmFailure::unusable(format!("it called the tool {} with arguments that are not JSON", self.name))
         })?;
         Ok(ToolCall { id: self.id, name: self.name, arguments, signature: None })
     }
@@ -192,5 +192,5 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
             ],
         ])
     },
-    read: crate::fuzz::through::model::<MessagesAnswer>,
+    read: crate::fuzz::through::llm::<MessagesResponse>,
 };

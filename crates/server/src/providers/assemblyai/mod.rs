@@ -1,3 +1,19 @@
 //! AssemblyAI.
 
 pub mod stt;
+
+use super::adapter_config::AdapterConfig;
+use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry =
+    ProviderEntry { name: "assemblyai", kinds: &[Kind::Stt], build: Build::Adapter(build), unpriced: &[] };
+
+fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        stt: Some(stt::connect(config)?),
+        // Which one it is depends on the agent's language; they have one price.
+        default_models: DefaultModels::of(config, stt::ENGLISH, "", "")?,
+        ..Provider::default()
+    })
+}

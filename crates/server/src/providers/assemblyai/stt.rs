@@ -1,5 +1,5 @@
-//! AssemblyAI's streaming speech to text (`/v3/ws`): turns with all their words so far. Turns end when our ears say so, or, with
-//! `stt_finalize` set to false, when the provider judges.
+//! AssemblyAI's streaming speech to text (`/v3/ws`): turns with all their words so far. Turns end when our VAD detects
+//! silence or, with `stt_finalize` set to false, when the provider decides.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,12 @@ use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 
 use crate::outbound::ws::Message;
-use crate::providers::connect::Connect;
-use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, Terms, close_words, field,
-    json as parse, recogniser,
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::stt::{
+    Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,
+    close_description, streaming_stt,
 };
+use crate::providers::websocket::{Handshake, StreamError, field, json as parse};
 use crate::providers::{Stt, SttOptions, is_english};
 
 const PROVIDER: &str = "assemblyai";
@@ -22,49 +23,49 @@ pub(crate) const ENGLISH: &str = "universal-streaming-english";
 const OTHER: &str = "universal-streaming-multilingual";
 /// The languages of the latter.
 const SIX: [&str; 6] = ["en", "es", "fr", "de", "it", "pt"];
-/// Beginnings of the names of models that are told which languages to expect.
+/// Prefixes of models that take a list of expected languages.
 const CODE_SWITCHING: [&str; 2] = ["universal-3", "u3-"];
 /// The protocol's date.
 const VERSION: &str = "2025-05-12";
 /// A message must hold 50 to 1000 ms.
-const DEFAULTS: Defaults = Defaults {
+const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Linear16],
     chunk: 3,
-    patience_ms: 1_500,
+    finalize_timeout_ms: 1_500,
     // A ForceEndpoint without a turn is not answered; one with words is, in 420 ms at the 99th percentile.
-    without_words_ms: Some(800),
+    finalize_timeout_without_words_ms: Some(800),
 };
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
-const TERMS: Terms = Terms { most: 100, longest: 50, together: 5_000 };
+const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 50, max_total_chars: 5_000 };
 
-/// The recogniser of a connection.
+/// Speech to text of a connection.
 ///
 /// # Errors
 /// A sentence that names the setting that is of no use.
-pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    let server = Server::read(connect, URL, &DEFAULTS)?;
-    if !(3..=50).contains(&server.tuning.chunk) {
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
+    let server = SttServer::read(config, URL, &DEFAULTS)?;
+    if !(3..=50).contains(&server.settings.chunk) {
         return Err("settings.stt_chunk_ms must be from 60 to 1000 for assemblyai.".to_owned());
     }
-    Ok(recogniser(connect, AssemblyAi { server }))
+    Ok(streaming_stt(config, AssemblyAi { server }))
 }
 
 struct AssemblyAi {
-    server: Server,
+    server: SttServer,
 }
 
 impl AssemblyAi {
-    /// Whether our ears end turns.
+    /// Whether our VAD ends turns.
     fn finalize(&self) -> bool {
-        self.server.tuning.finalize.unwrap_or(true)
+        self.server.settings.finalize.unwrap_or(true)
     }
 
     fn query(&self, options: &SttOptions) -> Vec<(&str, String)> {
-        let language = self.server.tuning.short_language(options);
+        let language = self.server.settings.short_language(options);
         let model = self.model(&language, options);
-        let encoding = if self.server.tuning.encoding == Encoding::Mulaw { "pcm_mulaw" } else { "pcm_s16le" };
+        let encoding = if self.server.settings.encoding == Encoding::Mulaw { "pcm_mulaw" } else { "pcm_s16le" };
         let mut query = vec![
-            ("sample_rate", self.server.tuning.sample_rate.to_string()),
+            ("sample_rate", self.server.settings.sample_rate.to_string()),
             ("encoding", encoding.to_owned()),
             ("format_turns", "false".to_owned()),
         ];
@@ -74,7 +75,7 @@ impl AssemblyAi {
         } else if self.finalize() {
             query.extend([("min_turn_silence", "100".to_owned()), ("max_turn_silence", "100".to_owned())]);
         }
-        let terms = TERMS.of(options);
+        let terms = KEYTERM_LIMITS.of(options);
         if !terms.is_empty() {
             query.push(("keyterms_prompt", json!(terms).to_string()));
         }
@@ -87,29 +88,32 @@ impl AssemblyAi {
     }
 
     fn model(&self, language: &str, options: &SttOptions) -> String {
-        self.server.tuning.model(options, if is_english(language) { ENGLISH } else { OTHER })
+        self.server.settings.model(options, if is_english(language) { ENGLISH } else { OTHER })
     }
 }
 
-impl Dialect for AssemblyAi {
-    fn target(&self, options: &SttOptions) -> Result<Target, String> {
-        let mut target = self.server.target("/v3/ws", self.query(options), "authorization", "")?;
-        target.headers.insert("assemblyai-version", HeaderValue::from_static(VERSION));
-        Ok(target)
+impl SttAdapter for AssemblyAi {
+    fn handshake(&self, options: &SttOptions) -> Result<Handshake, String> {
+        let mut handshake = self.server.handshake("/v3/ws", self.query(options), "authorization", "")?;
+        handshake.headers.insert("assemblyai-version", HeaderValue::from_static(VERSION));
+        Ok(handshake)
     }
 
-    fn protocol(&self, _: &SttOptions) -> Box<dyn Protocol> {
+    fn protocol(&self, _: &SttOptions) -> Box<dyn SttProtocol> {
         let formatted =
-            self.server.tuning.parameters.get("format_turns").is_some_and(|value| *value == true || *value == "true");
+            self.server.settings.parameters.get("format_turns").is_some_and(|value| *value == true || *value == "true");
         Box::new(Turns { finalize: self.finalize(), formatted, forced: false, over: None })
     }
 
-    fn style(&self, _: &SttOptions) -> Style {
-        Style { only_whole_chunks: true, ..Style::of(PROVIDER, &self.server.tuning, self.finalize()) }
+    fn stream_config(&self, _: &SttOptions) -> SttStreamConfig {
+        SttStreamConfig {
+            full_chunks_only: true,
+            ..SttStreamConfig::of(PROVIDER, &self.server.settings, self.finalize())
+        }
     }
 
     fn not_taken(&self, options: &SttOptions) -> Vec<String> {
-        let language = self.server.tuning.short_language(options);
+        let language = self.server.settings.short_language(options);
         let model = self.model(&language, options);
         let known: &[&str] = match model.as_str() {
             ENGLISH => &["en"],
@@ -118,7 +122,7 @@ impl Dialect for AssemblyAi {
         };
         let foreign = !language.is_empty() && !known.is_empty() && !known.contains(&language.as_str());
         let words = || format!("understands {} with the model {model}, not {language:?}", known.join(", "));
-        foreign.then(words).into_iter().chain(TERMS.left_out(options)).collect()
+        foreign.then(words).into_iter().chain(KEYTERM_LIMITS.omitted_keyterms(options)).collect()
     }
 }
 
@@ -133,7 +137,7 @@ struct Turns {
 }
 
 impl Turns {
-    fn turn(&mut self, message: &Value) -> Vec<Heard> {
+    fn turn(&mut self, message: &Value) -> Vec<SttMessage> {
         let is = |name: &str| message.get(name).and_then(Value::as_bool).unwrap_or(false);
         let order = message.get("turn_order").and_then(Value::as_u64);
         let text = field(message, "transcript").to_owned();
@@ -141,22 +145,22 @@ impl Turns {
             return Vec::new();
         }
         if !is("end_of_turn") || (self.formatted && !is("turn_is_formatted")) {
-            return vec![Heard::Partial(text)];
+            return vec![SttMessage::Partial(text)];
         }
         self.over = order;
         let end = if !self.finalize {
-            Some(Heard::TurnOver)
+            Some(SttMessage::EndOfTurn)
         } else if self.forced {
             self.forced = false;
-            Some(Heard::Flushed)
+            Some(SttMessage::Finalized)
         } else {
             None
         };
-        [Some(Heard::Words(text)), end].into_iter().flatten().collect()
+        [Some(SttMessage::Final(text)), end].into_iter().flatten().collect()
     }
 }
 
-impl Protocol for Turns {
+impl SttProtocol for Turns {
     fn finalize(&mut self) -> Option<Message> {
         if !self.finalize {
             return None;
@@ -169,31 +173,32 @@ impl Protocol for Turns {
         KeepAlive::Message(KEEP_ALIVE, Message::text(r#"{"type":"KeepAlive"}"#))
     }
 
-    fn goodbye(&self) -> Option<Message> {
+    fn close_message(&self) -> Option<Message> {
         Some(Message::text(r#"{"type":"Terminate"}"#))
     }
 
-    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+    fn read(&mut self, message: &str) -> Result<Vec<SttMessage>, StreamError> {
         let message = parse(message)?;
         match field(&message, "type") {
-            "Begin" => Ok(vec![Heard::Ready]),
+            "Begin" => Ok(vec![SttMessage::Ready]),
             "Turn" => Ok(self.turn(&message)),
             "Error" => {
                 let code = message.get("error_code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
                 let words = field(&message, "error");
-                Err(code.map_or_else(|| Broken::Lost(words.to_owned()), |code| self.closed(code, words)))
+                Err(code
+                    .map_or_else(|| StreamError::Retryable(words.to_owned()), |code| self.classify_close(code, words)))
             }
             _ => Ok(Vec::new()),
         }
     }
 
-    fn closed(&self, code: u16, reason: &str) -> Broken {
-        let words = close_words(code, reason);
+    fn classify_close(&self, code: u16, reason: &str) -> StreamError {
+        let words = close_description(code, reason);
         match code {
             // The key, the account, a parameter or a message of ours.
-            1008 | 3006 | 4000..=4003 | 4100 | 4101 => Broken::Refused(words),
-            3009 | 4102 => Broken::Lost(format!("provider rate limit: {words}")),
-            _ => Broken::Lost(words),
+            1008 | 3006 | 4000..=4003 | 4100 | 4101 => StreamError::Permanent(words),
+            3009 | 4102 => StreamError::Retryable(format!("provider rate limit: {words}")),
+            _ => StreamError::Retryable(words),
         }
     }
 }
@@ -214,14 +219,14 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     },
     read: |messages| {
         let mut turns = Turns { finalize: true, formatted: false, forced: false, over: None };
-        crate::fuzz::through::recogniser(&mut turns, messages)
+        crate::fuzz::through::stt(&mut turns, messages)
     },
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::streaming::testing::heard;
+    use crate::providers::stt::testing::describe;
 
     fn turns(finalize: bool, formatted: bool) -> Turns {
         Turns { finalize, formatted, forced: false, over: None }
@@ -237,19 +242,19 @@ mod tests {
     fn a_turn_ends_once_though_it_is_told_twice() {
         let mut plain = turns(true, false);
         plain.finalize();
-        assert_eq!(heard(&mut plain, &[PART, END, FORMATTED]), ["~ book a", "= book a table", "flushed"]);
+        assert_eq!(describe(&mut plain, &[PART, END, FORMATTED]), ["~ book a", "= book a table", "flushed"]);
         let mut formatted = turns(false, true);
         assert_eq!(
-            heard(&mut formatted, &[PART, END, FORMATTED]),
+            describe(&mut formatted, &[PART, END, FORMATTED]),
             ["~ book a", "~ book a table", "= Book a table.", "over"]
         );
-        assert_eq!(heard(&mut turns(true, false), &[END]), ["= book a table"], "nobody asked for an end");
+        assert_eq!(describe(&mut turns(true, false), &[END]), ["= book a table"], "nobody asked for an end");
     }
 
     #[test]
     fn errors_are_told_apart_by_their_code() {
         let error = r#"{"type":"Error","error_code":4001,"error":"Not authorized"}"#;
-        let refused = Broken::Refused("Not authorized (close code 4001)".to_owned());
+        let refused = StreamError::Permanent("Not authorized (close code 4001)".to_owned());
         assert_eq!(turns(true, false).read(error).err(), Some(refused));
         for (code, refused) in [
             (3006, true),
@@ -265,11 +270,13 @@ mod tests {
             (4031, false),
             (4103, false),
         ] {
-            let broken = turns(true, false).closed(code, "");
-            assert_eq!(matches!(broken, Broken::Refused(_)), refused, "{code}: {broken:?}");
+            let broken = turns(true, false).classify_close(code, "");
+            assert_eq!(matches!(broken, StreamError::Permanent(_)), refused, "{code}: {broken:?}");
         }
         let nameless = turns(true, false).read(r#"{"type":"Error","error":"Oh"}"#).err();
-        assert_eq!(nameless, Some(Broken::Lost("Oh".to_owned())));
-        assert!(matches!(turns(true, false).closed(3009, "busy"), Broken::Lost(words) if words.contains("rate limit")));
+        assert_eq!(nameless, Some(StreamError::Retryable("Oh".to_owned())));
+        assert!(
+            matches!(turns(true, false).classify_close(3009, "busy"), StreamError::Retryable(words) if words.contains("rate limit"))
+        );
     }
 }

@@ -3,5 +3,26 @@
 pub mod stt;
 pub mod tts;
 
+use super::adapter_config::AdapterConfig;
+use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::tts::TtsTimeouts;
+
 /// The protocol's date.
 const VERSION: &str = "2026-08-14";
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "cartesia",
+    kinds: &[Kind::Stt, Kind::Tts],
+    build: Build::Adapter(build),
+    unpriced: &[Kind::Stt, Kind::Tts],
+};
+
+fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        stt: Some(stt::connect(config)?),
+        tts: Some(tts::connect(config, TtsTimeouts::default())?),
+        default_models: DefaultModels::of(config, "", "", tts::DEFAULT_MODEL)?,
+        ..Provider::default()
+    })
+}

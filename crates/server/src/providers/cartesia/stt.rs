@@ -1,5 +1,5 @@
-//! Cartesia Ink. `/stt/websocket` gives final words when our ears hear the end; with `stt_finalize` set to false,
-//! `/stt/turns/websocket` judges turns itself.
+//! Cartesia Ink. `/stt/websocket` gives final words when our VAD detects the end of speech; with `stt_finalize` set to false,
+//! `/stt/turns/websocket` has its own endpointing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,12 @@ use serde_json::Value;
 
 use super::VERSION;
 use crate::outbound::ws::Message;
-use crate::providers::connect::Connect;
-use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, Terms, field, json,
-    recogniser,
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::stt::{
+    Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,
+    streaming_stt,
 };
+use crate::providers::websocket::{Handshake, StreamError, field, json};
 use crate::providers::{Stt, SttOptions, is_english};
 
 const PROVIDER: &str = "cartesia";
@@ -24,99 +25,99 @@ const ENGLISH: &str = "ink-2";
 const OTHER: &str = "ink-whisper";
 /// Its only language.
 const LANGUAGE: &str = "en";
-const DEFAULTS: Defaults = Defaults {
+const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16],
     chunk: 4,
-    patience_ms: 2_000,
-    without_words_ms: None,
+    finalize_timeout_ms: 2_000,
+    finalize_timeout_without_words_ms: None,
 };
-const TERMS: Terms = Terms { most: 100, longest: 200, together: 1_200 };
-/// While no sound comes: the server closes after three minutes, and turns end in silence only.
+const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 1_200 };
+/// While no audio comes: the server closes after three minutes, and turns end in silence only.
 const SILENCE_AFTER: Duration = Duration::from_secs(30);
 const SILENCE_IN_TURNS_AFTER: Duration = Duration::from_millis(500);
 
-/// The recogniser of a connection.
+/// Speech to text of a connection.
 ///
 /// # Errors
 /// A sentence that names the setting that is of no use.
-pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    Ok(recogniser(connect, Cartesia { server: Server::read(connect, URL, &DEFAULTS)? }))
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
+    Ok(streaming_stt(config, Cartesia { server: SttServer::read(config, URL, &DEFAULTS)? }))
 }
 
 struct Cartesia {
-    server: Server,
+    server: SttServer,
 }
 
 impl Cartesia {
-    /// Whether our ears say where a segment ends.
+    /// Whether our VAD ends a segment.
     fn manual(&self) -> bool {
-        self.server.tuning.finalize.unwrap_or(true)
+        self.server.settings.finalize.unwrap_or(true)
     }
 
     fn query(&self, options: &SttOptions) -> Vec<(&str, String)> {
-        let language = self.server.tuning.own_language().unwrap_or(LANGUAGE);
-        let encoding = match self.server.tuning.encoding {
+        let language = self.server.settings.own_language().unwrap_or(LANGUAGE);
+        let encoding = match self.server.settings.encoding {
             Encoding::Mulaw => "pcm_mulaw",
             Encoding::Alaw => "pcm_alaw",
             Encoding::Linear16 => "pcm_s16le",
         };
         let default = if is_english(language) { ENGLISH } else { OTHER };
         let mut query = vec![
-            ("model", self.server.tuning.model(options, default)),
+            ("model", self.server.settings.model(options, default)),
             ("encoding", encoding.to_owned()),
-            ("sample_rate", self.server.tuning.sample_rate.to_string()),
+            ("sample_rate", self.server.settings.sample_rate.to_string()),
         ];
         if self.manual() {
             query.push(("language", language.to_owned()));
         }
-        query.extend(TERMS.of(options).into_iter().map(|term| ("keyterm", term.to_owned())));
+        query.extend(KEYTERM_LIMITS.of(options).into_iter().map(|term| ("keyterm", term.to_owned())));
         query
     }
 }
 
-impl Dialect for Cartesia {
-    fn target(&self, options: &SttOptions) -> Result<Target, String> {
+impl SttAdapter for Cartesia {
+    fn handshake(&self, options: &SttOptions) -> Result<Handshake, String> {
         let path = if self.manual() { "/stt/websocket" } else { "/stt/turns/websocket" };
-        let mut target = self.server.target(path, self.query(options), "authorization", "Bearer ")?;
-        target.headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
-        Ok(target)
+        let mut handshake = self.server.handshake(path, self.query(options), "authorization", "Bearer ")?;
+        handshake.headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
+        Ok(handshake)
     }
 
-    fn protocol(&self, _: &SttOptions) -> Box<dyn Protocol> {
+    fn protocol(&self, _: &SttOptions) -> Box<dyn SttProtocol> {
         if self.manual() { Box::new(Manual) } else { Box::new(Turns) }
     }
 
-    fn style(&self, _: &SttOptions) -> Style {
+    fn stream_config(&self, _: &SttOptions) -> SttStreamConfig {
         // Its texts carry their own spaces.
-        let joiner = if self.manual() { "" } else { " " };
-        Style { joiner, ..Style::of(PROVIDER, &self.server.tuning, self.manual()) }
+        let separator = if self.manual() { "" } else { " " };
+        SttStreamConfig { separator, ..SttStreamConfig::of(PROVIDER, &self.server.settings, self.manual()) }
     }
 
     fn not_taken(&self, options: &SttOptions) -> Vec<String> {
-        let foreign = self.server.tuning.own_language().is_none() && !is_english(&options.language);
+        let foreign = self.server.settings.own_language().is_none() && !is_english(&options.language);
         let language = foreign.then(|| format!("understands English only, not {:?}", options.language));
-        language.into_iter().chain(TERMS.left_out(options)).collect()
+        language.into_iter().chain(KEYTERM_LIMITS.omitted_keyterms(options)).collect()
     }
 }
 
 /// An `error` message: its status is that of HTTP.
-fn error(message: &Value) -> Broken {
+fn error(message: &Value) -> StreamError {
     let status =
         ["status_code", "code"].iter().find_map(|name| message.get(*name).and_then(Value::as_u64)).unwrap_or(500);
     let words = ["message", "title", "error"].iter().map(|name| field(message, name)).find(|words| !words.is_empty());
     let words = format!("{} (status {status})", words.unwrap_or("it failed without saying why"));
     match status {
-        429 => Broken::Lost(format!("provider rate limit: {words}")),
-        400..=499 if status != 408 => Broken::Refused(words),
-        _ => Broken::Lost(words),
+        429 => StreamError::Retryable(format!("provider rate limit: {words}")),
+        400..=499 if status != 408 => StreamError::Permanent(words),
+        _ => StreamError::Retryable(words),
     }
 }
 
 /// `/stt/websocket`. Its commands are words, not JSON.
 struct Manual;
 
-impl Protocol for Manual {
-    fn greets(&self) -> bool {
+impl SttProtocol for Manual {
+    fn sends_ready(&self) -> bool {
         false
     }
 
@@ -128,19 +129,19 @@ impl Protocol for Manual {
         KeepAlive::Silence(SILENCE_AFTER)
     }
 
-    fn goodbye(&self) -> Option<Message> {
+    fn close_message(&self) -> Option<Message> {
         Some(Message::text("close"))
     }
 
-    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+    fn read(&mut self, message: &str) -> Result<Vec<SttMessage>, StreamError> {
         let message = json(message)?;
         let text = || field(&message, "text").to_owned();
         match field(&message, "type") {
             "transcript" if message.get("is_final").and_then(Value::as_bool) == Some(true) => {
-                Ok(vec![Heard::Words(text())])
+                Ok(vec![SttMessage::Final(text())])
             }
-            "transcript" => Ok(vec![Heard::Partial(text())]),
-            "flush_done" => Ok(vec![Heard::Flushed]),
+            "transcript" => Ok(vec![SttMessage::Partial(text())]),
+            "flush_done" => Ok(vec![SttMessage::Finalized]),
             "error" => Err(error(&message)),
             _ => Ok(Vec::new()),
         }
@@ -150,7 +151,7 @@ impl Protocol for Manual {
 /// `/stt/turns/websocket`.
 struct Turns;
 
-impl Protocol for Turns {
+impl SttProtocol for Turns {
     fn finalize(&mut self) -> Option<Message> {
         None
     }
@@ -159,17 +160,17 @@ impl Protocol for Turns {
         KeepAlive::Silence(SILENCE_IN_TURNS_AFTER)
     }
 
-    fn goodbye(&self) -> Option<Message> {
+    fn close_message(&self) -> Option<Message> {
         Some(Message::text(r#"{"type":"close"}"#))
     }
 
-    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+    fn read(&mut self, message: &str) -> Result<Vec<SttMessage>, StreamError> {
         let message = json(message)?;
         let text = || field(&message, "transcript").to_owned();
         match field(&message, "type") {
-            "connected" => Ok(vec![Heard::Ready]),
-            "turn.update" | "turn.eager_end" => Ok(vec![Heard::Partial(text())]),
-            "turn.end" => Ok(vec![Heard::Words(text()), Heard::TurnOver]),
+            "connected" => Ok(vec![SttMessage::Ready]),
+            "turn.update" | "turn.eager_end" => Ok(vec![SttMessage::Partial(text())]),
+            "turn.end" => Ok(vec![SttMessage::Final(text()), SttMessage::EndOfTurn]),
             "error" => Err(error(&message)),
             _ => Ok(Vec::new()),
         }
@@ -198,8 +199,8 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         ])
     },
     read: |messages| {
-        let manual = crate::fuzz::through::recogniser(&mut Manual, messages);
-        let turns = crate::fuzz::through::recogniser(&mut Turns, messages);
+        let manual = crate::fuzz::through::stt(&mut Manual, messages);
+        let turns = crate::fuzz::through::stt(&mut Turns, messages);
         crate::fuzz::Read { taken: manual.taken.max(turns.taken), given: manual.given + turns.given }
     },
 };
@@ -207,7 +208,7 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::streaming::testing::heard;
+    use crate::providers::stt::testing::describe;
 
     #[test]
     fn spaces_of_final_texts_are_left_as_they_are() {
@@ -218,7 +219,7 @@ mod tests {
             r#"{"type":"flush_done"}"#,
             r#"{"type":"done"}"#,
         ];
-        assert_eq!(heard(&mut Manual, &messages), ["~ Book", "= Book a ", "= table.", "flushed"]);
+        assert_eq!(describe(&mut Manual, &messages), ["~ Book", "= Book a ", "= table.", "flushed"]);
     }
 
     #[test]
@@ -231,17 +232,17 @@ mod tests {
             r#"{"type":"turn.resume"}"#,
             r#"{"type":"turn.end","transcript":"Yes, please."}"#,
         ];
-        assert_eq!(heard(&mut Turns, &messages), ["ready", "~ yes", "~ yes", "= Yes, please.", "over"]);
+        assert_eq!(describe(&mut Turns, &messages), ["ready", "~ yes", "~ yes", "= Yes, please.", "over"]);
     }
 
     #[test]
     fn errors_have_a_status() {
         let broken = |message: &str| Manual.read(message).err().expect("an error");
         let model = r#"{"type":"error","title":"Invalid model","message":"No such model","status_code":400}"#;
-        assert_eq!(broken(model), Broken::Refused("No such model (status 400)".to_owned()));
+        assert_eq!(broken(model), StreamError::Permanent("No such model (status 400)".to_owned()));
         assert!(
-            matches!(broken(r#"{"type":"error","message":"busy","code":429}"#), Broken::Lost(words) if words.contains("rate limit"))
+            matches!(broken(r#"{"type":"error","message":"busy","code":429}"#), StreamError::Retryable(words) if words.contains("rate limit"))
         );
-        assert!(matches!(broken(r#"{"type":"error"}"#), Broken::Lost(_)));
+        assert!(matches!(broken(r#"{"type":"error"}"#), StreamError::Retryable(_)));
     }
 }

@@ -1,59 +1,61 @@
 //! Cartesia's voices, over its websocket with contexts (`/tts/websocket`, API version 2026-08-14): one context for each
-//! utterance, µ-law at 8 kHz, and the times of words from the start of the context.
+//! utterance, µ-law at 8 kHz, and word timings from the start of the context.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use switchhook_core::conversation::SpokenWord;
 use switchhook_core::private::Private;
-use url::Url;
 
 use super::VERSION;
 use crate::outbound::ws::{Message, below};
-use crate::providers::connect::Connect;
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
-use crate::providers::refusal::{Trouble, answered};
-use crate::providers::voice::pool::Pool;
-use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
-use crate::providers::voice::words::Times;
-use crate::providers::voice::{Deadlines, Defaults, primary_language};
-use crate::providers::{ProviderError, Tts, TtsRequest};
+use crate::providers::tts::pool::TtsPool;
+use crate::providers::tts::protocol::{
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
+};
+use crate::providers::tts::timing::WordTiming;
+use crate::providers::tts::{TtsDefaults, TtsTimeouts, primary_language};
+use crate::providers::websocket::Handshake;
+use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "cartesia";
 const URL: &str = "https://api.cartesia.ai";
 /// When neither the agent nor the connection names one. The voice is one that Cartesia's own examples speak with.
 const VOICE: &str = "6ccbfb76-1fc6-48f7-b71d-91ac6298247b";
-pub(crate) const USUAL_MODEL: &str = "sonic-3";
+pub(crate) const DEFAULT_MODEL: &str = "sonic-3";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.6, 1.5);
 
 struct CartesiaTts {
     base: String,
     key: Option<Private<String>>,
-    defaults: Defaults,
+    defaults: TtsDefaults,
     parameters: Parameters,
 }
 
-/// The voices behind a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
+/// Text to speech of a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
 /// `settings.tts_parameters` are sent as well.
 ///
 /// # Errors
 /// A sentence when a setting is of no use.
-pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
-    let wire = CartesiaTts {
-        base: connect.base_url(URL)?,
-        key: connect.key.clone(),
-        defaults: Defaults::read(connect, VOICE, USUAL_MODEL)?,
-        parameters: Parameters::of_voices(connect)?,
+pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
+    let protocol = CartesiaTts {
+        base: config.base_url(URL)?,
+        key: config.key.clone(),
+        defaults: TtsDefaults::read(config, VOICE, DEFAULT_MODEL)?,
+        parameters: Parameters::of_voices(config)?,
     };
-    Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
+    Ok(Arc::new(TtsPool::new(config, protocol, timeouts)))
 }
 
-impl Wire for CartesiaTts {
+impl TtsProtocol for CartesiaTts {
     fn provider(&self) -> &'static str {
         PROVIDER
     }
@@ -62,20 +64,16 @@ impl Wire for CartesiaTts {
         self.key.as_ref()
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> SocketLimits {
         // "Dozens" are said to fit on a socket; how many may speak at a time is a matter of the account.
-        Limits { contexts: 16, begun_per_minute: usize::MAX, stopped_by: StoppedBy::Asking }
+        SocketLimits { contexts: 16, begun_per_minute: usize::MAX, cancel_confirmation: CancelConfirmation::None }
     }
 
-    fn address(&self, _request: &TtsRequest) -> Result<Url, ProviderError> {
-        below(&self.base, "/tts/websocket", &[])
-            .map_err(|error| ProviderError::Config { provider: PROVIDER, words: format!("settings.base_url {error}") })
-    }
-
-    fn headers(&self) -> HeaderMap {
-        let mut headers = with_key("authorization", "Bearer ", self.key());
-        headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
-        headers
+    fn handshake(&self, _request: &TtsRequest) -> Result<Handshake, String> {
+        let url = below(&self.base, "/tts/websocket", &[]).map_err(|error| format!("settings.base_url {error}."))?;
+        let mut handshake = Handshake::new(url, self.key(), AUTHORIZATION, "Bearer ")?;
+        handshake.headers.insert("cartesia-version", HeaderValue::from_static(VERSION));
+        Ok(handshake)
     }
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {
@@ -99,33 +97,40 @@ impl Wire for CartesiaTts {
         vec![json!({ "context_id": context, "cancel": true }).to_string()]
     }
 
-    fn read(&self, message: &Message) -> Result<Vec<Heard>, String> {
+    fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
         let Message::Text(text) = message else { return Ok(Vec::new()) };
         let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
         let context = message.get("context_id").and_then(Value::as_str).map(str::to_owned);
-        let what = match message.get("type").and_then(Value::as_str) {
-            Some("chunk") => What::Piece(Piece { sound: sound(&message)?, times: Times::None }),
-            Some("timestamps") => What::Piece(Piece { sound: Vec::new(), times: Times::Words(words(&message)) }),
-            Some("done") => What::Done,
-            Some("error") => What::Refused(self.refusal(&message)),
+        let event = match message.get("type").and_then(Value::as_str) {
+            Some("chunk") => TtsEvent::Audio(AudioChunk { audio: audio(&message)?, timing: WordTiming::None }),
+            Some("timestamps") => {
+                TtsEvent::Audio(AudioChunk { audio: Vec::new(), timing: WordTiming::WordAssembler(words(&message)) })
+            }
+            Some("done") => TtsEvent::Done,
+            Some("error") => TtsEvent::Failed(self.refusal(&message)),
             _ => return Ok(Vec::new()),
         };
-        Ok(vec![Heard { context, what }])
+        Ok(vec![TtsMessage { context, event }])
     }
 }
 
 impl CartesiaTts {
     /// An error inside the socket has the fields and the status of one that answers a request.
-    fn refusal(&self, message: &Value) -> Trouble {
+    fn refusal(&self, message: &Value) -> AttemptError {
         let status = message.get("status_code").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
         let (status, body) = (status.unwrap_or(500), message.to_string());
-        Trouble::judged(PROVIDER, answered(status, &HeaderMap::new(), &body), self.key(), Duration::ZERO)
+        AttemptError::from_classified(
+            PROVIDER,
+            classify_response(status, &HeaderMap::new(), &body),
+            self.key(),
+            Duration::ZERO,
+        )
     }
 }
 
-fn sound(message: &Value) -> Result<Vec<u8>, String> {
+fn audio(message: &Value) -> Result<Vec<u8>, String> {
     let data = message.get("data").and_then(Value::as_str).unwrap_or_default();
-    STANDARD.decode(data).map_err(|_| "it sent sound that is not base64".to_owned())
+    STANDARD.decode(data).map_err(|_| "it sent audio that is not base64".to_owned())
 }
 
 #[expect(
@@ -164,12 +169,12 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         ])
     },
     read: |messages| {
-        let wire = CartesiaTts {
+        let protocol = CartesiaTts {
             base: URL.to_owned(),
             key: None,
-            defaults: Defaults::default(),
+            defaults: TtsDefaults::default(),
             parameters: Parameters::default(),
         };
-        crate::fuzz::through::voice(&wire, messages)
+        crate::fuzz::through::tts(&protocol, messages)
     },
 };

@@ -1,34 +1,35 @@
-//! Deepgram Flux, `/v2/listen`: turns with all their words so far, and a judgement when each is over.
+//! Deepgram Flux, `/v2/listen`: turns with all words so far, and an end of each turn.
 
 use std::time::Duration;
 
-use super::stt::TERMS;
+use super::stt::KEYTERM_LIMITS;
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
-use crate::providers::streaming::{Broken, Heard, KeepAlive, Protocol, Tuning, broken_by, field, json};
+use crate::providers::stt::{KeepAlive, SttMessage, SttProtocol, SttSettings, classify_error};
+use crate::providers::websocket::{StreamError, field, json};
 
 pub(super) const PATH: &str = "/v2/listen";
-/// The model that is told no language.
+/// The model that takes no language.
 pub(super) const ENGLISH: &str = "flux-general-en";
-/// It has no keep-alive message: without sound the model hears nothing end.
+/// It has no keepalive message, and detects the end of a turn only in audio.
 const SILENCE_AFTER: Duration = Duration::from_millis(500);
 
-pub(super) fn query<'a>(model: &str, options: &SttOptions, tuning: &Tuning) -> Vec<(&'a str, String)> {
+pub(super) fn query<'a>(model: &str, options: &SttOptions, settings: &SttSettings) -> Vec<(&'a str, String)> {
     let mut query = vec![
         ("model", model.to_owned()),
-        ("encoding", tuning.encoding.word().to_owned()),
-        ("sample_rate", tuning.sample_rate.to_string()),
+        ("encoding", settings.encoding.word().to_owned()),
+        ("sample_rate", settings.sample_rate.to_string()),
     ];
-    let language = tuning.short_language(options);
+    let language = settings.short_language(options);
     if model.contains("multi") && !language.is_empty() {
         query.push(("language_hint", language));
     }
-    query.extend(TERMS.of(options).into_iter().map(|term| ("keyterm", term.to_owned())));
+    query.extend(KEYTERM_LIMITS.of(options).into_iter().map(|term| ("keyterm", term.to_owned())));
     query
 }
 
 pub(super) struct Flux {
-    /// Whether turns end when our ears say so.
+    /// Whether our VAD ends turns.
     finalize: bool,
 }
 
@@ -38,7 +39,7 @@ impl Flux {
     }
 }
 
-impl Protocol for Flux {
+impl SttProtocol for Flux {
     fn finalize(&mut self) -> Option<Message> {
         self.finalize.then(|| Message::text(r#"{"type":"ForceEndTurn"}"#))
     }
@@ -47,20 +48,22 @@ impl Protocol for Flux {
         KeepAlive::Silence(SILENCE_AFTER)
     }
 
-    fn goodbye(&self) -> Option<Message> {
+    fn close_message(&self) -> Option<Message> {
         Some(Message::text(r#"{"type":"CloseStream"}"#))
     }
 
-    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+    fn read(&mut self, message: &str) -> Result<Vec<SttMessage>, StreamError> {
         let message = json(message)?;
         let text = || field(&message, "transcript").to_owned();
         Ok(match (field(&message, "type"), field(&message, "event")) {
-            ("Connected", _) => vec![Heard::Ready],
-            ("TurnInfo", "StartOfTurn" | "Update" | "EagerEndOfTurn" | "TurnResumed") => vec![Heard::Partial(text())],
-            ("TurnInfo", "EndOfTurn") => vec![Heard::Words(text()), Heard::TurnOver],
+            ("Connected", _) => vec![SttMessage::Ready],
+            ("TurnInfo", "StartOfTurn" | "Update" | "EagerEndOfTurn" | "TurnResumed") => {
+                vec![SttMessage::Partial(text())]
+            }
+            ("TurnInfo", "EndOfTurn") => vec![SttMessage::Final(text()), SttMessage::EndOfTurn],
             ("Error", _) => {
                 let words = format!("{} ({})", field(&message, "description"), field(&message, "code"));
-                return Err(broken_by(&message, words));
+                return Err(classify_error(&message, words));
             }
             _ => Vec::new(),
         })
@@ -84,13 +87,13 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
             ],
         ])
     },
-    read: |messages| crate::fuzz::through::recogniser(&mut Flux::new(true), messages),
+    read: |messages| crate::fuzz::through::stt(&mut Flux::new(true), messages),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::streaming::testing::heard;
+    use crate::providers::stt::testing::describe;
 
     #[test]
     fn a_turn_is_replaced_until_it_is_over() {
@@ -106,16 +109,16 @@ mod tests {
         ];
         let expected =
             ["ready", "~ book", "~ book a table", "~ book a table", "~ book a table", "= Book a table for two", "over"];
-        assert_eq!(heard(&mut Flux::new(false), &messages), expected);
+        assert_eq!(describe(&mut Flux::new(false), &messages), expected);
     }
 
     #[test]
     fn an_error_ends_the_stream_in_its_own_words() {
         let error = r#"{"type":"Error","sequence_id":3,"code":"INTERNAL_SERVER_ERROR","description":"Oh no"}"#;
-        let lost = Broken::Lost("Oh no (INTERNAL_SERVER_ERROR)".to_owned());
+        let lost = StreamError::Retryable("Oh no (INTERNAL_SERVER_ERROR)".to_owned());
         assert_eq!(Flux::new(false).read(error).err(), Some(lost));
         let error = r#"{"type":"Error","sequence_id":0,"code":"UNSUPPORTED_MODEL","description":"No such model"}"#;
-        let refused = Broken::Refused("No such model (UNSUPPORTED_MODEL)".to_owned());
+        let refused = StreamError::Permanent("No such model (UNSUPPORTED_MODEL)".to_owned());
         assert_eq!(Flux::new(false).read(error).err(), Some(refused));
     }
 }

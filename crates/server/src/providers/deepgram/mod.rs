@@ -4,3 +4,20 @@ pub(crate) mod flux;
 pub(crate) mod nova;
 pub mod stt;
 pub mod tts;
+
+use super::adapter_config::AdapterConfig;
+use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::tts::TtsTimeouts;
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry =
+    ProviderEntry { name: "deepgram", kinds: &[Kind::Stt, Kind::Tts], build: Build::Adapter(build), unpriced: &[] };
+
+fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        stt: Some(stt::connect(config)?),
+        tts: Some(tts::connect(config, TtsTimeouts::default())?),
+        default_models: DefaultModels::of(config, stt::DEFAULT_MODEL, "", tts::DEFAULT_VOICE)?,
+        ..Provider::default()
+    })
+}

@@ -1,27 +1,28 @@
-//! Deepgram `/v1/listen`: final texts of pieces of speech, to be joined; `Finalize` when our ears hear the end.
+//! Deepgram `/v1/listen`: final texts of pieces of speech, to be joined; `Finalize` when our VAD detects the end of speech.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::stt::TERMS;
+use super::stt::KEYTERM_LIMITS;
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
-use crate::providers::streaming::{
-    Broken, Heard, KeepAlive, Protocol, Tuning, broken_by, close_words, closed_by, field, json,
+use crate::providers::stt::{
+    KeepAlive, SttMessage, SttProtocol, SttSettings, classify_close_code, classify_error, close_description,
 };
+use crate::providers::websocket::{StreamError, field, json};
 
 pub(super) const PATH: &str = "/v1/listen";
-/// The server closes after 10 s without sound or this message.
+/// The server closes after 10 s without audio or this message.
 const KEEP_ALIVE: Duration = Duration::from_secs(4);
 /// Silence after which the server itself ends a piece, in milliseconds; its default of 10 cuts within words.
 const ENDPOINTING: &str = "300";
 
-pub(super) fn query<'a>(model: &str, options: &SttOptions, tuning: &Tuning) -> Vec<(&'a str, String)> {
+pub(super) fn query<'a>(model: &str, options: &SttOptions, settings: &SttSettings) -> Vec<(&'a str, String)> {
     let mut query = vec![
         ("model", model.to_owned()),
-        ("encoding", tuning.encoding.word().to_owned()),
-        ("sample_rate", tuning.sample_rate.to_string()),
+        ("encoding", settings.encoding.word().to_owned()),
+        ("sample_rate", settings.sample_rate.to_string()),
         ("channels", "1".to_owned()),
         ("interim_results", "true".to_owned()),
         ("endpointing", ENDPOINTING.to_owned()),
@@ -29,13 +30,13 @@ pub(super) fn query<'a>(model: &str, options: &SttOptions, tuning: &Tuning) -> V
         // Formatting would otherwise hold text back.
         ("no_delay", "true".to_owned()),
     ];
-    let language = tuning.language(options);
+    let language = settings.language(options);
     if !language.is_empty() {
         query.push(("language", language));
     }
     // Older models know weighted keywords, Nova-3 plain terms, and each refuses the other's.
     let terms = if model.starts_with("nova-3") { "keyterm" } else { "keywords" };
-    query.extend(TERMS.of(options).into_iter().map(|term| (terms, term.to_owned())));
+    query.extend(KEYTERM_LIMITS.of(options).into_iter().map(|term| (terms, term.to_owned())));
     query
 }
 
@@ -50,8 +51,8 @@ impl Nova {
     }
 }
 
-impl Protocol for Nova {
-    fn greets(&self) -> bool {
+impl SttProtocol for Nova {
+    fn sends_ready(&self) -> bool {
         false
     }
 
@@ -63,42 +64,42 @@ impl Protocol for Nova {
         KeepAlive::Message(KEEP_ALIVE, Message::text(r#"{"type":"KeepAlive"}"#))
     }
 
-    fn goodbye(&self) -> Option<Message> {
+    fn close_message(&self) -> Option<Message> {
         Some(Message::text(r#"{"type":"CloseStream"}"#))
     }
 
-    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+    fn read(&mut self, message: &str) -> Result<Vec<SttMessage>, StreamError> {
         let message = json(message)?;
         match field(&message, "type") {
             "Results" => Ok(self.results(&message)),
             "Error" => {
                 let words = [field(&message, "description"), field(&message, "message")];
                 let words = words.into_iter().find(|words| !words.is_empty()).unwrap_or("it failed without saying why");
-                Err(broken_by(&message, words.to_owned()))
+                Err(classify_error(&message, words.to_owned()))
             }
             _ => Ok(Vec::new()),
         }
     }
 
-    fn closed(&self, code: u16, reason: &str) -> Broken {
-        // The sound cannot be decoded: the encoding or the rate is set wrongly.
+    fn classify_close(&self, code: u16, reason: &str) -> StreamError {
+        // The audio cannot be decoded: the encoding or the rate is set wrongly.
         if reason.contains("DATA-0000") {
-            return Broken::Refused(close_words(code, reason));
+            return StreamError::Permanent(close_description(code, reason));
         }
-        closed_by(code, reason)
+        classify_close_code(code, reason)
     }
 }
 
 impl Nova {
-    fn results(&self, message: &Value) -> Vec<Heard> {
+    fn results(&self, message: &Value) -> Vec<SttMessage> {
         let is = |name: &str| message.get(name).and_then(Value::as_bool).unwrap_or(false);
         let text = message.pointer("/channel/alternatives/0/transcript").and_then(Value::as_str).unwrap_or_default();
         if !is("is_final") {
-            return if text.is_empty() { Vec::new() } else { vec![Heard::Partial(text.to_owned())] };
+            return if text.is_empty() { Vec::new() } else { vec![SttMessage::Partial(text.to_owned())] };
         }
-        let mut heard = vec![Heard::Words(text.to_owned())];
+        let mut heard = vec![SttMessage::Final(text.to_owned())];
         if is("from_finalize") || (!self.finalize && is("speech_final")) {
-            heard.push(Heard::Flushed);
+            heard.push(SttMessage::Finalized);
         }
         heard
     }
@@ -121,13 +122,13 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
             ],
         ])
     },
-    read: |messages| crate::fuzz::through::recogniser(&mut Nova::new(true), messages),
+    read: |messages| crate::fuzz::through::stt(&mut Nova::new(true), messages),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::streaming::testing::heard;
+    use crate::providers::stt::testing::describe;
 
     fn results(text: &str, flags: &str) -> String {
         format!(r#"{{"type":"Results","channel":{{"alternatives":[{{"transcript":"{text}"}}]}}{flags}}}"#)
@@ -144,25 +145,25 @@ mod tests {
             r#"{"type":"SomethingNew"}"#.to_owned(),
         ];
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
-        assert_eq!(heard(&mut Nova::new(true), &messages), ["~ book a", "= Book a table", "= ", "flushed"]);
-        let by_itself = heard(&mut Nova::new(false), &messages[..3]);
+        assert_eq!(describe(&mut Nova::new(true), &messages), ["~ book a", "= Book a table", "= ", "flushed"]);
+        let by_itself = describe(&mut Nova::new(false), &messages[..3]);
         assert_eq!(by_itself, ["~ book a", "= Book a table", "flushed"], "a server without Finalize");
         assert_eq!(Nova::new(false).finalize(), None);
     }
 
     #[test]
-    fn sound_that_cannot_be_decoded_is_a_wrong_setting() {
-        assert!(matches!(Nova::new(true).closed(1008, "DATA-0000"), Broken::Refused(_)));
-        assert!(matches!(Nova::new(true).closed(1011, "NET-0001"), Broken::Lost(_)));
+    fn audio_that_cannot_be_decoded_is_a_wrong_setting() {
+        assert!(matches!(Nova::new(true).classify_close(1008, "DATA-0000"), StreamError::Permanent(_)));
+        assert!(matches!(Nova::new(true).classify_close(1011, "NET-0001"), StreamError::Retryable(_)));
     }
 
     #[test]
     fn a_message_that_is_not_taken_is_a_refusal() {
         let schema = r#"{"type":"Error","variant":"SchemaError","description":"Could not parse","message":"{}"}"#;
-        assert_eq!(Nova::new(true).read(schema).err(), Some(Broken::Refused("Could not parse".to_owned())));
+        assert_eq!(Nova::new(true).read(schema).err(), Some(StreamError::Permanent("Could not parse".to_owned())));
         let own = r#"{"type":"Error","code":"NET-0000","description":"Nothing was sent"}"#;
-        assert_eq!(Nova::new(true).read(own).err(), Some(Broken::Lost("Nothing was sent".to_owned())));
-        assert!(matches!(Nova::new(true).closed(4400, ""), Broken::Refused(_)));
-        assert!(matches!(Nova::new(true).closed(4500, ""), Broken::Lost(_)));
+        assert_eq!(Nova::new(true).read(own).err(), Some(StreamError::Retryable("Nothing was sent".to_owned())));
+        assert!(matches!(Nova::new(true).classify_close(4400, ""), StreamError::Permanent(_)));
+        assert!(matches!(Nova::new(true).classify_close(4500, ""), StreamError::Retryable(_)));
     }
 }

@@ -1,50 +1,54 @@
-//! Deepgram's speech to text: Nova (`/v1/listen`) cuts where we say so, Flux (`/v2/listen`) judges turns itself. The model's name
+//! Deepgram's speech to text: Nova (`/v1/listen`) finalizes on request, Flux (`/v2/listen`) has its own endpointing. The model's name
 //! decides between them.
 
 use std::sync::Arc;
 
 use super::{flux, nova};
-use crate::providers::connect::Connect;
-use crate::providers::streaming::{Defaults, Dialect, Encoding, Protocol, Server, Style, Target, Terms, recogniser};
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::stt::{
+    Encoding, KeytermLimits, SttAdapter, SttDefaults, SttProtocol, SttServer, SttStreamConfig, streaming_stt,
+};
+use crate::providers::websocket::Handshake;
 use crate::providers::{Stt, SttOptions, is_english};
 
-/// The name by which errors speak of us.
+/// The name in errors.
 pub(super) const PROVIDER: &str = "deepgram";
 const URL: &str = "https://api.deepgram.com";
 /// When neither the agent nor the connection names a model.
-pub(crate) const USUAL_MODEL: &str = "nova-3";
+pub(crate) const DEFAULT_MODEL: &str = "nova-3";
 /// 80 ms in a message, as Flux wants it.
-const DEFAULTS: Defaults = Defaults {
+const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16],
     chunk: 4,
-    patience_ms: 1_500,
-    // A Finalize with nothing left to tell may not be answered; one with words is, in 350 ms at the 99th percentile.
-    without_words_ms: Some(700),
+    finalize_timeout_ms: 1_500,
+    // A Finalize without pending words may stay unconfirmed; one with words is confirmed in 350 ms at the 99th percentile.
+    finalize_timeout_without_words_ms: Some(700),
 };
 
 /// 500 tokens in all.
-pub(super) const TERMS: Terms = Terms { most: 100, longest: 200, together: 1_500 };
+pub(super) const KEYTERM_LIMITS: KeytermLimits =
+    KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 1_500 };
 
-/// The recogniser of a connection.
+/// Speech to text of a connection.
 ///
 /// # Errors
 /// A sentence that names the setting that is of no use.
-pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    Ok(recogniser(connect, Deepgram { server: Server::read(connect, URL, &DEFAULTS)? }))
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
+    Ok(streaming_stt(config, Deepgram { server: SttServer::read(config, URL, &DEFAULTS)? }))
 }
 
 struct Deepgram {
-    server: Server,
+    server: SttServer,
 }
 
 impl Deepgram {
     fn model(&self, options: &SttOptions) -> String {
-        self.server.tuning.model(options, USUAL_MODEL)
+        self.server.settings.model(options, DEFAULT_MODEL)
     }
 
-    /// Whether our ears say where a segment ends; Flux judges better.
+    /// Whether our VAD ends a segment; Flux has better endpointing of its own.
     fn finalizes(&self, options: &SttOptions) -> bool {
-        self.server.tuning.finalize.unwrap_or(!is_flux(&self.model(options)))
+        self.server.settings.finalize.unwrap_or(!is_flux(&self.model(options)))
     }
 }
 
@@ -52,18 +56,18 @@ fn is_flux(model: &str) -> bool {
     model.starts_with("flux")
 }
 
-impl Dialect for Deepgram {
-    fn target(&self, options: &SttOptions) -> Result<Target, String> {
+impl SttAdapter for Deepgram {
+    fn handshake(&self, options: &SttOptions) -> Result<Handshake, String> {
         let model = self.model(options);
         let (path, query) = if is_flux(&model) {
-            (flux::PATH, flux::query(&model, options, &self.server.tuning))
+            (flux::PATH, flux::query(&model, options, &self.server.settings))
         } else {
-            (nova::PATH, nova::query(&model, options, &self.server.tuning))
+            (nova::PATH, nova::query(&model, options, &self.server.settings))
         };
-        self.server.target(path, query, "authorization", "Token ")
+        self.server.handshake(path, query, "authorization", "Token ")
     }
 
-    fn protocol(&self, options: &SttOptions) -> Box<dyn Protocol> {
+    fn protocol(&self, options: &SttOptions) -> Box<dyn SttProtocol> {
         let finalize = self.finalizes(options);
         if is_flux(&self.model(options)) {
             Box::new(flux::Flux::new(finalize))
@@ -72,14 +76,14 @@ impl Dialect for Deepgram {
         }
     }
 
-    fn style(&self, options: &SttOptions) -> Style {
-        Style::of(PROVIDER, &self.server.tuning, self.finalizes(options))
+    fn stream_config(&self, options: &SttOptions) -> SttStreamConfig {
+        SttStreamConfig::of(PROVIDER, &self.server.settings, self.finalizes(options))
     }
 
     fn not_taken(&self, options: &SttOptions) -> Vec<String> {
-        let (model, language) = (self.model(options), self.server.tuning.language(options));
+        let (model, language) = (self.model(options), self.server.settings.language(options));
         let deaf = model == flux::ENGLISH && !is_english(&language);
         let language = deaf.then(|| format!("understands English only with the model {model}, not {language:?}"));
-        language.into_iter().chain(TERMS.left_out(options)).collect()
+        language.into_iter().chain(KEYTERM_LIMITS.omitted_keyterms(options)).collect()
     }
 }

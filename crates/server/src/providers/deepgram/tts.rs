@@ -1,29 +1,31 @@
 //! Deepgram's Aura voices, over the websocket of its first version (`/v1/speak`), in µ-law at 8 kHz.
 //!
-//! Sound comes without saying what it belongs to, so a socket speaks one utterance at a time, and after `Clear` it is not used
-//! until `Cleared` has come. The voice is the model, and belongs to the socket. There are no times of words.
+//! Audio comes without saying what it belongs to, so a socket speaks one utterance at a time, and after `Clear` it is not used
+//! until `Cleared` has come. The voice is the model, and belongs to the socket. There are no word timings.
 
 use std::sync::Arc;
 
-use reqwest::header::HeaderMap;
+use reqwest::header::AUTHORIZATION;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
-use url::Url;
 
 use crate::outbound::ws::{Message, below};
-use crate::providers::connect::Connect;
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;
-use crate::providers::refusal::Trouble;
-use crate::providers::voice::pool::Pool;
-use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
-use crate::providers::voice::words::Times;
-use crate::providers::voice::{Deadlines, primary_language};
-use crate::providers::{ProviderError, Tts, TtsRequest};
+use crate::providers::tts::pool::TtsPool;
+use crate::providers::tts::protocol::{
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
+};
+use crate::providers::tts::timing::WordTiming;
+use crate::providers::tts::{TtsTimeouts, primary_language};
+use crate::providers::websocket::Handshake;
+use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "deepgram";
 const URL: &str = "https://api.deepgram.com";
 /// When neither the agent nor the connection names one.
-pub(crate) const USUAL_VOICE: &str = "aura-2-thalia-en";
+pub(crate) const DEFAULT_VOICE: &str = "aura-2-thalia-en";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.7, 1.5);
 /// Characters of a `Speak`; longer ones are refused.
@@ -38,20 +40,20 @@ struct DeepgramTts {
     parameters: Parameters,
 }
 
-/// The voices behind a connection. `settings.tts_voice` or `settings.tts_model`, which are the same here, are for agents that
+/// Text to speech of a connection. `settings.tts_voice` or `settings.tts_model`, which are the same here, are for agents that
 /// name neither; `settings.tts_parameters` are sent as well.
 ///
 /// # Errors
 /// A sentence when a setting is of no use.
-pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
-    let voice = connect.text("tts_voice")?.or(connect.text("tts_model")?).unwrap_or(USUAL_VOICE).to_owned();
-    let wire = DeepgramTts {
-        base: connect.base_url(URL)?,
-        key: connect.key.clone(),
+pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
+    let voice = config.text("tts_voice")?.or(config.text("tts_model")?).unwrap_or(DEFAULT_VOICE).to_owned();
+    let protocol = DeepgramTts {
+        base: config.base_url(URL)?,
+        key: config.key.clone(),
         voice,
-        parameters: Parameters::of_voices(connect)?,
+        parameters: Parameters::of_voices(config)?,
     };
-    Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
+    Ok(Arc::new(TtsPool::new(config, protocol, timeouts)))
 }
 
 impl DeepgramTts {
@@ -60,7 +62,7 @@ impl DeepgramTts {
     }
 }
 
-impl Wire for DeepgramTts {
+impl TtsProtocol for DeepgramTts {
     fn provider(&self) -> &'static str {
         PROVIDER
     }
@@ -69,11 +71,11 @@ impl Wire for DeepgramTts {
         self.key.as_ref()
     }
 
-    fn limits(&self) -> Limits {
-        Limits { contexts: 1, begun_per_minute: PER_MINUTE, stopped_by: StoppedBy::Stopped }
+    fn limits(&self) -> SocketLimits {
+        SocketLimits { contexts: 1, begun_per_minute: PER_MINUTE, cancel_confirmation: CancelConfirmation::Cancelled }
     }
 
-    fn address(&self, request: &TtsRequest) -> Result<Url, ProviderError> {
+    fn handshake(&self, request: &TtsRequest) -> Result<Handshake, String> {
         let mut query = vec![
             ("model", self.voice(request).to_owned()),
             ("encoding", "mulaw".to_owned()),
@@ -82,12 +84,8 @@ impl Wire for DeepgramTts {
         if (request.speed - 1.0).abs() > f32::EPSILON {
             query.push(("speed", request.speed.clamp(SPEEDS.0, SPEEDS.1).to_string()));
         }
-        below(&self.base, "/v1/speak", &self.parameters.in_query(query))
-            .map_err(|error| ProviderError::Config { provider: PROVIDER, words: format!("settings.base_url {error}") })
-    }
-
-    fn headers(&self) -> HeaderMap {
-        with_key("authorization", "Token ", self.key())
+        let url = below(&self.base, "/v1/speak", &self.parameters.in_query(query));
+        Handshake::new(url.map_err(|error| format!("settings.base_url {error}."))?, self.key(), AUTHORIZATION, "Token ")
     }
 
     fn not_taken(&self, like: &TtsRequest) -> Option<String> {
@@ -106,23 +104,23 @@ impl Wire for DeepgramTts {
         vec![json!({ "type": "Clear" }).to_string()]
     }
 
-    fn goodbye(&self) -> Option<String> {
+    fn close_message(&self) -> Option<String> {
         Some(json!({ "type": "Close" }).to_string())
     }
 
-    fn read(&self, message: &Message) -> Result<Vec<Heard>, String> {
-        let what = match message {
-            Message::Binary(sound) => What::Piece(Piece { sound: sound.to_vec(), times: Times::None }),
+    fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
+        let event = match message {
+            Message::Binary(audio) => TtsEvent::Audio(AudioChunk { audio: audio.to_vec(), timing: WordTiming::None }),
             Message::Text(text) => {
                 let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
                 match message.get("type").and_then(Value::as_str) {
-                    Some("Flushed") => What::Done,
-                    Some("Cleared") => What::Stopped,
-                    Some("Error") => What::Refused(Trouble::said(PROVIDER, &message, self.key())),
+                    Some("Flushed") => TtsEvent::Done,
+                    Some("Cleared") => TtsEvent::Cancelled,
+                    Some("Error") => TtsEvent::Failed(AttemptError::from_message(PROVIDER, &message, self.key())),
                     Some("Warning") => {
                         // Its words may quote what was to be spoken.
                         let code = message.get("code").or_else(|| message.get("warn_code")).and_then(Value::as_str);
-                        tracing::warn!(code, "the voice of Deepgram warns");
+                        tracing::warn!(code, "Deepgram TTS warning");
                         return Ok(Vec::new());
                     }
                     _ => return Ok(Vec::new()),
@@ -130,7 +128,7 @@ impl Wire for DeepgramTts {
             }
             _ => return Ok(Vec::new()),
         };
-        Ok(vec![Heard { context: None, what }])
+        Ok(vec![TtsMessage { context: None, event }])
     }
 }
 
@@ -166,13 +164,13 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         ])
     },
     read: |messages| {
-        let wire = DeepgramTts {
+        let protocol = DeepgramTts {
             base: URL.to_owned(),
             key: None,
-            voice: USUAL_VOICE.to_owned(),
+            voice: DEFAULT_VOICE.to_owned(),
             parameters: Parameters::default(),
         };
-        crate::fuzz::through::voice(&wire, messages)
+        crate::fuzz::through::tts(&protocol, messages)
     },
 };
 

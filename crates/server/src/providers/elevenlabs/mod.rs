@@ -2,3 +2,20 @@
 
 pub mod stt;
 pub mod tts;
+
+use super::adapter_config::AdapterConfig;
+use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::tts::TtsTimeouts;
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry =
+    ProviderEntry { name: "elevenlabs", kinds: &[Kind::Stt, Kind::Tts], build: Build::Adapter(build), unpriced: &[] };
+
+fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        stt: Some(stt::connect(config)?),
+        tts: Some(tts::connect(config, TtsTimeouts::default())?),
+        default_models: DefaultModels::of(config, stt::DEFAULT_MODEL, "", tts::DEFAULT_MODEL)?,
+        ..Provider::default()
+    })
+}

@@ -1,5 +1,5 @@
-//! ElevenLabs Scribe realtime (`/v1/speech-to-text/realtime`): sound in JSON, final words when we commit or, with `stt_finalize` set to
-//! false, when the provider hears silence.
+//! ElevenLabs Scribe realtime (`/v1/speech-to-text/realtime`): audio in JSON, final words when we commit or, with `stt_finalize` set to
+//! false, when the provider detects silence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,87 +9,89 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use crate::outbound::ws::Message;
-use crate::providers::connect::Connect;
-use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Server, Style, Target, Terms, field,
-    json as parse, recogniser,
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::stt::{
+    Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,
+    streaming_stt,
 };
+use crate::providers::websocket::{Handshake, StreamError, field, json as parse};
 use crate::providers::{Stt, SttOptions};
 
 const PROVIDER: &str = "elevenlabs";
 const URL: &str = "https://api.elevenlabs.io";
 /// When neither the agent nor the connection names a model.
-pub(crate) const USUAL_MODEL: &str = "scribe_v2_realtime";
-const DEFAULTS: Defaults = Defaults {
+pub(crate) const DEFAULT_MODEL: &str = "scribe_v2_realtime";
+const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Linear16],
     chunk: 5,
-    patience_ms: 1_500,
-    without_words_ms: None,
+    finalize_timeout_ms: 1_500,
+    finalize_timeout_without_words_ms: None,
 };
-/// While no sound comes.
+/// While no audio comes.
 const SILENCE_AFTER: Duration = Duration::from_secs(5);
-const TERMS: Terms = Terms { most: 50, longest: 20, together: 1_000 };
+const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 50, max_chars: 20, max_total_chars: 1_000 };
 
-/// The recogniser of a connection.
+/// Speech to text of a connection.
 ///
 /// # Errors
 /// A sentence that names the setting that is of no use.
-pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    Ok(recogniser(connect, ElevenLabs { server: Server::read(connect, URL, &DEFAULTS)? }))
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
+    Ok(streaming_stt(config, ElevenLabs { server: SttServer::read(config, URL, &DEFAULTS)? }))
 }
 
 struct ElevenLabs {
-    server: Server,
+    server: SttServer,
 }
 
 impl ElevenLabs {
-    /// Whether our ears say where a segment ends.
+    /// Whether our VAD ends a segment.
     fn finalize(&self) -> bool {
-        self.server.tuning.finalize.unwrap_or(true)
+        self.server.settings.finalize.unwrap_or(true)
     }
 
     fn query(&self, options: &SttOptions) -> Vec<(&str, String)> {
-        let format = match self.server.tuning.encoding {
+        let format = match self.server.settings.encoding {
             Encoding::Mulaw => "ulaw_8000".to_owned(),
-            _ => format!("pcm_{}", self.server.tuning.sample_rate),
+            _ => format!("pcm_{}", self.server.settings.sample_rate),
         };
         let mut query = vec![
-            ("model_id", self.server.tuning.model(options, USUAL_MODEL)),
+            ("model_id", self.server.settings.model(options, DEFAULT_MODEL)),
             ("audio_format", format),
             ("commit_strategy", if self.finalize() { "manual" } else { "vad" }.to_owned()),
         ];
-        let language = self.server.tuning.short_language(options);
+        let language = self.server.settings.short_language(options);
         if !language.is_empty() {
             query.push(("language_code", language));
         }
-        query.extend(TERMS.of(options).into_iter().map(|term| ("keyterms", term.to_owned())));
+        query.extend(KEYTERM_LIMITS.of(options).into_iter().map(|term| ("keyterms", term.to_owned())));
         query
     }
 }
 
-impl Dialect for ElevenLabs {
-    fn target(&self, options: &SttOptions) -> Result<Target, String> {
-        self.server.target("/v1/speech-to-text/realtime", self.query(options), "xi-api-key", "")
+impl SttAdapter for ElevenLabs {
+    fn handshake(&self, options: &SttOptions) -> Result<Handshake, String> {
+        self.server.handshake("/v1/speech-to-text/realtime", self.query(options), "xi-api-key", "")
     }
 
-    fn protocol(&self, _: &SttOptions) -> Box<dyn Protocol> {
-        let is = |name| self.server.tuning.parameters.get(name).is_some_and(|value| *value == true || *value == "true");
+    fn protocol(&self, _: &SttOptions) -> Box<dyn SttProtocol> {
+        let is =
+            |name| self.server.settings.parameters.get(name).is_some_and(|value| *value == true || *value == "true");
         let timestamps = is("include_timestamps") || is("include_language_detection");
-        Box::new(Scribe { rate: self.server.tuning.sample_rate, finalize: self.finalize(), timestamps, ready: false })
+        Box::new(Scribe { rate: self.server.settings.sample_rate, finalize: self.finalize(), timestamps, ready: false })
     }
 
-    fn style(&self, _: &SttOptions) -> Style {
-        Style::of(PROVIDER, &self.server.tuning, self.finalize())
+    fn stream_config(&self, _: &SttOptions) -> SttStreamConfig {
+        SttStreamConfig::of(PROVIDER, &self.server.settings, self.finalize())
     }
 
     fn not_taken(&self, options: &SttOptions) -> Vec<String> {
-        TERMS.left_out(options).into_iter().collect()
+        KEYTERM_LIMITS.omitted_keyterms(options).into_iter().collect()
     }
 }
 
 struct Scribe {
     rate: u32,
-    /// Whether we commit; otherwise the provider does when it hears silence.
+    /// Whether we commit; otherwise the provider does when it detects silence.
     finalize: bool,
     /// Whether committed words come a second time, with times.
     timestamps: bool,
@@ -97,32 +99,32 @@ struct Scribe {
 }
 
 impl Scribe {
-    fn chunk(&self, sound: &[u8], commit: bool) -> Message {
+    fn chunk(&self, audio: &[u8], commit: bool) -> Message {
         let chunk = json!({
             "message_type": "input_audio_chunk",
-            "audio_base_64": STANDARD.encode(sound),
+            "audio_base_64": STANDARD.encode(audio),
             "commit": commit,
             "sample_rate": self.rate,
         });
         Message::text(chunk.to_string())
     }
 
-    fn error(&self, kind: &str, words: &str) -> Broken {
+    fn error(&self, kind: &str, words: &str) -> StreamError {
         let words = if words.is_empty() { kind.to_owned() } else { format!("{words} ({kind})") };
         match kind {
-            "auth_error" | "unaccepted_terms" | "quota_exceeded" => Broken::Refused(words),
-            "invalid_request" | "input_error" if !self.ready => Broken::Refused(words),
+            "auth_error" | "unaccepted_terms" | "quota_exceeded" => StreamError::Permanent(words),
+            "invalid_request" | "input_error" if !self.ready => StreamError::Permanent(words),
             "rate_limited" | "queue_overflow" | "resource_exhausted" => {
-                Broken::Lost(format!("provider rate limit: {words}"))
+                StreamError::Retryable(format!("provider rate limit: {words}"))
             }
-            _ => Broken::Lost(words),
+            _ => StreamError::Retryable(words),
         }
     }
 }
 
-impl Protocol for Scribe {
-    fn audio(&mut self, sound: Vec<u8>) -> Message {
-        self.chunk(&sound, false)
+impl SttProtocol for Scribe {
+    fn audio(&mut self, audio: Vec<u8>) -> Message {
+        self.chunk(&audio, false)
     }
 
     fn finalize(&mut self) -> Option<Message> {
@@ -133,24 +135,24 @@ impl Protocol for Scribe {
         KeepAlive::Silence(SILENCE_AFTER)
     }
 
-    fn goodbye(&self) -> Option<Message> {
+    fn close_message(&self) -> Option<Message> {
         None
     }
 
-    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+    fn read(&mut self, message: &str) -> Result<Vec<SttMessage>, StreamError> {
         let message = parse(message)?;
         let text = || field(&message, "text").to_owned();
-        let committed = || vec![Heard::Words(text()), Heard::Flushed];
+        let committed = || vec![SttMessage::Final(text()), SttMessage::Finalized];
         Ok(match field(&message, "message_type") {
             "session_started" => {
                 self.ready = true;
-                vec![Heard::Ready]
+                vec![SttMessage::Ready]
             }
-            "partial_transcript" => vec![Heard::Partial(text())],
+            "partial_transcript" => vec![SttMessage::Partial(text())],
             "committed_transcript" if !self.timestamps => committed(),
             "committed_transcript_with_timestamps" if self.timestamps => committed(),
             // There was too little to commit.
-            "commit_throttled" => vec![Heard::Flushed],
+            "commit_throttled" => vec![SttMessage::Finalized],
             // A caller who is silent for long is nobody's mistake.
             "insufficient_audio_activity" => Vec::new(),
             kind if message.get("error").is_some() => return Err(self.error(kind, field(&message, "error"))),
@@ -175,14 +177,14 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     },
     read: |messages| {
         let mut scribe = Scribe { rate: 8_000, finalize: true, timestamps: false, ready: false };
-        crate::fuzz::through::recogniser(&mut scribe, messages)
+        crate::fuzz::through::stt(&mut scribe, messages)
     },
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::streaming::testing::heard;
+    use crate::providers::stt::testing::describe;
 
     #[test]
     fn committed_words_that_come_twice_count_once() {
@@ -195,7 +197,7 @@ mod tests {
         ];
         for timestamps in [false, true] {
             let mut scribe = Scribe { rate: 8_000, finalize: true, timestamps, ready: false };
-            assert_eq!(heard(&mut scribe, &messages), ["ready", "~ book a", "= Book a table.", "flushed"]);
+            assert_eq!(describe(&mut scribe, &messages), ["ready", "~ book a", "= Book a table.", "flushed"]);
         }
     }
 
@@ -208,13 +210,16 @@ mod tests {
         let silent = r#"{"message_type":"insufficient_audio_activity","error":"No speech."}"#;
         let mut scribe = Scribe { rate: 8_000, finalize: true, timestamps: false, ready: true };
         assert!(scribe.read(silent).is_ok_and(|heard| heard.is_empty()), "no error at all");
-        assert_eq!(read("auth_error", false), Broken::Refused("No. (auth_error)".to_owned()));
-        assert_eq!(read("input_error", true), Broken::Lost("No. (input_error)".to_owned()));
-        assert_eq!(read("rate_limited", true), Broken::Lost("provider rate limit: No. (rate_limited)".to_owned()));
+        assert_eq!(read("auth_error", false), StreamError::Permanent("No. (auth_error)".to_owned()));
+        assert_eq!(read("input_error", true), StreamError::Retryable("No. (input_error)".to_owned()));
+        assert_eq!(
+            read("rate_limited", true),
+            StreamError::Retryable("provider rate limit: No. (rate_limited)".to_owned())
+        );
     }
 
     #[test]
-    fn a_commit_is_a_chunk_without_sound() {
+    fn a_commit_is_a_chunk_without_audio() {
         let mut scribe = Scribe { rate: 8_000, finalize: true, timestamps: false, ready: true };
         let commit = scribe.finalize().expect("a message").into_text().expect("text");
         let expected =

@@ -1,5 +1,5 @@
 //! ElevenLabs' voices, over its multi-context websocket (`/v1/text-to-speech/{voice}/multi-stream-input`): voice and model
-//! belong to the socket, each utterance is a context, sound is µ-law at 8 kHz with the times of its characters.
+//! belong to the socket, each utterance is a context, audio is µ-law at 8 kHz with character timings.
 //!
 //! At most five contexts may be open on a socket, and closing one takes effect only when `isFinal` comes, so one place is
 //! always left free. Models of the third version are not offered over this websocket.
@@ -8,26 +8,28 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::HeaderMap;
+use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
-use url::Url;
 
 use crate::outbound::ws::{Message, below};
-use crate::providers::connect::Connect;
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;
-use crate::providers::refusal::Trouble;
-use crate::providers::voice::pool::Pool;
-use crate::providers::voice::wire::{Heard, Limits, Piece, StoppedBy, What, Wire, with_key};
-use crate::providers::voice::words::{Character, Times};
-use crate::providers::voice::{Deadlines, Defaults, primary_language};
-use crate::providers::{ProviderError, Tts, TtsRequest};
+use crate::providers::tts::pool::TtsPool;
+use crate::providers::tts::protocol::{
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
+};
+use crate::providers::tts::timing::{Character, WordTiming};
+use crate::providers::tts::{TtsDefaults, TtsTimeouts, primary_language};
+use crate::providers::websocket::Handshake;
+use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "elevenlabs";
 const URL: &str = "https://api.elevenlabs.io";
 /// When neither the agent nor the connection names one. The voice is the one of ElevenLabs' own first example.
 const VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
-pub(crate) const USUAL_MODEL: &str = "eleven_flash_v2_5";
+pub(crate) const DEFAULT_MODEL: &str = "eleven_flash_v2_5";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.7, 1.2);
 /// The longest that may be asked for, in seconds; without it a silent socket is closed after 20.
@@ -36,26 +38,26 @@ const INACTIVITY_TIMEOUT: &str = "180";
 struct ElevenLabsTts {
     base: String,
     key: Option<Private<String>>,
-    defaults: Defaults,
+    defaults: TtsDefaults,
     parameters: Parameters,
 }
 
-/// The voices behind a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
+/// Text to speech of a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
 /// `settings.tts_parameters` are sent as well.
 ///
 /// # Errors
 /// A sentence when a setting is of no use.
-pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
-    let wire = ElevenLabsTts {
-        base: connect.base_url(URL)?,
-        key: connect.key.clone(),
-        defaults: Defaults::read(connect, VOICE, USUAL_MODEL)?,
-        parameters: Parameters::of_voices(connect)?,
+pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
+    let protocol = ElevenLabsTts {
+        base: config.base_url(URL)?,
+        key: config.key.clone(),
+        defaults: TtsDefaults::read(config, VOICE, DEFAULT_MODEL)?,
+        parameters: Parameters::of_voices(config)?,
     };
-    Ok(Arc::new(Pool::new(wire, connect.websockets.clone(), deadlines)))
+    Ok(Arc::new(TtsPool::new(config, protocol, timeouts)))
 }
 
-impl Wire for ElevenLabsTts {
+impl TtsProtocol for ElevenLabsTts {
     fn provider(&self) -> &'static str {
         PROVIDER
     }
@@ -64,15 +66,14 @@ impl Wire for ElevenLabsTts {
         self.key.as_ref()
     }
 
-    fn limits(&self) -> Limits {
-        Limits { contexts: 4, begun_per_minute: usize::MAX, stopped_by: StoppedBy::Done }
+    fn limits(&self) -> SocketLimits {
+        SocketLimits { contexts: 4, begun_per_minute: usize::MAX, cancel_confirmation: CancelConfirmation::Done }
     }
 
-    fn address(&self, request: &TtsRequest) -> Result<Url, ProviderError> {
-        let config = |words: String| ProviderError::Config { provider: PROVIDER, words };
+    fn handshake(&self, request: &TtsRequest) -> Result<Handshake, String> {
         let (voice, model) = (self.defaults.voice(request), self.defaults.model(request));
         if voice.is_empty() || !voice.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-            return Err(config("the voice must be the id of a voice, which has letters and digits only".to_owned()));
+            return Err("the voice must be the id of a voice, which has letters and digits only".to_owned());
         }
         let mut query = vec![
             ("model_id", model.to_owned()),
@@ -82,30 +83,28 @@ impl Wire for ElevenLabsTts {
             // Whole sentences are sent: nothing is gained by waiting for more.
             ("auto_mode", "true".to_owned()),
         ];
-        // Other models refuse to be told the language.
+        // Other models reject the parameter.
         if model.ends_with("_v2_5") && !request.language.is_empty() {
             query.push(("language_code", primary_language(&request.language).to_owned()));
         }
         let path = format!("/v1/text-to-speech/{voice}/multi-stream-input");
         let (plain, _) = self.parameters.apart();
-        below(&self.base, &path, &plain.in_query(query)).map_err(|error| config(format!("settings.base_url {error}")))
-    }
-
-    fn headers(&self) -> HeaderMap {
-        with_key("xi-api-key", "", self.key())
+        let url = below(&self.base, &path, &plain.in_query(query));
+        let url = url.map_err(|error| format!("settings.base_url {error}."))?;
+        Handshake::new(url, self.key(), HeaderName::from_static("xi-api-key"), "")
     }
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {
         let (_, structures) = self.parameters.apart();
-        let mut opening = structures.in_body(json!({ "text": " ", "context_id": context }));
+        let mut connecting = structures.in_body(json!({ "text": " ", "context_id": context }));
         if (request.speed - 1.0).abs() > f32::EPSILON {
-            opening["voice_settings"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
+            connecting["voice_settings"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
         }
-        // Text ends with a space, or its last word may be kept back for more.
+        // Text ends with a space, or its last word may be held back.
         let text = json!({ "text": format!("{} ", request.text.trim_end()), "context_id": context, "flush": true });
         // What was said before it is still spoken.
         let end = json!({ "context_id": context, "close_context": true });
-        [opening, text, end].iter().map(Value::to_string).collect()
+        [connecting, text, end].iter().map(Value::to_string).collect()
     }
 
     fn stop(&self, _context: &str) -> Vec<String> {
@@ -113,11 +112,11 @@ impl Wire for ElevenLabsTts {
         Vec::new()
     }
 
-    fn goodbye(&self) -> Option<String> {
+    fn close_message(&self) -> Option<String> {
         Some(json!({ "close_socket": true }).to_string())
     }
 
-    fn read(&self, message: &Message) -> Result<Vec<Heard>, String> {
+    fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
         let Message::Text(text) = message else { return Ok(Vec::new()) };
         let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
         // Names differ between versions of the service.
@@ -125,31 +124,31 @@ impl Wire for ElevenLabsTts {
         let context = either("contextId", "context_id").and_then(Value::as_str).map(str::to_owned);
         let mut heard = Vec::new();
         if message.get("error").is_some_and(|error| !error.is_null()) {
-            heard.push(What::Refused(Trouble::said(PROVIDER, &message, self.key())));
+            heard.push(TtsEvent::Failed(AttemptError::from_message(PROVIDER, &message, self.key())));
         }
         if let Some(data) = message.get("audio").and_then(Value::as_str) {
-            let sound = STANDARD.decode(data).map_err(|_| "it sent sound that is not base64")?;
-            heard.push(What::Piece(Piece { sound, times: characters(message.get("alignment")) }));
+            let audio = STANDARD.decode(data).map_err(|_| "it sent audio that is not base64")?;
+            heard.push(TtsEvent::Audio(AudioChunk { audio, timing: characters(message.get("alignment")) }));
         }
         if either("isFinal", "is_final").and_then(Value::as_bool) == Some(true) {
-            heard.push(What::Done);
+            heard.push(TtsEvent::Done);
         }
-        Ok(heard.into_iter().map(|what| Heard { context: context.clone(), what }).collect())
+        Ok(heard.into_iter().map(|event| TtsMessage { context: context.clone(), event }).collect())
     }
 }
 
 /// The characters of `alignment`, which follow the text as it was written, while `normalizedAlignment` spells numbers out.
-fn characters(alignment: Option<&Value>) -> Times {
+fn characters(alignment: Option<&Value>) -> WordTiming {
     let list = |names: [&str; 2]| names.iter().find_map(|name| alignment?.get(*name)?.as_array());
     let (Some(characters), Some(starts), Some(lengths)) = (
         list(["chars", "characters"]),
         list(["charStartTimesMs", "charsStartTimesMs"]),
         list(["charDurationsMs", "charsDurationsMs"]),
     ) else {
-        return Times::None;
+        return WordTiming::None;
     };
     let timed = characters.iter().zip(starts).zip(lengths);
-    Times::Characters(
+    WordTiming::Characters(
         timed
             .filter_map(|((text, start), length)| {
                 let start_ms = start.as_f64()?.max(0.0).round() as u64;
@@ -176,12 +175,12 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         ])
     },
     read: |messages| {
-        let wire = ElevenLabsTts {
+        let protocol = ElevenLabsTts {
             base: URL.to_owned(),
             key: None,
-            defaults: Defaults::default(),
+            defaults: TtsDefaults::default(),
             parameters: Parameters::default(),
         };
-        crate::fuzz::through::voice(&wire, messages)
+        crate::fuzz::through::tts(&protocol, messages)
     },
 };

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `base_url` | up to `/models`; `/v1beta` is added where no version stands in its path |
 //! | `model` | when the agent names none |
-//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read`; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `LlmServer::read`; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
 
 pub(crate) mod wire;
 
@@ -14,31 +14,44 @@ use reqwest::RequestBuilder;
 use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 
-use self::wire::ContentAnswer;
-use super::connect::Connect;
+use self::wire::ContentResponse;
+use super::adapter_config::AdapterConfig;
 use super::llm::turns::turns;
-use super::llm::{Dialect, MAX_TOKENS, Models, Server};
+use super::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
+use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
 use super::{Llm, LlmRequest};
 
 /// Where Google itself listens.
 pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 /// The model when neither the agent nor the connection names one.
-pub(crate) const USUAL_MODEL: &str = "gemini-3.5-flash-lite";
-/// These think before they answer unless told not to, and callers wait. Others refuse to be told so, or hardly think anyway.
+pub(crate) const DEFAULT_MODEL: &str = "gemini-3.5-flash-lite";
+/// These reason before they respond unless disabled, and callers wait. Others reject the setting, or hardly reason anyway.
 const CAN_ANSWER_AT_ONCE: &str = "gemini-2.5-flash";
 /// These do not ask for the signatures of calls.
 const LENIENT: [&str; 2] = ["gemini-1", "gemini-2"];
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry =
+    ProviderEntry { name: "gemini", kinds: &[Kind::Llm], build: Build::Adapter(build), unpriced: &[] };
+
+fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    Ok(Provider {
+        llm: Some(connect(config)?),
+        default_models: DefaultModels::of(config, "", DEFAULT_MODEL, "")?,
+        ..Provider::default()
+    })
+}
 
 /// The language model of a connection.
 ///
 /// # Errors
 /// What is wrong with its settings, in a sentence.
-pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
     // A key in the address would be written into logs on the way.
-    let server = Server::read(connect, GEMINI_URL, Some(HeaderName::from_static("x-goog-api-key")))?;
+    let server = LlmServer::read(config, GEMINI_URL, Some(HeaderName::from_static("x-goog-api-key")))?;
     let base =
         reqwest::Url::parse(&server.with_version("v1beta")).map_err(|error| format!("settings.base_url: {error}."))?;
-    Ok(Arc::new(Models::new(Contents { base }, server)))
+    Ok(Arc::new(LlmClient::new(Contents { base }, server)))
 }
 
 struct Contents {
@@ -58,14 +71,14 @@ impl Contents {
     }
 }
 
-impl Dialect for Contents {
-    type Answer = ContentAnswer;
+impl LlmAdapter for Contents {
+    type LlmResponse = ContentResponse;
 
     fn name(&self) -> &'static str {
         "gemini"
     }
 
-    fn greeting(&self, server: &Server) -> RequestBuilder {
+    fn warmup_request(&self, server: &LlmServer) -> RequestBuilder {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().push("models");
@@ -74,9 +87,9 @@ impl Dialect for Contents {
         server.get(url.as_str())
     }
 
-    fn request(&self, server: &Server, request: &LlmRequest) -> RequestBuilder {
+    fn request(&self, server: &LlmServer, request: &LlmRequest) -> RequestBuilder {
         let (system, turns) = turns(&request.messages);
-        let model = server.model(request, USUAL_MODEL);
+        let model = server.model(request, DEFAULT_MODEL);
         let mut settings = json!({ "maxOutputTokens": request.max_tokens.unwrap_or(MAX_TOKENS) });
         if let Some(temperature) = request.temperature {
             settings["temperature"] = json!(temperature);

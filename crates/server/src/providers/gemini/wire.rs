@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
 use crate::providers::llm::turns::{Part, Turn, object};
-use crate::providers::llm::{Answer, Refusal, Step};
+use crate::providers::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::providers::{ToolSpec, Usage};
 
 /// What stands for the signature of a call that no Gemini has signed, as Google says for conversations that another model has
@@ -47,9 +47,9 @@ pub(super) fn tool(tool: &ToolSpec) -> Value {
     json!({ "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters })
 }
 
-/// An answer being read.
+/// Reads a streamed response.
 #[derive(Default)]
-pub(super) struct ContentAnswer {
+pub(super) struct ContentResponse {
     tools: Vec<ToolCall>,
     usage: Option<Usage>,
     written: bool,
@@ -57,10 +57,10 @@ pub(super) struct ContentAnswer {
     blocked: Option<String>,
 }
 
-impl Answer for ContentAnswer {
-    fn take(&mut self, chunk: &Value) -> Result<Step, Refusal> {
-        if let Some(refusal) = Refusal::in_answer(chunk) {
-            return Err(refusal);
+impl LlmResponse for ContentResponse {
+    fn take(&mut self, chunk: &Value) -> Result<StreamStep, LlmFailure> {
+        if let Some(failure) = LlmFailure::in_response(chunk) {
+            return Err(failure);
         }
         let text = |path: &str| chunk.pointer(path).and_then(Value::as_str).map(str::to_owned);
         self.take_usage(chunk.get("usageMetadata"));
@@ -71,24 +71,24 @@ impl Answer for ContentAnswer {
         let spoken: String = parts.into_iter().flatten().filter_map(|part| self.take_part(part)).collect();
         if !spoken.is_empty() {
             self.written = true;
-            return Ok(Step::Text(spoken));
+            return Ok(StreamStep::Text(spoken));
         }
-        Ok(if self.tools.len() > before { Step::Tool } else { Step::Nothing })
+        Ok(if self.tools.len() > before { StreamStep::Tool } else { StreamStep::Nothing })
     }
 
     /// The reason is `STOP` for tools too.
-    fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, Refusal> {
+    fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
         if let Some(reason) = &self.blocked {
-            return Err(Refusal::unwilling(format!("it blocked the conversation ({reason})")));
+            return Err(LlmFailure::content_refused(format!("it blocked the conversation ({reason})")));
         }
-        let silent = !self.written && self.tools.is_empty();
+        let empty_response = !self.written && self.tools.is_empty();
         match self.reason.as_deref() {
-            None => Err(Refusal::cut_off()),
+            None => Err(LlmFailure::cut_off()),
             Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS")) => {
-                Err(Refusal::useless(format!("it called tools in a way that cannot be understood ({reason})")))
+                Err(LlmFailure::unusable(format!("it called tools in a way that cannot be understood ({reason})")))
             }
             Some("STOP" | "MAX_TOKENS") => Ok(std::mem::take(&mut self.tools)),
-            Some(reason) if silent => Err(Refusal::unwilling(format!("it did not answer ({reason})"))),
+            Some(reason) if empty_response => Err(LlmFailure::content_refused(format!("it did not answer ({reason})"))),
             Some(_) => Ok(std::mem::take(&mut self.tools)),
         }
     }
@@ -98,7 +98,7 @@ impl Answer for ContentAnswer {
     }
 }
 
-impl ContentAnswer {
+impl ContentResponse {
     /// A part's text, if it is to be spoken.
     fn take_part(&mut self, part: &Value) -> Option<String> {
         if let Some(call) = part.get("functionCall") {
@@ -145,5 +145,5 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
             &[r##"{"promptFeedback":{"blockReason":"SAFETY"}}"##],
         ])
     },
-    read: crate::fuzz::through::model::<ContentAnswer>,
+    read: crate::fuzz::through::llm::<ContentResponse>,
 };

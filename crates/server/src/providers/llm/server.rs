@@ -1,4 +1,4 @@
-//! Where a language model is served, and what is peculiar to asking there: what a connection's settings say.
+//! An LLM server: its address, its key, and the request options of a connection's settings.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,25 +9,25 @@ use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use tokio::time::Instant;
 
-use super::Refusal;
+use super::LlmFailure;
 use crate::providers::LlmRequest;
-use crate::providers::connect::{Connect, signed, versioned, with_version};
+use crate::providers::adapter_config::{AdapterConfig, signed, versioned, with_version};
 use crate::providers::extras::{Extras, object};
 pub(super) use crate::providers::registry::CONNECT;
 
-/// What is asked is not for settings to say.
+/// Body fields that settings must not override.
 const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "system", "systemInstruction", "tools"];
 
 /// Until the headers of an answer.
 pub(super) const FIRST_BYTE: Duration = Duration::from_secs(5);
-/// As long as a connection is kept at least after an answer, by us and by most servers.
+/// How long most servers, and we, keep an idle connection.
 const WARM: Duration = Duration::from_secs(45);
 /// What a customer may set instead, in milliseconds. The turn engine waits for ten seconds at most.
-const PATIENCE: std::ops::RangeInclusive<u64> = 50..=10_000;
+const TIMEOUT_RANGE_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
 
-/// How long each step of an answer may take.
+/// Timeouts of each step of a response.
 #[derive(Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct LlmTimeouts {
     /// Until the headers of an answer.
     pub(super) first_byte: Duration,
     /// Until its first words.
@@ -36,14 +36,18 @@ pub(super) struct Patience {
     pub(super) gap: Duration,
 }
 
-impl Patience {
+impl LlmTimeouts {
     fn read(settings: &Map<String, Value>) -> Result<Self, String> {
         let set = object(settings, "timeouts_ms")?;
-        let ms = |name: &str, usual: Duration| match set.and_then(|set| set.get(name)) {
-            None => Ok(usual),
+        let ms = |name: &str, default: Duration| match set.and_then(|set| set.get(name)) {
+            None => Ok(default),
             Some(value) => {
-                value.as_u64().filter(|ms| PATIENCE.contains(ms)).map(Duration::from_millis).ok_or_else(|| {
-                    format!("settings.timeouts_ms.{name} must be from {} to {}.", PATIENCE.start(), PATIENCE.end())
+                value.as_u64().filter(|ms| TIMEOUT_RANGE_MS.contains(ms)).map(Duration::from_millis).ok_or_else(|| {
+                    format!(
+                        "settings.timeouts_ms.{name} must be from {} to {}.",
+                        TIMEOUT_RANGE_MS.start(),
+                        TIMEOUT_RANGE_MS.end()
+                    )
                 })
             }
         };
@@ -56,7 +60,7 @@ impl Patience {
 }
 
 /// One connection's model server.
-pub(crate) struct Server {
+pub(crate) struct LlmServer {
     http: reqwest::Client,
     base: String,
     key: Option<Private<String>>,
@@ -65,32 +69,36 @@ pub(crate) struct Server {
     model: Option<String>,
     extras: Extras,
     fields: Map<String, Value>,
-    patience: Patience,
+    timeouts: LlmTimeouts,
     /// When it last answered.
     answered: Mutex<Option<Instant>>,
 }
 
-impl Server {
+impl LlmServer {
     /// As the settings say: `base_url` and `model`; of every request further `headers`, `query` parameters, and fields
     /// (`request`, a merge patch: `null` takes a field out); and `timeouts_ms`: `first_byte`, `first_word` and `gap`.
     ///
     /// # Errors
     /// What is wrong with which setting, in a sentence.
-    pub(crate) fn read(connect: &Connect<'_>, usual_url: &str, key_header: Option<HeaderName>) -> Result<Self, String> {
-        let settings = connect.settings;
+    pub(crate) fn read(
+        config: &AdapterConfig<'_>,
+        usual_url: &str,
+        key_header: Option<HeaderName>,
+    ) -> Result<Self, String> {
+        let settings = config.settings;
         let fields = object(settings, "request")?.cloned().unwrap_or_default();
         if let Some(own) = OWN_FIELDS.iter().find(|own| fields.contains_key(**own)) {
             return Err(format!("settings.request must not contain {own}."));
         }
         Ok(Self {
-            http: connect.http.clone(),
-            base: connect.base_url(usual_url)?,
-            key: connect.key.clone(),
+            http: config.http.clone(),
+            base: config.base_url(usual_url)?,
+            key: config.key.clone(),
             key_header,
-            model: connect.text("model")?.map(str::to_owned),
+            model: config.text("model")?.map(str::to_owned),
             extras: Extras::read(settings)?,
             fields,
-            patience: Patience::read(settings)?,
+            timeouts: LlmTimeouts::read(settings)?,
             answered: Mutex::default(),
         })
     }
@@ -105,13 +113,13 @@ impl Server {
         with_version(&self.base, version)
     }
 
-    /// The agent's model, the connection's, or the provider's usual one.
-    pub(crate) fn model<'a>(&'a self, request: &'a LlmRequest, usual: &'a str) -> &'a str {
-        request.model.as_deref().or(self.model.as_deref()).unwrap_or(usual)
+    /// The agent's model, the connection's, or the provider's default one.
+    pub(crate) fn model<'a>(&'a self, request: &'a LlmRequest, default: &'a str) -> &'a str {
+        request.model.as_deref().or(self.model.as_deref()).unwrap_or(default)
     }
 
-    pub(super) fn patience(&self) -> Patience {
-        self.patience
+    pub(super) fn timeouts(&self) -> LlmTimeouts {
+        self.timeouts
     }
 
     /// The secret, if the connection has one.
@@ -135,10 +143,10 @@ impl Server {
     }
 
     /// Sends a request; the answer's status is a success.
-    pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, Refusal> {
-        let response = request.send().await.map_err(Refusal::broken)?;
+    pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, LlmFailure> {
+        let response = request.send().await.map_err(LlmFailure::broken)?;
         if !response.status().is_success() {
-            return Err(Refusal::read(response).await);
+            return Err(LlmFailure::read(response).await);
         }
         self.warmed();
         Ok(response)
@@ -179,17 +187,17 @@ mod tests {
     use crate::config::Config;
     use crate::outbound::ws::WebSockets;
 
-    fn with(settings: Value) -> Result<Server, String> {
+    fn with(settings: Value) -> Result<LlmServer, String> {
         crate::lifecycle::install_tls();
         let addresses = AddressPolicy::default();
-        let connect = Connect {
+        let config = AdapterConfig {
             http: &reqwest::Client::new(),
             websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
             addresses: &addresses,
             settings: settings.as_object().expect("an object"),
             key: Some(Private::new("s3cret".to_owned())),
         };
-        Server::read(&connect, "https://models.example.com/", Some(HeaderName::from_static("x-api-key")))
+        LlmServer::read(&config, "https://models.example.com/", Some(HeaderName::from_static("x-api-key")))
     }
 
     #[test]

@@ -30,8 +30,8 @@ mod tests {
         assert_eq!(left(&talk), "s567");
         shorten(&mut talk);
         assert_eq!(left(&talk), "s567", "the caller's last words stay");
-        let mut silent = vec![say(Role::System, "s"), say(assistant, "1")];
-        shorten(&mut silent);
-        assert_eq!(left(&silent), "s1");
+        let mut empty_response = vec![say(Role::System, "s"), say(assistant, "1")];
+        shorten(&mut empty_response);
+        assert_eq!(left(&empty_response), "s1");
     }
 }

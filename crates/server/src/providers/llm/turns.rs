@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 
-/// What the caller's side says where nobody has said anything.
+/// Stands for the caller's turn when there is none.
 const CONNECTED: &str = "(The call is connected.)";
 /// What it says behind the model's last words.
-const SILENT: &str = "(The caller is silent.)";
+const SILENT: &str = "(The caller is empty_response.)";
 /// What a tool answered whose result never came.
 pub(crate) const CANCELLED: &str = "cancelled";
 /// The longest id of a call that every server takes.
@@ -106,9 +106,9 @@ impl<'m> Turns<'m> {
     /// The id that a call was given, or another one: servers that give none or their own again and again are told apart by
     /// nothing else, and some of what they use is refused elsewhere. A conversation that grows keeps its ids.
     fn unused_id(&mut self, given: &str) -> String {
-        let sound = (1..=LONGEST_ID).contains(&given.len())
+        let audio = (1..=LONGEST_ID).contains(&given.len())
             && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-        let own = Some(given.to_owned()).filter(|own| sound && !self.ids.contains(own));
+        let own = Some(given.to_owned()).filter(|own| audio && !self.ids.contains(own));
         let mut numbered = (self.ids.len()..).map(|number| format!("call_{number:05}"));
         let id = own.or_else(|| numbered.find(|id| !self.ids.contains(id))).expect("numbers do not run out");
         self.ids.insert(id.clone());
@@ -172,6 +172,6 @@ mod tests {
         assert_eq!(shown, expected.map(|(by_model, text)| (by_model, text.to_owned())));
         assert_eq!(system, "Be brief.");
         let opening = super::turns(&messages[..1]).1;
-        assert!(matches!(opening[0].parts[..], [Part::Text(CONNECTED)]), "a greeting is asked for");
+        assert!(matches!(opening[0].parts[..], [Part::Text(CONNECTED)]), "a warmup_request is asked for");
     }
 }

@@ -1,4 +1,4 @@
-//! From hibari's spectra to sound: a source-filter model in the short-time Fourier domain.
+//! From hibari's spectra to audio: a source-filter model in the short-time Fourier domain.
 //!
 //! ```text
 //! S = exp(harmonic) e^{iπ tanh(turn)} STFT(pulses(f0)) + exp(noise) Z + exp(rest) e^{i angle},    Z complex white noise
@@ -114,7 +114,7 @@ fn pulses(f0: &[f32]) -> Vec<f32> {
         if pitch <= VOICED_ABOVE {
             return 0.0;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "sound has single precision")]
+        #[expect(clippy::cast_possible_truncation, reason = "audio has single precision")]
         let t = (turns * std::f64::consts::TAU) as f32;
         let order = (HARMONICS_BELOW / frequency).floor() + 0.5;
         let below = 2.0 * (t * 0.5).sin();
@@ -142,7 +142,7 @@ fn reflect(signal: &[f32]) -> Vec<f32> {
     before.chain(signal).chain(after).copied().collect()
 }
 
-/// White noise from a counter (SplitMix64), so that a sentence sounds the same every time.
+/// White noise from a counter (SplitMix64), so that a sentence audios the same every time.
 struct Noise(u64);
 
 impl Noise {
@@ -154,7 +154,7 @@ impl Noise {
         z ^ (z >> 31)
     }
 
-    /// Near enough to a normal distribution with variance 1 for sound: the sum of four uniform ones.
+    /// Near enough to a normal distribution with variance 1 for audio: the sum of four uniform ones.
     fn next_normal(&mut self) -> f32 {
         const MEAN: f32 = 2.0 * 65_535.0;
         const DEVIATION: f32 = 37_837.0; // 65536 / sqrt(3)
@@ -183,9 +183,9 @@ mod tests {
     #[test]
     fn a_steady_pitch_comes_out_as_pulses_at_that_pitch() {
         let frames = 80;
-        let sound = transparent(frames, &vec![200.0; frames], -100.0);
-        assert_eq!(sound.len(), frames * HOP);
-        let middle = &sound[frames * HOP / 4..frames * HOP * 3 / 4];
+        let audio = transparent(frames, &vec![200.0; frames], -100.0);
+        assert_eq!(audio.len(), frames * HOP);
+        let middle = &audio[frames * HOP / 4..frames * HOP * 3 / 4];
         let loud = middle.iter().fold(0.0_f32, |peak, sample| peak.max(*sample)) / 2.0;
         let onsets = middle.windows(2).filter(|pair| pair[0] < loud && pair[1] >= loud).count();
         let expected = 200 * middle.len() / SAMPLE_RATE;
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn nothing_voiced_and_no_noise_is_silence() {
-        let sound = transparent(10, &[20.0; 10], -100.0);
-        assert!(sound.iter().all(|sample| sample.abs() < 1e-5));
+        let audio = transparent(10, &[20.0; 10], -100.0);
+        assert!(audio.iter().all(|sample| sample.abs() < 1e-5));
     }
 
     #[test]

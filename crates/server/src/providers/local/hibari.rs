@@ -1,4 +1,4 @@
-//! Text to speech with hibari (Apache-2.0, distilled from Kokoro-82M): text, phonemes, spectra, sound.
+//! Text to speech with hibari (Apache-2.0, distilled from Kokoro-82M): text, phonemes, spectra, audio.
 
 use std::collections::HashMap;
 use std::fs;
@@ -36,7 +36,7 @@ pub struct Hibari {
 pub struct Speech {
     /// 24 kHz, mono, -1 to 1.
     pub samples: Vec<f32>,
-    /// When each word is said. The model does not tell: times are shared out by the phonemes of each word, with pauses
+    /// When each word is said. The model does not report them: times are distributed by the phonemes of each word, with pauses
     /// at punctuation, and are right within some 100 ms.
     pub words: Vec<TimedWord>,
 }
@@ -73,7 +73,7 @@ impl Hibari {
         Ok(Self { model, inputs, outputs, ids, phonemiser, synthesiser })
     }
 
-    /// Says `text` at `speed` (1 is the voice's own; 0.5 to 2). The same text, speed and `seed` give the same samples.
+    /// Synthesizes `text` at `speed` (1 is the voice's own; 0.5 to 2). The same text, speed and `seed` give the same samples.
     ///
     /// Blocks for about 15 ms per second of speech.
     ///
@@ -85,9 +85,9 @@ impl Hibari {
             job.go_on()?;
             let start = speech.samples.len();
             let phonemes: Vec<&str> = piece.iter().map(|phrase| phrase.phonemes.as_str()).collect();
-            let sound = self.say(&phonemes.join(" "), speed, seed.wrapping_add(number as u64), job)?;
-            speech.words.extend(word_times(&piece, start, sound.len()));
-            speech.samples.extend(sound);
+            let audio = self.say(&phonemes.join(" "), speed, seed.wrapping_add(number as u64), job)?;
+            speech.words.extend(word_times(&piece, start, audio.len()));
+            speech.samples.extend(audio);
         }
         Ok(speech)
     }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn words_get_times_in_order_within_the_sound_with_room_for_pauses() {
+    fn words_get_times_in_order_within_the_audio_with_room_for_pauses() {
         let words = word_times(&[phrase("Hello,", "həlˈO,"), phrase("you!", "ju!")], 24_000, 24_000);
         let times: Vec<u32> = words.iter().flat_map(|word| [word.start_ms, word.end_ms]).collect();
         assert!(times.is_sorted() && times[0] > 1000 && times[3] < 2000, "{times:?}");

@@ -65,7 +65,7 @@ impl Cancel {
     }
 }
 
-/// Ends its job when nobody waits for it any more.
+/// Cancels its job when dropped.
 pub(super) struct CancelOnDrop(Cancel);
 
 impl Drop for CancelOnDrop {

@@ -1,8 +1,8 @@
-//! Speech to text with Moonshine base-en (MIT, Moonshine AI): an encoder over raw sound and a decoder that writes token by token.
+//! Speech to text with Moonshine base-en (MIT, Moonshine AI): an encoder over raw audio and a decoder that writes token by token.
 //!
 //! Two traits of the model shape the code. With more than about half a second of quiet before the first word it hears
 //! nothing at all: give it 100 to 300 ms, and an empty answer is tried again with the front cut off. And it may fall into a
-//! loop: the number of tokens is bounded by the length of the sound.
+//! loop: the number of tokens is bounded by the length of the audio.
 
 use std::fs;
 use std::path::Path;
@@ -13,12 +13,12 @@ use rten_tensor::prelude::*;
 
 use super::{Job, SpeechError};
 
-/// Samples per second of the sound it takes.
+/// Samples per second of the audio it takes.
 pub const SAMPLE_RATE: usize = 16_000;
 
 /// Less than this is no word, and less than the encoder's receptive field.
 const MIN_SAMPLES: usize = SAMPLE_RATE / 10;
-/// The model was trained on up to 30 s; longer sound is cut into pieces.
+/// The model was trained on up to 30 s; longer audio is cut into pieces.
 const MAX_SAMPLES: usize = 28 * SAMPLE_RATE;
 /// Where a long piece may be cut: the quietest place in its last seconds.
 const CUT_WINDOW: usize = 6 * SAMPLE_RATE;
@@ -76,37 +76,37 @@ impl Moonshine {
         })
     }
 
-    /// The words in `sound`: 16 kHz, mono, -1 to 1, with 100 to 300 ms before the first word. Empty when there are none.
+    /// The words in `audio`: 16 kHz, mono, -1 to 1, with 100 to 300 ms before the first word. Empty when there are none.
     ///
-    /// Blocks for about 60 ms per second of sound.
+    /// Blocks for about 60 ms per second of audio.
     ///
     /// # Errors
     /// When the model fails or `job` is cancelled.
-    pub fn transcribe(&self, sound: &[f32], job: &Job) -> Result<String, SpeechError> {
+    pub fn transcribe(&self, audio: &[f32], job: &Job) -> Result<String, SpeechError> {
         let mut words = Vec::new();
-        for piece in pieces(sound) {
+        for piece in pieces(audio) {
             words.push(self.transcribe_piece(piece, job)?);
         }
         words.retain(|text| !text.is_empty());
         Ok(words.join(" "))
     }
 
-    fn transcribe_piece(&self, sound: &[f32], job: &Job) -> Result<String, SpeechError> {
-        let mut text = self.decode(sound, job)?;
+    fn transcribe_piece(&self, audio: &[f32], job: &Job) -> Result<String, SpeechError> {
+        let mut text = self.decode(audio, job)?;
         for cut in RETRY_CUTS {
-            if text.is_empty() && sound.len() > cut + MIN_SAMPLES {
-                text = self.decode(&sound[cut..], job)?;
+            if text.is_empty() && audio.len() > cut + MIN_SAMPLES {
+                text = self.decode(&audio[cut..], job)?;
             }
         }
         Ok(text)
     }
 
-    fn decode(&self, sound: &[f32], job: &Job) -> Result<String, SpeechError> {
-        if sound.len() < MIN_SAMPLES {
+    fn decode(&self, audio: &[f32], job: &Job) -> Result<String, SpeechError> {
+        if audio.len() < MIN_SAMPLES {
             return Ok(String::new());
         }
         const MODEL: &str = "speech to text";
-        let input = NdTensor::from_data([1, sound.len()], sound.to_vec());
+        let input = NdTensor::from_data([1, audio.len()], audio.to_vec());
         let inputs = vec![(self.encoder.input_ids()[0], ValueOrView::from(input))];
         let encoded = self
             .encoder
@@ -117,7 +117,7 @@ impl Moonshine {
             self.decoder.cache.iter().map(|_| NdTensor::<f32, 4>::zeros(CACHE_SHAPE).into()).collect();
         let mut bytes = Vec::new();
         let mut token = START;
-        for step in 0..max_tokens(sound.len()) {
+        for step in 0..max_tokens(audio.len()) {
             job.go_on()?;
             token = self.decoder.step(step == 0, token, &encoded, &mut cache, job).map_err(SpeechError::run(MODEL))?;
             if token == END {
@@ -181,20 +181,20 @@ fn max_tokens(samples: usize) -> usize {
     samples * TOKENS_PER_TWO_SECONDS / (2 * SAMPLE_RATE) + 2
 }
 
-/// Cuts long sound at quiet places into pieces that the model can take.
-fn pieces(mut sound: &[f32]) -> Vec<&[f32]> {
+/// Cuts long audio at quiet places into pieces that the model can take.
+fn pieces(mut audio: &[f32]) -> Vec<&[f32]> {
     const BLOCK: usize = SAMPLE_RATE / 20;
     let mut pieces = Vec::new();
-    while sound.len() > MAX_SAMPLES {
+    while audio.len() > MAX_SAMPLES {
         let from = MAX_SAMPLES - CUT_WINDOW;
         let energy = |block: &[f32]| block.iter().map(|sample| sample * sample).sum::<f32>();
-        let blocks = sound[from..MAX_SAMPLES].chunks_exact(BLOCK).map(energy).enumerate();
+        let blocks = audio[from..MAX_SAMPLES].chunks_exact(BLOCK).map(energy).enumerate();
         let quietest = blocks.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(index, _)| index);
-        let (piece, rest) = sound.split_at(from + quietest * BLOCK + BLOCK / 2);
+        let (piece, rest) = audio.split_at(from + quietest * BLOCK + BLOCK / 2);
         pieces.push(piece);
-        sound = rest;
+        audio = rest;
     }
-    pieces.push(sound);
+    pieces.push(audio);
     pieces
 }
 
@@ -228,12 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn long_sound_is_cut_where_it_is_quiet_and_nothing_is_lost() {
-        let mut sound = vec![0.5; 70 * SAMPLE_RATE];
-        sound[24 * SAMPLE_RATE..25 * SAMPLE_RATE].fill(0.0);
-        let pieces = pieces(&sound);
+    fn long_audio_is_cut_where_it_is_quiet_and_nothing_is_lost() {
+        let mut audio = vec![0.5; 70 * SAMPLE_RATE];
+        audio[24 * SAMPLE_RATE..25 * SAMPLE_RATE].fill(0.0);
+        let pieces = pieces(&audio);
         assert!((24 * SAMPLE_RATE..25 * SAMPLE_RATE).contains(&pieces[0].len()));
         assert!(pieces.iter().all(|piece| piece.len() <= MAX_SAMPLES));
-        assert_eq!(pieces.concat().len(), sound.len());
+        assert_eq!(pieces.concat().len(), audio.len());
     }
 }

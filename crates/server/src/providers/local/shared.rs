@@ -7,37 +7,37 @@ use std::time::Instant;
 use tokio::sync::OnceCell;
 
 use super::cores::Cores;
-use super::tts::Phrases;
+use super::tts::PhraseCache;
 use super::{Hibari, Moonshine, SpeechError};
-use crate::models::{HIBARI, MOONSHINE, Models};
+use crate::models::{HIBARI, MOONSHINE, ModelStore};
 use crate::providers::{ProviderError, is_english};
 
-/// The name by which errors speak of us.
+/// The name in errors.
 const PROVIDER: &str = "local speech";
 
 /// Local speech, made once per process. A model is loaded when it is first needed, about 0.2 s and 160 MB each.
 pub struct LocalSpeech {
-    models: Models,
+    models: ModelStore,
     moonshine: OnceCell<Arc<Moonshine>>,
     hibari: OnceCell<Arc<Hibari>>,
     pub(super) cores: Cores,
-    pub(super) phrases: Phrases,
+    pub(super) phrases: PhraseCache,
 }
 
 impl LocalSpeech {
     /// Local speech with these models. Nothing is loaded yet.
     #[must_use]
-    pub fn new(models: Models) -> Arc<Self> {
+    pub fn new(models: ModelStore) -> Arc<Self> {
         Arc::new(Self {
             models,
             moonshine: OnceCell::new(),
             hibari: OnceCell::new(),
             cores: Cores::new(),
-            phrases: Phrases::default(),
+            phrases: PhraseCache::default(),
         })
     }
 
-    /// Loads both models now, and tells after each how many there are.
+    /// Loads both models now, and reports the count after each.
     ///
     /// # Errors
     /// When one is not installed or cannot be read.
@@ -49,12 +49,12 @@ impl LocalSpeech {
         Ok(())
     }
 
-    /// The model that hears.
+    /// The STT model.
     pub(super) async fn moonshine(&self) -> Result<Arc<Moonshine>, ProviderError> {
         self.moonshine.get_or_try_init(|| self.load(MOONSHINE, Moonshine::load)).await.map(Arc::clone)
     }
 
-    /// The model that speaks.
+    /// The TTS model.
     pub(super) async fn hibari(&self) -> Result<Arc<Hibari>, ProviderError> {
         self.hibari.get_or_try_init(|| self.load(HIBARI, Hibari::load)).await.map(Arc::clone)
     }

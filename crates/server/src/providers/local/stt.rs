@@ -1,7 +1,7 @@
 //! Moonshine as a provider.
 //!
-//! It is no streaming model: it is given a segment when voice activity stops, which is usually well before the turn is judged to be over,
-//! and the running segment now and then while a core is idle. A run whose sound has gone on is cancelled.
+//! It is no streaming model: it is given a segment when voice activity stops, which is usually well before the turn has ended,
+//! and the running segment now and then while a core is idle. A run whose audio has gone on is cancelled.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct LocalStt {
 }
 
 impl LocalStt {
-    /// A recogniser on the shared models.
+    /// Speech to text on the shared models.
     #[must_use]
     pub fn new(shared: Arc<LocalSpeech>) -> Self {
         Self { shared }
@@ -45,9 +45,10 @@ impl Stt for LocalStt {
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
         check_language(&options.language)?;
-        let ear = Ear { model: self.shared.moonshine().await?, shared: Arc::clone(&self.shared), events };
-        Ok(Box::new(Session {
-            ear,
+        let transcriber =
+            Transcriber { model: self.shared.moonshine().await?, shared: Arc::clone(&self.shared), events };
+        Ok(Box::new(LocalSttSession {
+            transcriber,
             segmenter: Segmenter::default(),
             runs: JoinSet::new(),
             final_run: None,
@@ -64,8 +65,8 @@ impl Stt for LocalStt {
 }
 
 /// One call.
-struct Session {
-    ear: Ear,
+struct LocalSttSession {
+    transcriber: Transcriber,
     segmenter: Segmenter,
     /// Runs go on in tasks of their own; dropping the session ends them.
     runs: JoinSet<()>,
@@ -75,12 +76,12 @@ struct Session {
     frames_since_partial: u32,
 }
 
-impl SttSession for Session {
+impl SttSession for LocalSttSession {
     fn audio(&mut self, frame: &CallerAudio) {
         self.segmenter.audio(frame);
         self.frames_since_partial += 1;
         if self.frames_since_partial >= PARTIAL_EVERY {
-            self.look_at_running_segment();
+            self.start_partial_run();
         }
     }
 
@@ -98,38 +99,38 @@ impl SttSession for Session {
         }
         while self.runs.try_join_next().is_some() {}
         let segment = self.segmenter.stopped(segment);
-        let (ear, events) = (self.ear.clone(), self.ear.events.clone());
-        self.final_run = Some(self.runs.spawn(understood(events, ear.understand(segment))));
+        let (transcriber, events) = (self.transcriber.clone(), self.transcriber.events.clone());
+        self.final_run = Some(self.runs.spawn(understood(events, transcriber.transcribe_segment(segment))));
     }
 }
 
-impl Session {
+impl LocalSttSession {
     /// Starts a partial run if the machine has nothing better to do.
-    fn look_at_running_segment(&mut self) {
+    fn start_partial_run(&mut self) {
         if self.partial_run.as_ref().is_some_and(|run| !run.is_finished()) {
             return;
         }
         let Some(samples) = self.segmenter.so_far().filter(|samples| samples.len() <= PARTIAL_UP_TO) else { return };
-        let Some(core) = self.ear.shared.cores.idle() else { return };
+        let Some(core) = self.transcriber.shared.cores.idle() else { return };
         self.frames_since_partial = 0;
-        self.partial_run = Some(self.runs.spawn(self.ear.clone().guess(samples.to_vec(), core)));
+        self.partial_run = Some(self.runs.spawn(self.transcriber.clone().transcribe_partial(samples.to_vec(), core)));
     }
 }
 
 /// What a run needs.
 #[derive(Clone)]
-struct Ear {
+struct Transcriber {
     model: Arc<Moonshine>,
     shared: Arc<LocalSpeech>,
     events: mpsc::Sender<SttEvent>,
 }
 
-impl Ear {
+impl Transcriber {
     /// Answers for a finished segment, and takes back what was answered for the pauses in it.
-    async fn understand(self, segment: Segment) {
+    async fn transcribe_segment(self, segment: Segment) {
         let core = self.shared.cores.wait().await;
         let text = match self.transcribe(segment.samples, core).await {
-            // The model ends a segment in a comma whether or not the speaker goes on: it tells nothing.
+            // The model ends a segment in a comma whether or not the speaker goes on: it is ignored.
             Ok(text) => text.trim_end_matches(',').to_owned(),
             Err(error) => {
                 let error = failed(&error);
@@ -144,7 +145,7 @@ impl Ear {
     }
 
     /// Tells what the running segment may be. A failure does not matter: the final run will show it.
-    async fn guess(self, samples: Vec<i16>, core: Core) {
+    async fn transcribe_partial(self, samples: Vec<i16>, core: Core) {
         if let Ok(text) = self.transcribe(samples, core).await
             && !text.is_empty()
         {
@@ -167,12 +168,12 @@ impl Ear {
     }
 
     async fn send(&self, event: SttEvent) {
-        // When the receiver is gone the call is over, and nobody wants to know.
+        // When the receiver is gone, the call is over.
         let _ = self.events.send(event).await;
     }
 }
 
-/// The words in 8 kHz telephone sound.
+/// The words in 8 kHz telephone audio.
 ///
 /// # Errors
 /// As [`Moonshine::transcribe`].
@@ -181,8 +182,8 @@ pub fn transcribe_telephone(model: &Moonshine, samples: &[i16], job: &Job) -> Re
     let mut resampler = Resampler::new(frame::SAMPLE_RATE, moonshine::SAMPLE_RATE as u32)
         .map_err(SpeechError::run("speech to text"))?;
     let telephone: Vec<f32> = samples.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
-    let mut sound = Vec::with_capacity(2 * telephone.len() + 1_000);
-    resampler.process_f32(&telephone, &mut sound);
-    resampler.flush_f32(&mut sound);
-    model.transcribe(&sound, job)
+    let mut audio = Vec::with_capacity(2 * telephone.len() + 1_000);
+    resampler.process_f32(&telephone, &mut audio);
+    resampler.flush_f32(&mut audio);
+    model.transcribe(&audio, job)
 }

@@ -1,5 +1,5 @@
 //! Local speech with its real models. They are pulled once into `SWITCHHOOK_TEST_MODELS` or `target/test-models`; without them
-//! these tests fail: a recogniser that was not tried is not known to work.
+//! these tests fail: a model that was not run is not known to work.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,17 +15,17 @@ use tokio::sync::mpsc;
 use super::phonemes::Phonemiser;
 use super::wer::WordErrors;
 use super::*;
-use crate::models::{HIBARI, MOONSHINE, Models, Silent};
+use crate::models::{HIBARI, MOONSHINE, ModelStore, NoProgress};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
 
 /// The pulled models.
-fn models() -> Models {
-    static MODELS: OnceLock<Models> = OnceLock::new();
+fn models() -> ModelStore {
+    static MODELS: OnceLock<ModelStore> = OnceLock::new();
     let pull = || {
         let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-models");
         let dir = std::env::var_os("SWITCHHOOK_TEST_MODELS").map_or_else(default, PathBuf::from);
-        let models = Models::new(&dir);
-        models.pull(&[], &Silent).expect("these tests need the speech models");
+        let models = ModelStore::new(&dir);
+        models.pull(&[], &NoProgress).expect("these tests need the speech models");
         models
     };
     MODELS.get_or_init(pull).clone()
@@ -84,7 +84,7 @@ async fn say(tts: &LocalTts, text: &str) -> (Vec<i16>, Vec<TtsAudio>) {
     (pieces.iter().flat_map(|piece| piece.samples.clone()).collect(), pieces)
 }
 
-/// Plays `samples` to a recogniser behind voice activity, and waits for the answer to every stop.
+/// Feeds `samples` through VAD to an STT session and waits for each segment's final transcript.
 async fn hear(samples: &[i16]) -> Vec<(u32, String)> {
     let (sender, mut events) = mpsc::channel(64);
     let mut session = LocalStt::new(shared()).open(SttOptions::default(), sender).await.unwrap();
@@ -145,7 +145,7 @@ async fn the_same_words_are_the_same_samples_also_when_they_were_not_remembered(
     let (remembered, _) = say(&tts, "One moment, please.").await;
     let (again, _) = say(&LocalTts::new(shared()), "One moment, please.").await;
     assert!(first == remembered && first == again);
-    assert!(first.len() > 8_000, "more than a second of sound");
+    assert!(first.len() > 8_000, "more than a second of audio");
 }
 
 #[tokio::test]
@@ -248,7 +248,7 @@ async fn a_language_that_the_models_do_not_know_is_refused() {
 #[tokio::test]
 async fn models_that_are_not_there_are_asked_for() {
     let (sender, _events) = mpsc::channel(1);
-    let nowhere = LocalSpeech::new(Models::new(Path::new("/nonexistent")));
+    let nowhere = LocalSpeech::new(ModelStore::new(Path::new("/nonexistent")));
     let error = LocalStt::new(nowhere).open(SttOptions::default(), sender).await.err().expect("there is no model");
     assert!(error.to_string().contains("switchhook models pull"), "{error}");
 }
@@ -256,13 +256,13 @@ async fn models_that_are_not_there_are_asked_for() {
 #[test]
 fn two_pulls_at_once_end_with_one_whole_model() {
     let dir = std::env::temp_dir().join(format!("switchhook-two-pulls-{}", std::process::id()));
-    let pull = || Models::new(&dir).pull(&[HIBARI], &Silent).map(|status| status[0].verified);
+    let pull = || ModelStore::new(&dir).pull(&[HIBARI], &NoProgress).map(|status| status[0].verified);
     let results = std::thread::scope(|scope| {
         let threads = [scope.spawn(pull), scope.spawn(pull)];
         threads.map(|thread| thread.join().expect("no panic").expect("both succeed"))
     });
     assert_eq!(results, [Some(true); 2]);
-    assert_eq!(Models::new(&dir).verify()[1].verified, Some(true));
+    assert_eq!(ModelStore::new(&dir).verify()[1].verified, Some(true));
     let left: Vec<_> = fs::read_dir(dir.join("models")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["tts"], "no temporary folder is left");
     fs::remove_dir_all(dir).unwrap();

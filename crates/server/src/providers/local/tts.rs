@@ -18,18 +18,18 @@ use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, is_engli
 
 /// Samples sent at once: one second.
 const PIECE: usize = frame::SAMPLE_RATE as usize;
-/// What is kept of what was said, in samples: about twelve minutes in 12 MB.
-const KEPT_SAMPLES: usize = 6_000_000;
+/// The cache limit, in samples: about twelve minutes in 12 MB.
+const MAX_CACHED_SAMPLES: usize = 6_000_000;
 /// Samples in a millisecond.
 const PER_MS: usize = frame::SAMPLE_RATE as usize / 1_000;
 /// Silence is looked for in pieces of 5 ms.
 const LOOK: usize = 5 * PER_MS;
 /// Quieter pieces at the ends are silence.
 const SILENT_DBFS: f32 = -55.0;
-/// Silence that is kept in front, for soft first sounds, and behind, as the pause after a sentence.
+/// Silence that is kept in front, for soft onsets, and behind, as the pause after a sentence.
 const LEAD: usize = 30 * PER_MS;
 const TAIL: usize = 200 * PER_MS;
-/// The same words sound the same each time.
+/// The same words audio the same each time.
 const SEED: u64 = 1;
 
 /// Text to speech on this machine.
@@ -38,15 +38,15 @@ pub struct LocalTts {
 }
 
 impl LocalTts {
-    /// A voice on the shared models.
+    /// Text to speech on the shared models.
     #[must_use]
     pub fn new(shared: Arc<LocalSpeech>) -> Self {
         Self { shared }
     }
 
-    async fn say(&self, text: &str, speed: f32) -> Result<Arc<Said>, ProviderError> {
-        if let Some(said) = self.shared.phrases.find(text, speed) {
-            return Ok(said);
+    async fn synthesize(&self, text: &str, speed: f32) -> Result<Arc<Utterance>, ProviderError> {
+        if let Some(utterance) = self.shared.phrases.find(text, speed) {
+            return Ok(utterance);
         }
         let voice = self.shared.hibari().await?;
         let core = self.shared.cores.wait().await;
@@ -54,15 +54,16 @@ impl LocalTts {
         let job = core.job().with_cancel(cancel.clone());
         let _ends_with_us = cancel.on_drop();
         let owned = text.to_owned();
-        let said = tokio::task::spawn_blocking(move || {
-            let said = say_on_telephone(&voice, &owned, speed, &job);
+        let utterance = tokio::task::spawn_blocking(move || {
+            let utterance = synthesize_telephone(&voice, &owned, speed, &job);
             drop(core);
-            said
+            utterance
         });
-        let said = said.await.unwrap_or_else(|_| Err(SpeechError::run("text to speech")("it stopped unexpectedly")));
-        let said = Arc::new(said.map_err(|error| failed(&error))?);
-        self.shared.phrases.keep(text, speed, &said);
-        Ok(said)
+        let utterance =
+            utterance.await.unwrap_or_else(|_| Err(SpeechError::run("text to speech")("it stopped unexpectedly")));
+        let utterance = Arc::new(utterance.map_err(|error| failed(&error))?);
+        self.shared.phrases.keep(text, speed, &utterance);
+        Ok(utterance)
     }
 }
 
@@ -70,14 +71,14 @@ impl LocalTts {
 impl Tts for LocalTts {
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
         check_language(&request.language)?;
-        let said = self.say(&request.text, request.speed).await?;
+        let utterance = self.synthesize(&request.text, request.speed).await?;
         let usage = Usage { tts_characters: request.text.chars().count() as u64, ..Usage::default() };
         // All word times are known at once: they go with the first piece.
-        let mut words = said.words.clone();
-        for samples in said.samples.chunks(PIECE) {
+        let mut words = utterance.words.clone();
+        for samples in utterance.samples.chunks(PIECE) {
             let piece = TtsAudio { samples: samples.to_vec(), words: std::mem::take(&mut words) };
             if audio.send(piece).await.is_err() {
-                break; // Nobody listens any more.
+                break; // The receiver is closed.
             }
         }
         Ok(usage)
@@ -87,7 +88,7 @@ impl Tts for LocalTts {
         (!is_english(&like.language)).then(|| english_only(&like.language))
     }
 
-    /// Loads the model. Whether it cannot be is told when something is said.
+    /// Loads the model. Whether it cannot be shows when something is spoken.
     async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
         let _ = self.shared.hibari().await;
         Ok(())
@@ -95,12 +96,12 @@ impl Tts for LocalTts {
 }
 
 /// A phrase as it goes onto the line.
-struct Said {
+struct Utterance {
     samples: Vec<i16>,
     words: Vec<SpokenWord>,
 }
 
-fn say_on_telephone(voice: &Hibari, text: &str, speed: f32, job: &Job) -> Result<Said, SpeechError> {
+fn synthesize_telephone(voice: &Hibari, text: &str, speed: f32, job: &Job) -> Result<Utterance, SpeechError> {
     let Speech { samples, words } = voice.synthesize(text, speed, SEED, job)?;
     let mut telephone = Vec::new();
     let mut resampler =
@@ -114,10 +115,10 @@ fn say_on_telephone(voice: &Hibari, text: &str, speed: f32, job: &Job) -> Result
     let at = |ms: u32| u64::from(ms).saturating_sub(cut_ms).min(length_ms);
     let spoken =
         |word: hibari::TimedWord| SpokenWord { text: word.text, start_ms: at(word.start_ms), end_ms: at(word.end_ms) };
-    Ok(Said { samples: samples[kept].to_vec(), words: words.into_iter().map(spoken).collect() })
+    Ok(Utterance { samples: samples[kept].to_vec(), words: words.into_iter().map(spoken).collect() })
 }
 
-/// The part to play: the model puts some 300 ms of silence before what it says and 400 ms behind it, which would be heard
+/// The part to play: the model puts some 300 ms of silence before what it says and 400 ms behind it, which callers would hear
 /// as a delay before an answer and as a gap between its sentences.
 fn without_silence(samples: &[i16]) -> Range<usize> {
     let audible: Vec<bool> = samples.chunks(LOOK).map(|piece| level::rms_dbfs(piece) > SILENT_DBFS).collect();
@@ -127,12 +128,12 @@ fn without_silence(samples: &[i16]) -> Range<usize> {
     (first * LOOK).saturating_sub(LEAD)..((last + 1) * LOOK + TAIL).min(samples.len())
 }
 
-/// What was said lately: greetings, questions and prompts are the same in every call.
+/// Recently synthesized phrases: greetings, questions and prompts are the same in every call.
 #[derive(Default)]
-pub(super) struct Phrases(Mutex<Kept>);
+pub(super) struct PhraseCache(Mutex<CachedPhrases>);
 
 #[derive(Default)]
-struct Kept {
+struct CachedPhrases {
     /// Least lately used first.
     phrases: VecDeque<Phrase>,
     samples: usize,
@@ -141,27 +142,31 @@ struct Kept {
 struct Phrase {
     text: String,
     speed: u32,
-    said: Arc<Said>,
+    utterance: Arc<Utterance>,
 }
 
-impl Phrases {
-    fn find(&self, text: &str, speed: f32) -> Option<Arc<Said>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = kept.phrases.iter().position(|phrase| phrase.text == text && phrase.speed == speed.to_bits())?;
-        let phrase = kept.phrases.remove(index)?;
-        let said = Arc::clone(&phrase.said);
-        kept.phrases.push_back(phrase);
-        Some(said)
+impl PhraseCache {
+    fn find(&self, text: &str, speed: f32) -> Option<Arc<Utterance>> {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = cache.phrases.iter().position(|phrase| phrase.text == text && phrase.speed == speed.to_bits())?;
+        let phrase = cache.phrases.remove(index)?;
+        let utterance = Arc::clone(&phrase.utterance);
+        cache.phrases.push_back(phrase);
+        Some(utterance)
     }
 
-    fn keep(&self, text: &str, speed: f32, said: &Arc<Said>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.samples += said.samples.len();
-        kept.phrases.push_back(Phrase { text: text.to_owned(), speed: speed.to_bits(), said: Arc::clone(said) });
-        while kept.samples > KEPT_SAMPLES
-            && let Some(oldest) = kept.phrases.pop_front()
+    fn keep(&self, text: &str, speed: f32, utterance: &Arc<Utterance>) {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.samples += utterance.samples.len();
+        cache.phrases.push_back(Phrase {
+            text: text.to_owned(),
+            speed: speed.to_bits(),
+            utterance: Arc::clone(utterance),
+        });
+        while cache.samples > MAX_CACHED_SAMPLES
+            && let Some(oldest) = cache.phrases.pop_front()
         {
-            kept.samples -= oldest.said.samples.len();
+            cache.samples -= oldest.utterance.samples.len();
         }
     }
 }
@@ -183,8 +188,8 @@ mod tests {
 
     #[test]
     fn what_was_not_said_for_longest_is_forgotten_first() {
-        let phrases = Phrases::default();
-        let third = Arc::new(Said { samples: vec![0; KEPT_SAMPLES / 3], words: Vec::new() });
+        let phrases = PhraseCache::default();
+        let third = Arc::new(Utterance { samples: vec![0; MAX_CACHED_SAMPLES / 3], words: Vec::new() });
         for text in ["one", "two", "three"] {
             phrases.keep(text, 1.0, &third);
         }

@@ -9,7 +9,7 @@
 //! | `model` | when the agent names none |
 //! | `max_tokens_field` | `max_tokens`, or `max_completion_tokens` as OpenAI's newer models want it (the default there) |
 //! | `key_header` | the header of the key where it is not a bearer token: `api-key` on Azure |
-//! | `headers`, `query`, `request`, `timeouts_ms` | see `Server::read` |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `LlmServer::read` |
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use serde_json::json;
 
 use super::OPENAI_URL;
 use super::server::key_header;
-use super::wire::{self, ChatAnswer};
-use crate::providers::connect::Connect;
-use crate::providers::llm::{Dialect, MAX_TOKENS, Models, Server};
+use super::wire::{self, ChatResponse};
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
 use crate::providers::{Llm, LlmRequest};
 
 /// The model when neither the agent nor the connection names one.
-pub(crate) const USUAL_MODEL: &str = "gpt-6-luna";
-/// OpenAI's small models reason before they answer unless told not to: callers wait, and with tools they refuse the request.
+pub(crate) const DEFAULT_MODEL: &str = "gpt-6-luna";
+/// OpenAI's small models reason before they respond unless disabled: callers wait, and with tools they reject the request.
 const CAN_ANSWER_AT_ONCE: &str = "-luna";
 /// What the longest answer is called: by most servers, and by OpenAI, whose newer models refuse the older name.
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
@@ -34,13 +34,13 @@ const OPENAI_HOST: &str = "://api.openai.com";
 ///
 /// # Errors
 /// What is wrong with its settings, in a sentence.
-pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
-    let server = Server::read(connect, OPENAI_URL, key_header(connect.settings)?)?;
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
+    let server = LlmServer::read(config, OPENAI_URL, key_header(config.settings)?)?;
     let base = server.versioned("v1");
-    let limit = connect.choice("max_tokens_field", &LIMITS.map(|field| (field, field)))?;
+    let limit = config.choice("max_tokens_field", &LIMITS.map(|field| (field, field)))?;
     let limit = limit.unwrap_or(LIMITS[usize::from(base.contains(OPENAI_HOST))]);
     let (url, models) = (format!("{base}/chat/completions"), format!("{base}/models"));
-    Ok(Arc::new(Models::new(Chat { url, models, limit }, server)))
+    Ok(Arc::new(LlmClient::new(Chat { url, models, limit }, server)))
 }
 
 struct Chat {
@@ -51,19 +51,19 @@ struct Chat {
     limit: &'static str,
 }
 
-impl Dialect for Chat {
-    type Answer = ChatAnswer;
+impl LlmAdapter for Chat {
+    type LlmResponse = ChatResponse;
 
     fn name(&self) -> &'static str {
         "openai"
     }
 
-    fn greeting(&self, server: &Server) -> reqwest::RequestBuilder {
+    fn warmup_request(&self, server: &LlmServer) -> reqwest::RequestBuilder {
         server.get(&self.models)
     }
 
-    fn request(&self, server: &Server, request: &LlmRequest) -> reqwest::RequestBuilder {
-        let model = server.model(request, USUAL_MODEL);
+    fn request(&self, server: &LlmServer, request: &LlmRequest) -> reqwest::RequestBuilder {
+        let model = server.model(request, DEFAULT_MODEL);
         let mut body = json!({
             "model": model,
             "messages": wire::messages(&request.messages),

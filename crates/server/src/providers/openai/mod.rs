@@ -9,5 +9,33 @@ pub mod stt;
 pub(crate) mod transcriptions;
 pub(crate) mod wire;
 
+use super::adapter_config::AdapterConfig;
+use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::tts::TtsTimeouts;
+
 /// Where OpenAI itself listens.
 pub const OPENAI_URL: &str = "https://api.openai.com/v1";
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "openai",
+    kinds: &[Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime],
+    build: Build::Adapter(build),
+    unpriced: &[Kind::Tts],
+};
+
+fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
+    let (stt, llm, tts) = (stt::default_model(config)?, chat::DEFAULT_MODEL, speech::DEFAULT_MODEL);
+    let realtime = config.text("realtime_model")?.unwrap_or(speech_to_speech::DEFAULT_MODEL);
+    Ok(Provider {
+        stt: Some(stt::connect(config)?),
+        llm: Some(chat::connect(config)?),
+        tts: Some(speech::connect(config, TtsTimeouts::default())?),
+        realtime: Some(speech_to_speech::connect(config)?),
+        default_models: DefaultModels {
+            realtime: Some(realtime.to_owned()),
+            ..DefaultModels::of(config, stt, llm, tts)?
+        },
+        ..Provider::default()
+    })
+}

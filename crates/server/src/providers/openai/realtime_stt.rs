@@ -9,28 +9,29 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::server::SpeechServer;
-use super::stt::{PROVIDER, TERMS};
+use super::stt::{KEYTERM_LIMITS, PROVIDER};
 use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
-use crate::providers::connect::Connect;
-use crate::providers::refusal;
-use crate::providers::streaming::{
-    Broken, Defaults, Dialect, Encoding, Heard, KeepAlive, Protocol, Style, Target, Tuning, field, json as parse,
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::failure;
+use crate::providers::stt::{
+    Encoding, KeepAlive, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttSettings, SttStreamConfig,
 };
+use crate::providers::websocket::{Handshake, StreamError, field, json as parse};
 use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
-pub(super) const USUAL_MODEL: &str = "gpt-live-transcribe";
+pub(super) const DEFAULT_MODEL: &str = "gpt-live-transcribe";
 /// The models that take `keywords`.
 const KEYWORDS: [&str; 2] = ["gpt-transcribe", "gpt-live-transcribe"];
-const DEFAULTS: Defaults = Defaults {
+const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16],
     chunk: 5,
-    patience_ms: 3_000,
-    without_words_ms: None,
+    finalize_timeout_ms: 3_000,
+    finalize_timeout_without_words_ms: None,
 };
 
-/// The only rate of OpenAI's own for linear sound.
+/// The only rate of OpenAI's own for linear audio.
 const LINEAR_RATE: u32 = 24_000;
 /// Items that may be under way at a time, and how much text one may have, in bytes. Beyond is no speech.
 const MOST_ITEMS: usize = 64;
@@ -40,41 +41,41 @@ const LONGEST_ID: usize = 256;
 
 pub(super) struct Realtime {
     server: SpeechServer,
-    tuning: Tuning,
+    settings: SttSettings,
 }
 
 impl Realtime {
-    pub(super) fn new(connect: &Connect<'_>, server: SpeechServer) -> Result<Self, String> {
-        let mut tuning = Tuning::read(connect, &DEFAULTS)?;
-        if tuning.encoding == Encoding::Linear16 && !connect.settings.contains_key("stt_sample_rate") {
-            tuning.sample_rate = LINEAR_RATE;
+    pub(super) fn new(config: &AdapterConfig<'_>, server: SpeechServer) -> Result<Self, String> {
+        let mut settings = SttSettings::read(config, &DEFAULTS)?;
+        if settings.encoding == Encoding::Linear16 && !config.settings.contains_key("stt_sample_rate") {
+            settings.sample_rate = LINEAR_RATE;
         }
-        Ok(Self { server, tuning })
+        Ok(Self { server, settings })
     }
 
-    /// Whether our ears say where a segment ends.
+    /// Whether our VAD ends a segment.
     fn finalize(&self) -> bool {
-        self.tuning.finalize.unwrap_or(true)
+        self.settings.finalize.unwrap_or(true)
     }
 
     /// What is transcribed and how; `stt_parameters` are part of `transcription`.
     fn session(&self, options: &SttOptions) -> Value {
-        let format = match self.tuning.encoding {
+        let format = match self.settings.encoding {
             Encoding::Mulaw => json!({ "type": "audio/pcmu" }),
             Encoding::Alaw => json!({ "type": "audio/pcma" }),
-            Encoding::Linear16 => json!({ "type": "audio/pcm", "rate": self.tuning.sample_rate }),
+            Encoding::Linear16 => json!({ "type": "audio/pcm", "rate": self.settings.sample_rate }),
         };
-        let model = self.tuning.model(options, USUAL_MODEL);
+        let model = self.settings.model(options, DEFAULT_MODEL);
         let mut transcription = json!({ "model": model });
-        let language = self.tuning.short_language(options);
+        let language = self.settings.short_language(options);
         if !language.is_empty() {
             transcription["language"] = json!(language);
         }
-        if let Some((name, terms)) = terms(&model, &TERMS.of(options)) {
+        if let Some((name, terms)) = terms(&model, &KEYTERM_LIMITS.of(options)) {
             transcription[name] = terms;
         }
         let input = json!({
-            "format": format, "transcription": self.tuning.parameters.in_body(transcription),
+            "format": format, "transcription": self.settings.parameters.in_body(transcription),
             "turn_detection": if self.finalize() { Value::Null } else { json!({ "type": "server_vad" }) },
         });
         json!({ "type": "session.update", "session": { "type": "transcription", "audio": { "input": input } } })
@@ -90,32 +91,36 @@ fn terms(model: &str, terms: &[&str]) -> Option<(&'static str, Value)> {
     Some(if one_by_one { ("keywords", json!(terms)) } else { ("prompt", json!(terms.join(", "))) })
 }
 
-impl Dialect for Realtime {
-    fn target(&self, _: &SttOptions) -> Result<Target, String> {
+impl SttAdapter for Realtime {
+    fn handshake(&self, _: &SttOptions) -> Result<Handshake, String> {
         self.server.websocket("/realtime", &[("intent", "transcription".to_owned())])
     }
 
-    fn protocol(&self, options: &SttOptions) -> Box<dyn Protocol> {
-        Box::new(Session::new(self.session(options), self.finalize()))
+    fn protocol(&self, options: &SttOptions) -> Box<dyn SttProtocol> {
+        Box::new(TranscriptionSession::new(self.session(options), self.finalize()))
     }
 
-    fn style(&self, _: &SttOptions) -> Style {
+    fn stream_config(&self, _: &SttOptions) -> SttStreamConfig {
         let finalize = self.finalize();
-        Style { only_whole_chunks: true, only_speech: finalize, ..Style::of(PROVIDER, &self.tuning, finalize) }
+        SttStreamConfig {
+            full_chunks_only: true,
+            speech_only: finalize,
+            ..SttStreamConfig::of(PROVIDER, &self.settings, finalize)
+        }
     }
 
     fn not_taken(&self, options: &SttOptions) -> Vec<String> {
-        let model = self.tuning.model(options, USUAL_MODEL);
+        let model = self.settings.model(options, DEFAULT_MODEL);
         if !options.keyterms.is_empty() && terms(&model, &["x"]).is_none() {
             return vec![format!("takes no keyterms with the model {model}: they are left out")];
         }
-        TERMS.left_out(options).into_iter().collect()
+        KEYTERM_LIMITS.omitted_keyterms(options).into_iter().collect()
     }
 }
 
-struct Session {
+struct TranscriptionSession {
     setup: Value,
-    /// Whether we commit; otherwise the server does when it hears silence.
+    /// Whether we commit; otherwise the server does when it detects silence.
     finalize: bool,
     ready: bool,
     /// Committed items without final words, in the order of their speech: their words may finish in another.
@@ -129,15 +134,15 @@ struct Text {
     words: String,
     complete: bool,
     /// Why there are no more words.
-    failed: Option<Broken>,
+    failed: Option<StreamError>,
 }
 
-impl Session {
+impl TranscriptionSession {
     fn new(setup: Value, finalize: bool) -> Self {
         Self { setup, finalize, ready: false, items: VecDeque::new(), texts: HashMap::new() }
     }
 
-    fn delta(&mut self, message: &Value) -> Result<Vec<Heard>, Broken> {
+    fn delta(&mut self, message: &Value) -> Result<Vec<SttMessage>, StreamError> {
         let item = field(message, "item_id");
         if item.len() > LONGEST_ID {
             return Err(too_much());
@@ -149,11 +154,11 @@ impl Session {
         }
         let first = self.items.front().is_none_or(|first| first == item);
         let words = || self.texts[item].words.clone();
-        Ok(if first { vec![Heard::Partial(words())] } else { Vec::new() })
+        Ok(if first { vec![SttMessage::Partial(words())] } else { Vec::new() })
     }
 
     /// An item is complete, or will never be.
-    fn completed(&mut self, item: &str, words: Result<&str, Broken>) -> Result<Vec<Heard>, Broken> {
+    fn completed(&mut self, item: &str, words: Result<&str, StreamError>) -> Result<Vec<SttMessage>, StreamError> {
         if words.as_ref().is_ok_and(|words| words.len() > LONGEST) || item.len() > LONGEST_ID {
             return Err(too_much());
         }
@@ -173,23 +178,24 @@ impl Session {
         while let Some(text) = self.items.front().and_then(|item| self.texts.remove(item).filter(|text| text.complete))
         {
             self.items.pop_front();
-            heard.extend([Heard::Words(text.words), text.failed.map_or(Heard::Flushed, Heard::Failed)]);
+            heard
+                .extend([SttMessage::Final(text.words), text.failed.map_or(SttMessage::Finalized, SttMessage::Failed)]);
         }
         Ok(heard)
     }
 
-    fn error(&self, message: &Value) -> Result<Vec<Heard>, Broken> {
+    fn error(&self, message: &Value) -> Result<Vec<SttMessage>, StreamError> {
         let error = message.get("error").unwrap_or(&Value::Null);
         // There was too little to commit.
         if field(error, "code") == "input_audio_buffer_commit_empty" {
-            return Ok(vec![Heard::Flushed]);
+            return Ok(vec![SttMessage::Finalized]);
         }
-        match judged(error) {
-            Judged::Refused(words) => Err(Broken::Refused(words)),
-            Judged::Lost(words) => Err(Broken::Lost(words)),
-            Judged::Other(words) if !self.ready => Err(Broken::Refused(words)),
-            Judged::Other(words) => {
-                tracing::warn!(provider = PROVIDER, error = words, "a recogniser complains, and goes on");
+        match classify(error) {
+            ErrorKind::Permanent(words) => Err(StreamError::Permanent(words)),
+            ErrorKind::Retryable(words) => Err(StreamError::Retryable(words)),
+            ErrorKind::Harmless(words) if !self.ready => Err(StreamError::Permanent(words)),
+            ErrorKind::Harmless(words) => {
+                tracing::warn!(provider = PROVIDER, error = words, "STT session reported an error and continues");
                 Ok(Vec::new())
             }
         }
@@ -197,36 +203,39 @@ impl Session {
 }
 
 /// An error of the session or of an item, with its words.
-enum Judged {
-    Refused(String),
-    Lost(String),
+enum ErrorKind {
+    Permanent(String),
+    Retryable(String),
     /// It says nothing about what comes next.
-    Other(String),
+    Harmless(String),
 }
 
-fn judged(error: &Value) -> Judged {
+fn classify(error: &Value) -> ErrorKind {
     let (code, kind) = (field(error, "code"), field(error, "type"));
     let shown = [code, kind].into_iter().find(|code| !code.is_empty()).unwrap_or("error");
     let words = format!("{} ({shown})", field(error, "message"));
     // Whatever is wrong with a message of ours has this type, also when the session goes on.
     let telling = if kind == "invalid_request_error" { "" } else { kind };
-    let verdict = refusal::said(&json!({ "message": field(error, "message"), "code": code, "type": telling })).verdict;
-    match verdict {
-        refusal::Verdict::Ours => Judged::Refused(words),
-        _ if [code, kind].contains(&"rate_limit_exceeded") => Judged::Lost(format!("provider rate limit: {words}")),
-        _ if code == "session_expired" || [code, kind].contains(&"server_error") => Judged::Lost(words),
-        _ => Judged::Other(words),
+    let class =
+        failure::classify_message(&json!({ "message": field(error, "message"), "code": code, "type": telling })).class;
+    match class {
+        failure::FailureClass::Configuration => ErrorKind::Permanent(words),
+        _ if [code, kind].contains(&"rate_limit_exceeded") => {
+            ErrorKind::Retryable(format!("provider rate limit: {words}"))
+        }
+        _ if code == "session_expired" || [code, kind].contains(&"server_error") => ErrorKind::Retryable(words),
+        _ => ErrorKind::Harmless(words),
     }
 }
 
-fn too_much() -> Broken {
+fn too_much() -> StreamError {
     Queue::SttWords.full();
-    Broken::Lost("it sent more words than anybody can have said".to_owned())
+    StreamError::Retryable("it sent more words than anybody can have said".to_owned())
 }
 
-impl Protocol for Session {
-    fn audio(&mut self, sound: Vec<u8>) -> Message {
-        let append = json!({ "type": "input_audio_buffer.append", "audio": STANDARD.encode(sound) });
+impl SttProtocol for TranscriptionSession {
+    fn audio(&mut self, audio: Vec<u8>) -> Message {
+        let append = json!({ "type": "input_audio_buffer.append", "audio": STANDARD.encode(audio) });
         Message::text(append.to_string())
     }
 
@@ -238,11 +247,11 @@ impl Protocol for Session {
         KeepAlive::Pings
     }
 
-    fn goodbye(&self) -> Option<Message> {
+    fn close_message(&self) -> Option<Message> {
         None
     }
 
-    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+    fn read(&mut self, message: &str) -> Result<Vec<SttMessage>, StreamError> {
         const TRANSCRIPTION: &str = "conversation.item.input_audio_transcription.";
         let message = parse(message)?;
         let kind = field(&message, "type");
@@ -252,9 +261,9 @@ impl Protocol for Session {
                 "delta" => self.delta(&message),
                 "completed" => self.completed(item, Ok(field(&message, "transcript"))),
                 "failed" => {
-                    let broken = match judged(message.get("error").unwrap_or(&Value::Null)) {
-                        Judged::Refused(words) => Broken::Refused(words),
-                        Judged::Lost(words) | Judged::Other(words) => Broken::Lost(words),
+                    let broken = match classify(message.get("error").unwrap_or(&Value::Null)) {
+                        ErrorKind::Permanent(words) => StreamError::Permanent(words),
+                        ErrorKind::Retryable(words) | ErrorKind::Harmless(words) => StreamError::Retryable(words),
                     };
                     tracing::warn!(provider = PROVIDER, error = ?broken, "a segment could not be transcribed");
                     self.completed(item, Err(broken))
@@ -264,11 +273,11 @@ impl Protocol for Session {
         }
         match kind {
             "session.created" | "transcription_session.created" => {
-                Ok(vec![Heard::Answer(Message::text(self.setup.to_string()))])
+                Ok(vec![SttMessage::Reply(Message::text(self.setup.to_string()))])
             }
             "session.updated" | "transcription_session.updated" => {
                 self.ready = true;
-                Ok(vec![Heard::Ready])
+                Ok(vec![SttMessage::Ready])
             }
             "input_audio_buffer.committed" => {
                 self.items.push_back(field(&message, "item_id").to_owned());
@@ -300,13 +309,13 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
             ],
         ])
     },
-    read: |messages| crate::fuzz::through::recogniser(&mut Session::new(json!({}), true), messages),
+    read: |messages| crate::fuzz::through::stt(&mut TranscriptionSession::new(json!({}), true), messages),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::streaming::testing::heard;
+    use crate::providers::stt::testing::describe;
 
     fn item(kind: &str, item: &str, rest: &str) -> String {
         format!(r#"{{"type":"conversation.item.input_audio_transcription.{kind}","item_id":"{item}"{rest}}}"#)
@@ -337,7 +346,7 @@ mod tests {
             item("failed", "d", r#","error":{"message":"Pay.","code":"insufficient_quota"}"#),
         ];
         let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
-        let mut session = Session::new(json!("setup"), true);
+        let mut session = TranscriptionSession::new(json!("setup"), true);
         let expected = [
             "> \"setup\"",
             "ready",
@@ -352,16 +361,16 @@ mod tests {
             "= ",
             "failed Refused(\"Pay. (insufficient_quota)\")",
         ];
-        assert_eq!(heard(&mut session, &messages), expected);
+        assert_eq!(describe(&mut session, &messages), expected);
     }
 
     #[test]
     fn no_text_and_no_list_of_items_grows_without_end() {
-        let mut session = Session::new(Value::Null, true);
+        let mut session = TranscriptionSession::new(Value::Null, true);
         let long = item("delta", "a", &format!(r#","delta":"{}""#, "word ".repeat(2_000)));
         let broken = std::iter::repeat_with(|| session.read(&long).is_err()).take(9).position(|broken| broken);
         assert_eq!(broken, Some(4));
-        let mut session = Session::new(Value::Null, true);
+        let mut session = TranscriptionSession::new(Value::Null, true);
         let broken = (0..100).position(|number| session.read(&item("delta", &number.to_string(), "")).is_err());
         assert_eq!(broken, Some(MOST_ITEMS));
     }
@@ -370,14 +379,14 @@ mod tests {
     fn an_error_ends_the_session_only_when_it_must() {
         let error = |code: &str, ready| {
             let message = json!({ "type": "error", "error": { "type": "invalid_request_error", "code": code, "message": "No." } });
-            let mut session = Session::new(Value::Null, true);
+            let mut session = TranscriptionSession::new(Value::Null, true);
             session.ready = ready;
             session.read(&message.to_string()).map(|heard| heard.len())
         };
-        assert_eq!(error("invalid_api_key", false), Err(Broken::Refused("No. (invalid_api_key)".to_owned())));
-        assert_eq!(error("session_expired", true), Err(Broken::Lost("No. (session_expired)".to_owned())));
+        assert_eq!(error("invalid_api_key", false), Err(StreamError::Permanent("No. (invalid_api_key)".to_owned())));
+        assert_eq!(error("session_expired", true), Err(StreamError::Retryable("No. (session_expired)".to_owned())));
         for code in ["invalid_api_key", "insufficient_quota", "model_not_found"] {
-            assert_eq!(error(code, true), Err(Broken::Refused(format!("No. ({code})"))), "also in mid-call");
+            assert_eq!(error(code, true), Err(StreamError::Permanent(format!("No. ({code})"))), "also in mid-call");
         }
         assert_eq!((error("invalid_value", true), error("input_audio_buffer_commit_empty", true)), (Ok(0), Ok(1)));
     }

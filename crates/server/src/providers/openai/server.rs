@@ -1,6 +1,6 @@
 //! Where a server of OpenAI's interfaces is, and what every request to it carries.
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderName};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value};
 use switchhook_core::header::is_framing;
@@ -8,9 +8,9 @@ use switchhook_core::private::Private;
 
 use super::OPENAI_URL;
 use crate::outbound::ws;
-use crate::providers::connect::{Connect, signed, versioned};
+use crate::providers::adapter_config::{AdapterConfig, signed, versioned};
 use crate::providers::extras::Extras;
-use crate::providers::streaming::Target;
+use crate::providers::websocket::Handshake;
 
 /// One connection's server of speech.
 #[derive(Clone)]
@@ -24,13 +24,13 @@ pub(super) struct SpeechServer {
 
 impl SpeechServer {
     /// Reads `base_url`, `key_header`, `headers` and `query`.
-    pub(super) fn read(connect: &Connect<'_>) -> Result<Self, String> {
+    pub(super) fn read(config: &AdapterConfig<'_>) -> Result<Self, String> {
         Ok(Self {
-            http: connect.http.clone(),
-            base: versioned(&connect.base_url(OPENAI_URL)?, "v1"),
-            key: connect.key.clone(),
-            key_header: key_header(connect.settings)?,
-            extras: Extras::read(connect.settings)?,
+            http: config.http.clone(),
+            base: versioned(&config.base_url(OPENAI_URL)?, "v1"),
+            key: config.key.clone(),
+            key_header: key_header(config.settings)?,
+            extras: Extras::read(config.settings)?,
         })
     }
 
@@ -51,19 +51,14 @@ impl SpeechServer {
     }
 
     /// A websocket at `path`.
-    pub(super) fn websocket(&self, path: &str, query: &[(&str, String)]) -> Result<Target, String> {
-        let mut url = ws::below(&self.base, path, query).map_err(|error| format!("settings.base_url {error}."))?;
-        let mut headers = HeaderMap::new();
-        if let Some(key) = self.key() {
-            let (name, value) = match &self.key_header {
-                Some(name) => (name.clone(), key.reveal().clone()),
-                None => (AUTHORIZATION, format!("Bearer {}", key.reveal())),
-            };
-            let value = HeaderValue::try_from(value).map_err(|_| "credentials.api_key is not text of a key.")?;
-            headers.insert(name, value);
-        }
-        self.extras.add(&mut url, &mut headers);
-        Ok(Target { url, headers })
+    pub(super) fn websocket(&self, path: &str, query: &[(&str, String)]) -> Result<Handshake, String> {
+        let url = ws::below(&self.base, path, query).map_err(|error| format!("settings.base_url {error}."))?;
+        let mut handshake = match &self.key_header {
+            Some(name) => Handshake::new(url, self.key(), name, "")?,
+            None => Handshake::new(url, self.key(), AUTHORIZATION, "Bearer ")?,
+        };
+        self.extras.add(&mut handshake.url, &mut handshake.headers);
+        Ok(handshake)
     }
 }
 
@@ -93,14 +88,14 @@ mod tests {
             "query": { "api-version": "2026-01-01" },
         });
         let addresses = AddressPolicy::default();
-        let connect = Connect {
+        let config = AdapterConfig {
             http: &Client::new(),
             websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
             addresses: &addresses,
             settings: settings.as_object().expect("an object"),
             key: Some(Private::new("s3cret".to_owned())),
         };
-        let server = SpeechServer::read(&connect).expect("good settings");
+        let server = SpeechServer::read(&config).expect("good settings");
         let post = server.post("/audio/speech").build().expect("a request");
         assert_eq!(post.url().as_str(), "https://speech.example.com/v1/audio/speech?api-version=2026-01-01");
         let opened = server.websocket("/realtime", &[("intent", "transcription".to_owned())]).expect("an address");

@@ -1,8 +1,8 @@
 //! Voices behind OpenAI's speech interface, OpenAI's own and those of local servers that offer the same
-//! (`POST {base}/audio/speech`, sound as the body while it is made).
+//! (`POST {base}/audio/speech`, audio as the body while it is made).
 //!
 //! OpenAI's `pcm` is 24 kHz, 16 bit, mono, without a header; other servers may have another rate, or only WAV. Dropping the
-//! request closes the connection, which is the only way to stop a server. There are no times of words.
+//! request closes the connection, which is the only way to stop a server. There are no word timings.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,54 +16,54 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::server::SpeechServer;
 use crate::outbound::{SendError, explain};
-use crate::providers::connect::Connect;
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
-use crate::providers::refusal::{Trouble, answered};
-use crate::providers::voice::sound::Decoder;
-use crate::providers::voice::{Attempts, Deadlines, Defaults, Line, cost, is_speakable};
+use crate::providers::tts::decoder::Decoder;
+use crate::providers::tts::{Retries, TtsDefaults, TtsOutput, TtsTimeouts, cost, is_speakable};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 use crate::queues::Queue;
 
 const PROVIDER: &str = "openai";
 /// When neither the agent nor the connection names one.
 const VOICE: &str = "alloy";
-pub(crate) const USUAL_MODEL: &str = "gpt-4o-mini-tts";
+pub(crate) const DEFAULT_MODEL: &str = "gpt-4o-mini-tts";
 /// Samples a second of OpenAI's PCM.
 const RATE: u32 = 24_000;
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.25, 4.0);
-/// As long as a connection is kept at least after an answer, by us and by most servers.
+/// How long most servers, and we, keep an idle connection.
 const WARM: Duration = Duration::from_secs(45);
 /// How much of a refusal is read, in bytes.
 const REFUSAL: usize = 16 * 1024;
 
 struct OpenAiSpeech {
     server: SpeechServer,
-    defaults: Defaults,
+    defaults: TtsDefaults,
     parameters: Parameters,
     format: &'static str,
     rate: u32,
-    deadlines: Deadlines,
+    timeouts: TtsTimeouts,
     /// When the server last answered.
     answered: Mutex<Option<Instant>>,
 }
 
-/// The voices behind a connection. `settings.tts_voice` and `settings.tts_model` are for agents that name none;
+/// Text to speech of a connection. `settings.tts_voice` and `settings.tts_model` are for agents that name none;
 /// `settings.tts_format` is `pcm` or `wav`, and `settings.tts_sample_rate` the rate of the server's PCM; `settings.tts_parameters` are sent as well.
 ///
 /// # Errors
 /// A sentence when a setting is of no use.
-pub fn connect(connect: &Connect<'_>, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
-    let format = connect.choice("tts_format", &[("pcm", "pcm"), ("wav", "wav")])?.unwrap_or("pcm");
-    let rate = connect.integer("tts_sample_rate", 8_000..=192_000)?.unwrap_or(RATE);
+pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
+    let format = config.choice("tts_format", &[("pcm", "pcm"), ("wav", "wav")])?.unwrap_or("pcm");
+    let rate = config.integer("tts_sample_rate", 8_000..=192_000)?.unwrap_or(RATE);
     Decoder::new(rate).map_err(|error| format!("settings.tts_sample_rate: {error}."))?;
     Ok(Arc::new(OpenAiSpeech {
-        server: SpeechServer::read(connect)?,
-        defaults: Defaults::read(connect, VOICE, USUAL_MODEL)?,
-        parameters: Parameters::of_voices(connect)?,
+        server: SpeechServer::read(config)?,
+        defaults: TtsDefaults::read(config, VOICE, DEFAULT_MODEL)?,
+        parameters: Parameters::of_voices(config)?,
         format,
         rate,
-        deadlines,
+        timeouts,
         answered: Mutex::default(),
     }))
 }
@@ -82,34 +82,34 @@ impl OpenAiSpeech {
         self.parameters.in_body(body)
     }
 
-    /// Speaks once.
-    async fn attempt(&self, request: &TtsRequest, line: &mut Line) -> Result<(), Trouble> {
-        let mut wait = self.deadlines.first_sound;
+    /// Makes one attempt.
+    async fn attempt(&self, request: &TtsRequest, output: &mut TtsOutput) -> Result<(), AttemptError> {
+        let mut wait = self.timeouts.first_audio;
         let mut deadline = Instant::now() + wait;
-        let late = |wait| Trouble::timeout(PROVIDER, wait);
+        let late = |wait| AttemptError::timeout(PROVIDER, wait);
         let response = timeout_at(deadline, self.post(request)).await.map_err(|_| late(wait))??;
         let mut response = self.accepted(response).await?;
-        let mut decoder = Decoder::new(self.rate).map_err(|error| Trouble::config(PROVIDER, error.to_string()))?;
+        let mut decoder = Decoder::new(self.rate).map_err(|error| AttemptError::config(PROVIDER, error.to_string()))?;
         loop {
             let piece = timeout_at(deadline, response.chunk()).await.map_err(|_| late(wait))?;
             let piece = piece.map_err(|error| self.no_answer(&error))?;
             let Some(piece) = piece else { break };
-            let samples = decoder.push(&piece).map_err(|words| Trouble::config(PROVIDER, words))?;
-            if line.give(samples, Vec::new()).await.is_err() {
+            let samples = decoder.push(&piece).map_err(|words| AttemptError::config(PROVIDER, words))?;
+            if output.give(samples, Vec::new()).await.is_err() {
                 return Ok(());
             }
-            if line.is_endless() {
+            if output.exceeds_limit() {
                 Queue::Tts.full();
-                return Err(Trouble::nonsense(PROVIDER, "its speech does not end"));
+                return Err(AttemptError::unusable(PROVIDER, "its speech does not end"));
             }
-            wait = self.deadlines.gap;
+            wait = self.timeouts.gap;
             deadline = Instant::now() + wait;
         }
-        let _ = line.give(decoder.finish(), Vec::new()).await;
-        if line.has_sound() { Ok(()) } else { Err(Trouble::nonsense(PROVIDER, "it spoke without any sound")) }
+        let _ = output.give(decoder.finish(), Vec::new()).await;
+        if output.has_audio() { Ok(()) } else { Err(AttemptError::unusable(PROVIDER, "it returned no audio")) }
     }
 
-    async fn post(&self, request: &TtsRequest) -> Result<Response, Trouble> {
+    async fn post(&self, request: &TtsRequest) -> Result<Response, AttemptError> {
         let post = self.server.post("/audio/speech").json(&self.body(request));
         let response = post.send().await.map_err(|error| self.no_answer(&error))?;
         self.answered();
@@ -126,8 +126,8 @@ impl OpenAiSpeech {
         answered.is_some_and(|at| at.elapsed() < WARM)
     }
 
-    /// Tells sound from what is none, also where the status says that all is well.
-    async fn accepted(&self, mut response: Response) -> Result<Response, Trouble> {
+    /// Tells audio from what is none, also where the status says that all is well.
+    async fn accepted(&self, mut response: Response) -> Result<Response, AttemptError> {
         let status = response.status();
         let is_json =
             response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
@@ -135,25 +135,25 @@ impl OpenAiSpeech {
             return Ok(response);
         }
         let (headers, url) = (response.headers().clone(), response.url().clone());
-        let body = beginning(&mut response, self.deadlines.gap).await;
+        let body = beginning(&mut response, self.timeouts.gap).await;
         let key = self.server.key();
         if status.is_success() {
-            return Err(Trouble::said(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
+            return Err(AttemptError::from_message(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
         }
         let body = String::from_utf8_lossy(&body);
-        let judged = answered(status.as_u16(), &headers, &body).asked_at(&url);
-        Err(Trouble::judged(PROVIDER, judged, key, self.deadlines.first_sound))
+        let classified = classify_response(status.as_u16(), &headers, &body).asked_at(&url);
+        Err(AttemptError::from_classified(PROVIDER, classified, key, self.timeouts.first_audio))
     }
 
     /// The connection broke, or none came about.
-    fn no_answer(&self, error: &reqwest::Error) -> Trouble {
-        let patience = self.deadlines.connect;
-        let error: SendError = explain(error, patience);
-        Trouble::unanswered(PROVIDER, error)
+    fn no_answer(&self, error: &reqwest::Error) -> AttemptError {
+        let timeout = self.timeouts.connect;
+        let error: SendError = explain(error, timeout);
+        AttemptError::unanswered(PROVIDER, error)
     }
 }
 
-async fn beginning(response: &mut Response, patience: Duration) -> Vec<u8> {
+async fn beginning(response: &mut Response, limit: Duration) -> Vec<u8> {
     let mut body = Vec::new();
     let reading = async {
         while body.len() < REFUSAL
@@ -162,7 +162,7 @@ async fn beginning(response: &mut Response, patience: Duration) -> Vec<u8> {
             body.extend_from_slice(&piece);
         }
     };
-    let _ = timeout(patience, reading).await;
+    let _ = timeout(limit, reading).await;
     body
 }
 
@@ -172,16 +172,15 @@ impl Tts for OpenAiSpeech {
         if !is_speakable(&request.text) {
             return Ok(Usage::default());
         }
-        let mut line = Line::new(audio);
-        let mut attempts = Attempts::default();
-        while let Err(trouble) = self.attempt(&request, &mut line).await {
-            attempts.again(trouble, &mut line).await?;
+        let mut output = TtsOutput::new(audio);
+        let mut attempts = Retries::default();
+        while let Err(failure) = self.attempt(&request, &mut output).await {
+            attempts.again(failure, &mut output).await?;
         }
         Ok(cost(&request.text))
     }
 
-    /// Asks for what every server of this interface can tell, or refuses to: the connection stays. A refusal says nothing of speech,
-    /// for which a key may be good that is not for this.
+    /// Lists models, to have an open connection. A refusal is ignored: the key may be restricted to speech.
     async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
         if self.is_warm() {
             return Ok(());
@@ -189,10 +188,10 @@ impl Tts for OpenAiSpeech {
         let asked = async {
             if let Ok(mut response) = self.server.get("/models").send().await {
                 self.answered();
-                let _ = beginning(&mut response, self.deadlines.gap).await;
+                let _ = beginning(&mut response, self.timeouts.gap).await;
             }
         };
-        let _ = timeout(self.deadlines.connect, asked).await;
+        let _ = timeout(self.timeouts.connect, asked).await;
         Ok(())
     }
 }

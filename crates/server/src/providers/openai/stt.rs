@@ -1,4 +1,4 @@
-//! OpenAI's two ways of speech to text, and the servers that offer the same: a request for each segment, or a realtime session.
+//! OpenAI's two STT APIs, and the servers that offer the same: a request for each segment, or a realtime session.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use super::realtime_stt::{self, Realtime};
 use super::server::SpeechServer;
 use super::transcriptions::{self, Transcriptions};
 use crate::providers::Stt;
-use crate::providers::connect::Connect;
-use crate::providers::streaming::{Terms, recogniser};
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::stt::{KeytermLimits, streaming_stt};
 
-/// The name by which errors speak of us.
+/// The name in errors.
 pub(super) const PROVIDER: &str = "openai";
 
 /// More than this is beyond what a prompt for Whisper holds (224 tokens), and slows others down.
-pub(super) const TERMS: Terms = Terms { most: 100, longest: 200, together: 800 };
+pub(super) const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 800 };
 
 #[derive(Clone, Copy)]
 enum Api {
@@ -22,27 +22,27 @@ enum Api {
 }
 
 /// Which of both a connection uses: `stt_api` is `transcriptions` (the default) or `realtime`.
-fn api(connect: &Connect<'_>) -> Result<Api, String> {
+fn api(config: &AdapterConfig<'_>) -> Result<Api, String> {
     let apis = [("transcriptions", Api::Transcriptions), ("realtime", Api::Realtime)];
-    Ok(connect.choice("stt_api", &apis)?.unwrap_or(Api::Transcriptions))
+    Ok(config.choice("stt_api", &apis)?.unwrap_or(Api::Transcriptions))
 }
 
 /// The model when neither the agent nor the connection names one.
-pub(crate) fn usual_model(connect: &Connect<'_>) -> Result<&'static str, String> {
-    Ok(match api(connect)? {
-        Api::Transcriptions => transcriptions::USUAL_MODEL,
-        Api::Realtime => realtime_stt::USUAL_MODEL,
+pub(crate) fn default_model(config: &AdapterConfig<'_>) -> Result<&'static str, String> {
+    Ok(match api(config)? {
+        Api::Transcriptions => transcriptions::DEFAULT_MODEL,
+        Api::Realtime => realtime_stt::DEFAULT_MODEL,
     })
 }
 
-/// The recogniser of a connection.
+/// Speech to text of a connection.
 ///
 /// # Errors
 /// A sentence that names the setting that is of no use.
-pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Stt>, String> {
-    let server = SpeechServer::read(connect)?;
-    match api(connect)? {
-        Api::Transcriptions => Ok(Arc::new(Transcriptions::new(connect, server)?)),
-        Api::Realtime => Ok(recogniser(connect, Realtime::new(connect, server)?)),
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
+    let server = SpeechServer::read(config)?;
+    match api(config)? {
+        Api::Transcriptions => Ok(Arc::new(Transcriptions::new(config, server)?)),
+        Api::Realtime => Ok(streaming_stt(config, Realtime::new(config, server)?)),
     }
 }

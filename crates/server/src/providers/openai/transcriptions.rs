@@ -1,7 +1,7 @@
 //! A request for each segment of speech (`POST {base}/audio/transcriptions`): what OpenAI calls its Whisper API, and every local
 //! server for Whisper offers.
 //!
-//! Segments are cut by our voice activity detection. One that goes on after a short pause is understood anew as a whole.
+//! Segments are cut by our voice activity detection. One that goes on after a short pause is transcribed again as a whole.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,17 +17,17 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::server::SpeechServer;
-use super::stt::{PROVIDER, TERMS};
+use super::stt::{KEYTERM_LIMITS, PROVIDER};
 use crate::clock;
-use crate::providers::connect::Connect;
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
-use crate::providers::refusal::{Trouble, answered};
 use crate::providers::segment::{Segment, Segmenter};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, understood};
 use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
-pub(super) const USUAL_MODEL: &str = "gpt-transcribe";
+pub(super) const DEFAULT_MODEL: &str = "gpt-transcribe";
 /// Samples per second in the file: some servers take nothing else.
 const DEFAULT_RATE: u32 = 16_000;
 /// Until the words of a segment.
@@ -39,7 +39,7 @@ const NOTICED_LATE: Duration = Duration::from_millis(100);
 /// Before the second try; there is no third, since the caller is waiting.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Until the server has shown that it is there. A fallback is asked after 4 s.
-const KNOCK: Duration = Duration::from_millis(3_500);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(3_500);
 /// How much of an answer is read.
 const ANSWER_BYTES: usize = 256 * 1024;
 /// Whisper's own limits for a stretch in which nobody speaks.
@@ -52,7 +52,7 @@ pub(super) struct Transcriptions {
     model: Option<String>,
     language: Option<String>,
     rate: u32,
-    patience: Duration,
+    finalize_timeout: Duration,
     min_speech: Duration,
     parameters: Parameters,
 }
@@ -60,26 +60,26 @@ pub(super) struct Transcriptions {
 impl Transcriptions {
     /// Reads `stt_model`, `stt_language`, `stt_sample_rate`, `stt_finalize_timeout_ms`, `stt_min_speech_ms` and `stt_parameters`, which become fields
     /// of the form.
-    pub(super) fn new(connect: &Connect<'_>, server: SpeechServer) -> Result<Self, String> {
-        let rate = connect.integer("stt_sample_rate", SAMPLE_RATE..=48_000)?.unwrap_or(DEFAULT_RATE);
+    pub(super) fn new(config: &AdapterConfig<'_>, server: SpeechServer) -> Result<Self, String> {
+        let rate = config.integer("stt_sample_rate", SAMPLE_RATE..=48_000)?.unwrap_or(DEFAULT_RATE);
         resample::whole(&[], SAMPLE_RATE, rate).map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
-        let patience = connect.integer("stt_finalize_timeout_ms", 200..=30_000)?.unwrap_or(DEFAULT_PATIENCE_MS);
-        let min_speech = connect.integer("stt_min_speech_ms", 0..=2_000)?.unwrap_or(DEFAULT_MIN_SPEECH_MS);
+        let finalize_timeout = config.integer("stt_finalize_timeout_ms", 200..=30_000)?.unwrap_or(DEFAULT_PATIENCE_MS);
+        let min_speech = config.integer("stt_min_speech_ms", 0..=2_000)?.unwrap_or(DEFAULT_MIN_SPEECH_MS);
         Ok(Self {
             server,
-            model: connect.text("stt_model")?.map(str::to_owned),
-            language: connect.text("stt_language")?.map(str::to_owned),
+            model: config.text("stt_model")?.map(str::to_owned),
+            language: config.text("stt_language")?.map(str::to_owned),
             rate,
-            patience: Duration::from_millis(patience.into()),
+            finalize_timeout: Duration::from_millis(finalize_timeout.into()),
             min_speech: Duration::from_millis(min_speech.into()),
-            parameters: Parameters::of_recogniser(connect)?,
+            parameters: Parameters::of_recogniser(config)?,
         })
     }
 
-    /// The form without the sound.
+    /// The form without the audio.
     fn fields(&self, options: SttOptions) -> Vec<(String, String)> {
-        let prompt = TERMS.of(&options).join(", ");
-        let model = options.model.or_else(|| self.model.clone()).unwrap_or_else(|| USUAL_MODEL.to_owned());
+        let prompt = KEYTERM_LIMITS.of(&options).join(", ");
+        let model = options.model.or_else(|| self.model.clone()).unwrap_or_else(|| DEFAULT_MODEL.to_owned());
         let language = options.language.split('-').next().unwrap_or_default().to_lowercase();
         let language = self.language.clone().unwrap_or(language);
         let fields =
@@ -97,18 +97,18 @@ impl Stt for Transcriptions {
         options: SttOptions,
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
-        let ear = Ear {
+        let client = SegmentClient {
             server: self.server.clone(),
             fields: self.fields(options),
             rate: self.rate,
-            patience: self.patience,
+            finalize_timeout: self.finalize_timeout,
             proven: AtomicBool::new(false),
             sent: AtomicU64::new(0),
             events,
         };
-        ear.knock().await?;
-        Ok(Box::new(Session {
-            ear: Arc::new(ear),
+        client.probe().await?;
+        Ok(Box::new(SegmentedSttSession {
+            client: Arc::new(client),
             min_speech: self.min_speech,
             segmenter: Segmenter::default(),
             spoken: Duration::ZERO,
@@ -118,23 +118,23 @@ impl Stt for Transcriptions {
     }
 
     fn not_taken(&self, options: &SttOptions) -> Vec<String> {
-        TERMS.left_out(options).into_iter().collect()
+        KEYTERM_LIMITS.omitted_keyterms(options).into_iter().collect()
     }
 }
 
 /// One call. Dropping it ends its requests.
-struct Session {
-    ear: Arc<Ear>,
+struct SegmentedSttSession {
+    client: Arc<SegmentClient>,
     min_speech: Duration,
     segmenter: Segmenter,
-    /// How long the voice has been on.
+    /// The length of the running speech.
     spoken: Duration,
     runs: JoinSet<()>,
     /// The request for the last stop.
     last: Option<AbortHandle>,
 }
 
-impl SttSession for Session {
+impl SttSession for SegmentedSttSession {
     fn audio(&mut self, frame: &CallerAudio) {
         self.segmenter.audio(frame);
         self.spoken += FRAME_DURATION;
@@ -152,24 +152,28 @@ impl SttSession for Session {
         while self.runs.try_join_next().is_some() {}
         let segment = self.segmenter.stopped(segment);
         let too_short = self.spoken.saturating_sub(NOTICED_LATE) < self.min_speech && segment.replaces.is_empty();
-        let ear = Arc::clone(&self.ear);
-        let events = ear.events.clone();
+        let client = Arc::clone(&self.client);
+        let events = client.events.clone();
         self.last = Some(self.runs.spawn(understood(events, async move {
-            if too_short { ear.tell(segment.number, String::new()).await } else { ear.understand(segment).await }
+            if too_short {
+                client.send_final(segment.number, String::new()).await
+            } else {
+                client.transcribe_segment(segment).await
+            }
         })));
     }
 
     fn sent(&self) -> Option<Duration> {
-        Some(Duration::from_micros(self.ear.sent.load(Ordering::Relaxed) * 1_000_000 / u64::from(SAMPLE_RATE)))
+        Some(Duration::from_micros(self.client.sent.load(Ordering::Relaxed) * 1_000_000 / u64::from(SAMPLE_RATE)))
     }
 }
 
 /// What a request needs.
-struct Ear {
+struct SegmentClient {
     server: SpeechServer,
     fields: Vec<(String, String)>,
     rate: u32,
-    patience: Duration,
+    finalize_timeout: Duration,
     /// Whether the server ever understood us.
     proven: AtomicBool,
     /// Samples at 8 kHz that were sent; those of a second try count again.
@@ -177,26 +181,26 @@ struct Ear {
     events: mpsc::Sender<SttEvent>,
 }
 
-impl Ear {
+impl SegmentClient {
     /// Finds out before anybody answers whether the server is there and takes the key, and leaves a connection open for the first
     /// sentence. Servers for Whisper need not know the list of models, and keys need not be good for it.
-    async fn knock(&self) -> Result<(), ProviderError> {
-        let knocking = async {
+    async fn probe(&self) -> Result<(), ProviderError> {
+        let probing = async {
             match self.models().await {
-                Err(trouble) if trouble.again.is_some() => {
-                    tracing::warn!(error = %trouble.error, "a server of speech cannot be reached; trying again");
-                    tokio::time::sleep(trouble.again.unwrap_or_default().max(PAUSE)).await;
+                Err(failure) if failure.retry_after.is_some() => {
+                    tracing::warn!(error = %failure.error, "a server of speech cannot be outbound_access; trying again");
+                    tokio::time::sleep(failure.retry_after.unwrap_or_default().max(PAUSE)).await;
                     self.models().await
                 }
                 first => first,
             }
         };
-        let late = |_| Err(Trouble::timeout(PROVIDER, KNOCK));
-        tokio::time::timeout(KNOCK, knocking).await.unwrap_or_else(late).map_err(|trouble| trouble.error)
+        let late = |_| Err(AttemptError::timeout(PROVIDER, PROBE_TIMEOUT));
+        tokio::time::timeout(PROBE_TIMEOUT, probing).await.unwrap_or_else(late).map_err(|failure| failure.error)
     }
 
-    async fn models(&self) -> Result<(), Trouble> {
-        let broken = |error: reqwest::Error| Trouble::failed(PROVIDER, chain(&error.without_url()));
+    async fn models(&self) -> Result<(), AttemptError> {
+        let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
         let response = self.server.get("/models").send().await.map_err(broken)?;
         let (status, headers, url) = (response.status().as_u16(), response.headers().clone(), response.url().clone());
         let refuses = matches!(status, 401..=403);
@@ -205,23 +209,23 @@ impl Ear {
         }
         let body = whole(response).await?;
         let body = String::from_utf8_lossy(&body);
-        // The key of somebody who is careful: good for speech, and not for reading what models there are.
+        // A restricted key: it may transcribe, but not list models.
         if refuses && body.contains("scope") {
             return Ok(());
         }
-        let judged = answered(status, &headers, &body).asked_at(&url);
-        Err(Trouble::judged(PROVIDER, judged, self.server.key(), KNOCK))
+        let classified = classify_response(status, &headers, &body).asked_at(&url);
+        Err(AttemptError::from_classified(PROVIDER, classified, self.server.key(), PROBE_TIMEOUT))
     }
 
     /// Answers for a segment, and takes back what was answered for the pauses in it.
-    async fn understand(&self, segment: Segment) {
+    async fn transcribe_segment(&self, segment: Segment) {
         match self.transcribe(&segment.samples).await {
             Ok(text) => {
                 self.proven.store(true, Ordering::Relaxed);
                 for pause in segment.replaces {
-                    self.tell(pause, String::new()).await;
+                    self.send_final(pause, String::new()).await;
                 }
-                self.tell(segment.number, text).await;
+                self.send_final(segment.number, text).await;
             }
             Err(error) => {
                 let code = match error.code() {
@@ -233,60 +237,65 @@ impl Ear {
         }
     }
 
-    async fn tell(&self, segment: u32, text: String) {
-        // When the receiver is gone the call is over, and nobody wants to know.
+    async fn send_final(&self, segment: u32, text: String) {
+        // When the receiver is gone, the call is over.
         let _ = self.events.send(SttEvent::Final { segment, text }).await;
     }
 
     async fn transcribe(&self, samples: &[i16]) -> Result<String, ProviderError> {
         let length = samples.len() as u64;
         let samples = resample::whole(samples, SAMPLE_RATE, self.rate)
-            .map_err(|error| Trouble::config(PROVIDER, error.to_string()).error)?;
+            .map_err(|error| AttemptError::config(PROVIDER, error.to_string()).error)?;
         let (boundary, body) = form(&self.fields, &wav::mono(&samples, self.rate));
         self.sent.fetch_add(length, Ordering::Relaxed);
         let first = match self.ask(&boundary, body.clone()).await {
             Ok(text) => return Ok(text),
-            Err(trouble) => trouble,
+            Err(failure) => failure,
         };
-        let Some(pause) = first.again else { return Err(first.error) };
-        tracing::warn!(error = %first.error, "a segment could not be transcribed; trying again");
+        let Some(pause) = first.retry_after else { return Err(first.error) };
+        tracing::warn!(error = %first.error, "transcription failed; retrying");
         tokio::time::sleep(pause.max(PAUSE)).await;
         self.sent.fetch_add(length, Ordering::Relaxed);
-        self.ask(&boundary, body).await.map_err(|trouble| trouble.error)
+        self.ask(&boundary, body).await.map_err(|failure| failure.error)
     }
 
-    async fn ask(&self, boundary: &str, body: Vec<u8>) -> Result<String, Trouble> {
+    async fn ask(&self, boundary: &str, body: Vec<u8>) -> Result<String, AttemptError> {
         let content_type = format!("multipart/form-data; boundary={boundary}");
         let request = self.server.post("/audio/transcriptions").header("content-type", content_type).body(body);
         let asking = async {
-            let broken = |error: reqwest::Error| Trouble::failed(PROVIDER, chain(&error.without_url()));
+            let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
             let response = request.send().await.map_err(broken)?;
             let (status, headers, url) = (response.status(), response.headers().clone(), response.url().clone());
             let body = whole(response).await?;
             let body = String::from_utf8_lossy(&body);
             if !status.is_success() {
-                let judged = answered(status.as_u16(), &headers, &body).asked_at(&url);
-                return Err(Trouble::judged(PROVIDER, judged, self.server.key(), self.patience));
+                let classified = classify_response(status.as_u16(), &headers, &body).asked_at(&url);
+                return Err(AttemptError::from_classified(
+                    PROVIDER,
+                    classified,
+                    self.server.key(),
+                    self.finalize_timeout,
+                ));
             }
             let json = headers.get("content-type").and_then(|value| value.to_str().ok());
             let json = json.is_some_and(|kind| kind.contains("json"));
-            text(&body, json).map_err(|words| Trouble::failed(PROVIDER, words))
+            text(&body, json).map_err(|words| AttemptError::failed(PROVIDER, words))
         };
-        let late = |_| Err(Trouble::timeout(PROVIDER, self.patience));
-        tokio::time::timeout(self.patience, asking).await.unwrap_or_else(late)
+        let late = |_| Err(AttemptError::timeout(PROVIDER, self.finalize_timeout));
+        tokio::time::timeout(self.finalize_timeout, asking).await.unwrap_or_else(late)
     }
 }
 
 /// The body of an answer, as far as there can be any.
-async fn whole(response: reqwest::Response) -> Result<Vec<u8>, Trouble> {
+async fn whole(response: reqwest::Response) -> Result<Vec<u8>, AttemptError> {
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|error| Trouble::failed(PROVIDER, chain(&error.without_url())))?;
+        let piece = piece.map_err(|error| AttemptError::failed(PROVIDER, chain(&error.without_url())))?;
         body.extend_from_slice(&piece);
         if body.len() > ANSWER_BYTES {
             Queue::SttBody.full();
-            return Err(Trouble::failed(PROVIDER, "its answer does not end".to_owned()));
+            return Err(AttemptError::failed(PROVIDER, "its answer does not end".to_owned()));
         }
     }
     Ok(body)
@@ -353,8 +362,8 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     },
     read: |messages| {
         crate::fuzz::Read::each_text(messages, |body| {
-            let judged = text(body, true).is_ok();
-            text(body, false).map(|text| text.len() + usize::from(judged))
+            let classified = text(body, true).is_ok();
+            text(body, false).map(|text| text.len() + usize::from(classified))
         })
     },
 };

@@ -5,7 +5,7 @@ use switchhook_core::conversation::{Message, Role, ToolCall};
 
 use crate::providers::Usage;
 use crate::providers::llm::turns::CANCELLED;
-use crate::providers::llm::{Answer, Refusal, Step};
+use crate::providers::llm::{LlmFailure, LlmResponse, StreamStep};
 
 /// Our messages in theirs. Every tool call must be answered right after it, or servers refuse the request: one whose answer
 /// is missing is answered as cancelled.
@@ -75,9 +75,9 @@ fn with_tool_calls(message: &Message, ids: &CallIds<'_>) -> Value {
     json!({ "role": "assistant", "content": content, "tool_calls": calls })
 }
 
-/// An answer being read.
+/// Reads a streamed response.
 #[derive(Default)]
-pub(super) struct ChatAnswer {
+pub(super) struct ChatResponse {
     tools: Vec<OpenCall>,
     usage: Option<Usage>,
     written: bool,
@@ -92,38 +92,38 @@ struct OpenCall {
     arguments: String,
 }
 
-impl Answer for ChatAnswer {
-    fn take(&mut self, chunk: &Value) -> Result<Step, Refusal> {
-        if let Some(refusal) = Refusal::in_answer(chunk) {
-            return Err(refusal);
+impl LlmResponse for ChatResponse {
+    fn take(&mut self, chunk: &Value) -> Result<StreamStep, LlmFailure> {
+        if let Some(failure) = LlmFailure::in_response(chunk) {
+            return Err(failure);
         }
         self.take_usage(chunk);
-        let Some(choice) = chunk.pointer("/choices/0") else { return Ok(Step::Nothing) };
+        let Some(choice) = chunk.pointer("/choices/0") else { return Ok(StreamStep::Nothing) };
         if let Some(reason) = nonempty(choice.get("finish_reason")) {
             self.reason = Some(reason.to_owned());
         }
         let delta = choice.get("delta").unwrap_or(&Value::Null);
-        let mut step = Step::Nothing;
+        let mut step = StreamStep::Nothing;
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             self.take_tool_call(call);
-            step = Step::Tool;
+            step = StreamStep::Tool;
         }
-        let text = nonempty(delta.get("content")).or_else(|| nonempty(delta.get("refusal")));
+        let text = nonempty(delta.get("content")).or_else(|| nonempty(delta.get("failure")));
         Ok(text.map_or(step, |text| {
             self.written = true;
-            Step::Text(text.to_owned())
+            StreamStep::Text(text.to_owned())
         }))
     }
 
     /// Whether tools were called says more than the reason: servers give `stop` with calls and leave it out altogether.
-    fn finish(&mut self, done: bool) -> Result<Vec<ToolCall>, Refusal> {
+    fn finish(&mut self, done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
         let tools = std::mem::take(&mut self.tools);
         match self.reason.as_deref() {
             // Some servers give no reason; then the mark of the end is one.
-            None if !done => Err(Refusal::cut_off()),
-            Some("error") => Err(Refusal::cut_off()),
+            None if !done => Err(LlmFailure::cut_off()),
+            Some("error") => Err(LlmFailure::cut_off()),
             Some("content_filter") if !self.written && tools.is_empty() => {
-                Err(Refusal::unwilling("its content filter held the answer back (content_filter)"))
+                Err(LlmFailure::content_refused("its content filter held the answer back (content_filter)"))
             }
             _ => tools.into_iter().enumerate().map(|(position, call)| call.finish(position)).collect(),
         }
@@ -134,7 +134,7 @@ impl Answer for ChatAnswer {
     }
 }
 
-impl ChatAnswer {
+impl ChatResponse {
     fn take_usage(&mut self, chunk: &Value) {
         let usage = chunk.get("usage").filter(|usage| usage.is_object()).or_else(|| chunk.pointer("/x_groq/usage"));
         let Some(usage) = usage else { return };
@@ -185,10 +185,10 @@ impl ChatAnswer {
 }
 
 impl OpenCall {
-    fn finish(self, position: usize) -> Result<ToolCall, Refusal> {
+    fn finish(self, position: usize) -> Result<ToolCall, LlmFailure> {
         let text = if self.arguments.trim().is_empty() { "{}" } else { self.arguments.as_str() };
         let arguments = serde_json::from_str(text).map_err(|_| {
-            Refusal::useless(format!("it called the tool {} with arguments that are not JSON", self.name))
+            LlmFailure::unusable(format!("it called the tool {} with arguments that are not JSON", self.name))
         })?;
         let id = if self.id.is_empty() { format!("call_{position}") } else { self.id };
         Ok(ToolCall { id, name: self.name, arguments, signature: None })
@@ -216,5 +216,5 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
             ],
         ])
     },
-    read: crate::fuzz::through::model::<ChatAnswer>,
+    read: crate::fuzz::through::llm::<ChatResponse>,
 };

@@ -1,9 +1,9 @@
-//! Speech to speech: one model that hears, thinks and speaks, and decides when a turn is over.
+//! Speech to speech: one model that takes the caller's audio, responds in audio and does its own endpointing.
 //!
-//! A provider is a `protocol::Dialect`: an address, and a protocol without a socket. What they share is here: the
+//! A provider is a `protocol::RealtimeAdapter`: a handshake, and a protocol without a socket. The shared part is here: the
 //! trait that a call is held with, and the task that owns the socket.
 
-mod budget;
+mod output_limit;
 pub(crate) mod protocol;
 mod session;
 
@@ -30,7 +30,7 @@ pub trait Realtime: Send + Sync {
     /// that is lost is [`RealtimeEvent::Lost`].
     ///
     /// # Errors
-    /// When the provider cannot be reached or refuses.
+    /// When the provider cannot be outbound_access or refuses.
     async fn open(
         &self,
         options: RealtimeOptions,
@@ -53,15 +53,15 @@ pub struct RealtimeOptions {
     pub tools: Vec<ToolSpec>,
     /// Whether callers who speak interrupt the model.
     pub interruptible: bool,
-    /// Silence that ends a turn which sounds finished, in milliseconds.
+    /// Silence that ends a turn which audios finished, in milliseconds.
     pub min_silence_ms: u32,
     /// Silence that ends any turn, in milliseconds.
     pub max_silence_ms: u32,
-    /// Whether sound is PCM, whatever the connection's settings say.
+    /// Whether audio is PCM, whatever the connection's settings say.
     pub pcm: bool,
 }
 
-/// One call's session. Nothing here may block: sound is due every 20 ms.
+/// One call's session. Nothing here may block: audio is due every 20 ms.
 pub trait RealtimeSession: Send + Sync {
     /// The next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
@@ -71,7 +71,7 @@ pub trait RealtimeSession: Send + Sync {
     fn probe(&mut self);
 }
 
-/// What a session is told beside sound. `Debug` would print spoken words, so there is none.
+/// Commands of a session. `Debug` would print spoken words, so there is none.
 #[derive(Clone, PartialEq)]
 pub enum Order {
     /// Have the model speak now. It must not be speaking already.
@@ -109,7 +109,7 @@ pub enum Order {
     EndTurn,
 }
 
-/// What a session says. `Debug` would print spoken words, so there is none.
+/// Events of a session. `Debug` would print spoken words, so there is none.
 #[derive(Clone, PartialEq)]
 pub enum RealtimeEvent {
     /// The caller speaks; where callers interrupt, the response that is under way has been stopped.
@@ -125,7 +125,7 @@ pub enum RealtimeEvent {
     CallerSaid {
         /// The item.
         item: String,
-        /// The words; empty when there were none or they could not be told.
+        /// The words; empty when there were none or transcription failed.
         text: String,
         /// What writing them down used.
         usage: Usage,
@@ -142,7 +142,7 @@ pub enum RealtimeEvent {
         /// Which.
         wish: u32,
     },
-    /// More of the model's sound.
+    /// More of the model's audio.
     Sound {
         /// The response that it belongs to.
         response: String,
@@ -160,7 +160,7 @@ pub enum RealtimeEvent {
         /// The new text only.
         text: String,
     },
-    /// An item has all its sound.
+    /// An item has all its audio.
     SoundDone {
         /// The item.
         item: String,

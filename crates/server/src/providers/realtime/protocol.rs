@@ -1,12 +1,12 @@
-//! What differs between providers of speech to speech. Everything here is without a socket and without a clock.
+//! What a speech-to-speech adapter implements. No sockets, no clock.
 
 use switchhook_media::frame::Frame;
 
 use super::{Order, RealtimeEvent, RealtimeOptions};
-use crate::providers::streaming::{Broken, Target};
+use crate::providers::websocket::{Handshake, StreamError};
 
-/// One provider's way, as a connection's settings have it.
-pub(crate) trait Dialect: Send + Sync {
+/// A speech-to-speech provider, configured by a connection.
+pub(crate) trait RealtimeAdapter: Send + Sync {
     /// The name in errors.
     fn name(&self) -> &'static str;
     /// As [`super::Realtime::can_use_pcm`].
@@ -15,31 +15,31 @@ pub(crate) trait Dialect: Send + Sync {
     ///
     /// # Errors
     /// A sentence when the settings make no address.
-    fn target(&self, options: &RealtimeOptions) -> Result<Target, String>;
+    fn handshake(&self, options: &RealtimeOptions) -> Result<Handshake, String>;
     /// The protocol of one new connection.
-    fn protocol(&self, options: &RealtimeOptions) -> Box<dyn Protocol>;
+    fn protocol(&self, options: &RealtimeOptions) -> Box<dyn RealtimeProtocol>;
 }
 
 /// One connection's protocol. Messages are text.
-pub(crate) trait Protocol: Send + Sync {
-    /// 20 ms of the caller; nothing while a longer piece is gathered.
-    fn sound(&mut self, frame: &Frame) -> Option<String>;
+pub(crate) trait RealtimeProtocol: Send + Sync {
+    /// 20 ms of the caller; nothing until a longer chunk is full.
+    fn audio(&mut self, frame: &Frame) -> Option<String>;
     /// What an order comes to.
     fn order(&mut self, order: Order) -> Vec<String>;
     /// Reads a message.
     ///
     /// # Errors
     /// When it says that the session is over, or makes no sense.
-    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken>;
+    fn read(&mut self, message: &str) -> Result<Vec<RealtimeMessage>, StreamError>;
 }
 
-/// What a message says. It can hold spoken words, so there is no `Debug`.
+/// A parsed server message. It can hold spoken words, so there is no `Debug`.
 #[derive(Clone, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum RealtimeMessage {
     /// The session is as it was asked for.
     Ready,
-    /// Wants this answered.
-    Answer(String),
+    /// A message to send back.
+    Reply(String),
     /// Something for the call.
     Event(RealtimeEvent),
 }

@@ -4,87 +4,60 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::{SinkExt as _, StreamExt as _};
-use switchhook_core::private::Private;
 use switchhook_media::frame::{CallerAudio, Frame};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
-use super::budget::Budget;
-use super::protocol::{Dialect, Heard, Protocol};
+use super::output_limit::OutputLimit;
+use super::protocol::{RealtimeAdapter, RealtimeMessage, RealtimeProtocol};
 use super::{Order, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
-use crate::outbound::ws::{Message, WebSocket, WebSockets, unreadable};
+use crate::outbound::ws::Message;
 use crate::providers::ProviderError;
-use crate::providers::connect::Connect;
-use crate::providers::refusal::{Trouble, without_key};
-use crate::providers::streaming::Broken;
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::failure::AttemptError;
+use crate::providers::websocket::{Connector, Session, Timeouts};
 use crate::queues::Queue;
 
-/// Until a session is as it was asked for.
-const OPEN: Duration = Duration::from_secs(5);
-/// Before the second try to open one.
-const PAUSE: Duration = Duration::from_millis(200);
-/// Until a message is taken.
-const SEND: Duration = Duration::from_secs(3);
-/// Between two pings, which show that somebody is there: a half-open connection looks like a model with nothing to say.
-const PING_EVERY: Duration = Duration::from_secs(10);
-/// Until something comes after a ping, and while somebody waits for it.
-const PONG: Duration = Duration::from_secs(5);
-const SOON: Duration = Duration::from_secs(2);
-/// Until the server has closed a connection that we are done with.
-const CLOSE: Duration = Duration::from_secs(2);
+/// A half-open connection looks like a model with nothing to say, so pings are frequent.
+const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(5),
+    send: Duration::from_secs(3),
+    ping: Duration::from_secs(10),
+    pong: Duration::from_secs(5),
+    close: Duration::from_secs(2),
+};
+/// A connection that failed is retried once: the phone rings meanwhile.
+const RETRY_PAUSES: [Duration; 1] = [Duration::from_millis(200)];
+/// Until something comes after a ping while the caller waits for a response.
+const PONG_WHILE_WAITING: Duration = Duration::from_secs(2);
 /// Frames and orders that may wait for the socket: some 20 s, since a session may begin with 10 s at once.
 const WAITING: usize = 1_024;
 
 /// Speech to speech over websockets.
 pub(crate) struct RealtimeClient {
-    websockets: WebSockets,
-    key: Option<Private<String>>,
-    dialect: Arc<dyn Dialect>,
+    connector: Connector,
+    adapter: Arc<dyn RealtimeAdapter>,
 }
 
 impl RealtimeClient {
-    pub(crate) fn new(connect: &Connect<'_>, dialect: impl Dialect + 'static) -> Self {
-        Self { websockets: connect.websockets.clone(), key: connect.key.clone(), dialect: Arc::new(dialect) }
+    pub(crate) fn new(config: &AdapterConfig<'_>, adapter: impl RealtimeAdapter + 'static) -> Self {
+        Self { connector: Connector::new(config, adapter.name(), TIMEOUTS), adapter: Arc::new(adapter) }
     }
 
-    async fn connect(&self, options: &RealtimeOptions) -> Result<Line, Trouble> {
-        let name = self.dialect.name();
-        let target = self.dialect.target(options).map_err(|words| Trouble::config(name, words))?;
-        let opened = self.websockets.connect(&target.url, target.headers, OPEN).await;
-        let socket = opened.map_err(|error| Trouble::opening(name, error, &target.url, self.key.as_ref(), OPEN))?;
-        let protocol = self.dialect.protocol(options);
-        let mut line = Line { socket, protocol, name, key: self.key.clone() };
-        line.ready().await?;
-        Ok(line)
-    }
-
-    /// A connection that could not be made is tried once more: the phone rings meanwhile.
-    async fn dial(&self, options: &RealtimeOptions) -> Result<Line, ProviderError> {
-        let deadline = Instant::now() + OPEN;
-        let late = || Trouble::timeout(self.dialect.name(), OPEN);
-        let first = timeout_at(deadline, self.connect(options)).await.unwrap_or_else(|_| Err(late()));
-        let trouble = match first {
-            Ok(line) => return Ok(line),
-            Err(trouble) => trouble,
-        };
-        let Some(pause) =
-            trouble.again.map(|asked| asked.max(PAUSE)).filter(|pause| Instant::now() + *pause < deadline)
-        else {
-            return Err(trouble.error);
-        };
-        let code = trouble.error.code().as_str();
-        tracing::warn!(code, "a speech-to-speech session cannot be opened; trying again");
-        tokio::time::sleep(pause).await;
-        let second = timeout_at(deadline, self.connect(options)).await.unwrap_or_else(|_| Err(late()));
-        second.map_err(|trouble| trouble.error)
+    async fn connect(&self, options: &RealtimeOptions) -> Result<RealtimeConnection, AttemptError> {
+        let invalid = |words| AttemptError::config(self.connector.provider, words);
+        let handshake = self.adapter.handshake(options).map_err(invalid)?;
+        let session = self.connector.connect(handshake).await?;
+        let mut connection = RealtimeConnection { session, protocol: self.adapter.protocol(options) };
+        connection.ready().await?;
+        Ok(connection)
     }
 }
 
 #[async_trait]
 impl Realtime for RealtimeClient {
     fn can_use_pcm(&self) -> bool {
-        self.dialect.can_use_pcm()
+        self.adapter.can_use_pcm()
     }
 
     async fn open(
@@ -92,195 +65,128 @@ impl Realtime for RealtimeClient {
         options: RealtimeOptions,
         events: mpsc::Sender<RealtimeEvent>,
     ) -> Result<Box<dyn RealtimeSession>, ProviderError> {
-        let line = self.dial(&options).await?;
-        let (told, waiting) = mpsc::channel(WAITING);
-        tokio::spawn(line.serve(waiting, events));
-        Ok(Box::new(Session { told }))
+        let connection = self.connector.with_retries(&RETRY_PAUSES, || self.connect(&options)).await?;
+        let (inputs, waiting) = mpsc::channel(WAITING);
+        tokio::spawn(connection.serve(waiting, events));
+        Ok(Box::new(SessionHandle { inputs }))
     }
 }
 
 /// The call's end of the task.
-struct Session {
-    told: mpsc::Sender<Told>,
+struct SessionHandle {
+    inputs: mpsc::Sender<SessionInput>,
 }
 
-/// What the call tells.
-#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
-enum Told {
-    Sound(Frame),
+/// Input of the session task.
+#[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
+enum SessionInput {
+    Audio(Frame),
     Order(Order),
     Probe,
 }
 
-impl Session {
+impl SessionHandle {
     /// A full channel belongs to a socket that takes nothing: the task will say so.
-    fn tell(&self, told: Told) {
-        let _ = self.told.try_send(told);
+    fn tell(&self, input: SessionInput) {
+        let _ = self.inputs.try_send(input);
     }
 }
 
-impl RealtimeSession for Session {
+impl RealtimeSession for SessionHandle {
     fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(Told::Sound(frame.0));
+        self.tell(SessionInput::Audio(frame.0));
     }
 
     fn order(&mut self, order: Order) {
-        self.tell(Told::Order(order));
+        self.tell(SessionInput::Order(order));
     }
 
     fn probe(&mut self) {
-        self.tell(Told::Probe);
+        self.tell(SessionInput::Probe);
     }
 }
 
-/// Whether somebody is there.
-struct Pulse {
-    /// How long the answer to a ping may take that is under way.
-    pinged: Option<Duration>,
-    /// When that is over, or the next ping is due.
-    due: Instant,
+/// A session with the protocol of its provider.
+struct RealtimeConnection {
+    session: Session,
+    protocol: Box<dyn RealtimeProtocol>,
 }
 
-impl Pulse {
-    /// Something has just come.
-    fn felt() -> Self {
-        Self { pinged: None, due: Instant::now() + PING_EVERY }
-    }
-}
-
-/// A connection.
-struct Line {
-    socket: WebSocket,
-    protocol: Box<dyn Protocol>,
-    name: &'static str,
-    key: Option<Private<String>>,
-}
-
-impl Line {
-    async fn ready(&mut self) -> Result<(), Trouble> {
+impl RealtimeConnection {
+    async fn ready(&mut self) -> Result<(), AttemptError> {
         let mut ready = false;
         while !ready {
-            for heard in self.next().await? {
-                match heard {
-                    Heard::Ready => ready = true,
-                    Heard::Answer(message) => self.send(Message::text(message)).await?,
-                    Heard::Event(_) => {}
+            for message in self.next().await? {
+                match message {
+                    RealtimeMessage::Ready => ready = true,
+                    RealtimeMessage::Reply(reply) => self.session.send(Message::text(reply)).await?,
+                    RealtimeMessage::Event(_) => {}
                 }
             }
         }
         Ok(())
     }
 
+    /// The contents of the next message. Cancel-safe.
+    async fn next(&mut self) -> Result<Vec<RealtimeMessage>, AttemptError> {
+        let message = self.session.next().await?;
+        self.session.parse(&message, |text| self.protocol.read(text))
+    }
+
     /// Until the session is dropped or lost.
-    async fn serve(mut self, mut waiting: mpsc::Receiver<Told>, events: mpsc::Sender<RealtimeEvent>) {
-        if let Err(trouble) = self.exchange(&mut waiting, &events).await {
-            let _ = events.send(RealtimeEvent::Lost(trouble.error)).await;
+    async fn serve(mut self, mut inputs: mpsc::Receiver<SessionInput>, events: mpsc::Sender<RealtimeEvent>) {
+        if let Err(failure) = self.exchange(&mut inputs, &events).await {
+            let _ = events.send(RealtimeEvent::Lost(failure.error)).await;
         }
-        self.close().await;
+        self.session.close(None).await;
     }
 
     async fn exchange(
         &mut self,
-        waiting: &mut mpsc::Receiver<Told>,
+        inputs: &mut mpsc::Receiver<SessionInput>,
         events: &mpsc::Sender<RealtimeEvent>,
-    ) -> Result<(), Trouble> {
-        let (mut pulse, mut budget) = (Pulse::felt(), Budget::new(Instant::now()));
+    ) -> Result<(), AttemptError> {
+        let mut output_limit = OutputLimit::new(Instant::now());
         loop {
+            let keepalive = self.session.keepalive_due();
             tokio::select! {
-                told = waiting.recv() => match told {
-                    Some(Told::Sound(frame)) => {
-                        if let Some(message) = self.protocol.sound(&frame) {
-                            self.send(Message::text(message)).await?;
-                        }
-                    }
-                    Some(Told::Order(order)) => {
-                        if matches!(order, Order::Respond { .. }) {
-                            self.ping(&mut pulse, SOON).await?;
-                        }
-                        for message in self.protocol.order(order) {
-                            self.send(Message::text(message)).await?;
-                        }
-                    }
-                    Some(Told::Probe) => self.ping(&mut pulse, SOON).await?,
+                input = inputs.recv() => match input {
+                    Some(input) => self.input(input).await?,
                     None => return Ok(()),
                 },
-                heard = self.next() => {
-                    pulse = Pulse::felt();
-                    for heard in heard? {
-                        match heard {
-                            Heard::Ready => {}
-                            Heard::Answer(message) => self.send(Message::text(message)).await?,
-                            Heard::Event(event) if !budget.takes(&event, Instant::now()) => {
+                messages = self.next() => {
+                    for message in messages? {
+                        match message {
+                            RealtimeMessage::Ready => {}
+                            RealtimeMessage::Reply(reply) => self.session.send(Message::text(reply)).await?,
+                            RealtimeMessage::Event(event) if !output_limit.takes(&event, Instant::now()) => {
                                 Queue::Realtime.full();
-                                return Err(self.lost("it sends more than can be heard".to_owned()));
+                                return Err(self.session.lost("it sends more than can be heard".to_owned()));
                             }
-                            Heard::Event(event) => if events.send(event).await.is_err() {
+                            RealtimeMessage::Event(event) => if events.send(event).await.is_err() {
                                 return Ok(());
                             },
                         }
                     }
                 }
-                () = sleep_until(pulse.due) => match pulse.pinged {
-                    Some(limit) => return Err(Trouble::timeout(self.name, limit)),
-                    None => self.ping(&mut pulse, PONG).await?,
-                },
+                () = sleep_until(keepalive) => self.session.keepalive(Instant::now()).await?,
             }
         }
     }
 
-    /// Asks whether somebody is there, unless that is already asked; the answer has to come within `limit`.
-    async fn ping(&mut self, pulse: &mut Pulse, limit: Duration) -> Result<(), Trouble> {
-        let due = Instant::now() + limit;
-        match pulse.pinged {
-            Some(_) if pulse.due <= due => return Ok(()),
-            Some(_) => {}
-            None => self.send(Message::Ping(Vec::new().into())).await?,
-        }
-        *pulse = Pulse { pinged: Some(limit), due };
-        Ok(())
-    }
-
-    /// What the next message says. May be dropped and called again.
-    async fn next(&mut self) -> Result<Vec<Heard>, Trouble> {
-        let message = match self.socket.next().await {
-            Some(Ok(message)) => message,
-            Some(Err(error)) => return Err(self.lost(format!("the connection broke: {}", unreadable(&error)))),
-            None => return Err(self.lost("the connection broke".to_owned())),
-        };
-        let read = match &message {
-            Message::Text(text) => self.protocol.read(text.as_str()),
-            // Some servers send JSON in binary frames.
-            Message::Binary(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => self.protocol.read(text),
-                Err(_) => Err(Broken::Lost("it sent a message that is not text".to_owned())),
+    async fn input(&mut self, input: SessionInput) -> Result<(), AttemptError> {
+        match input {
+            SessionInput::Audio(frame) => match self.protocol.audio(&frame) {
+                Some(message) => self.session.send(Message::text(message)).await,
+                None => Ok(()),
             },
-            Message::Close(frame) => return Err(Trouble::closed(self.name, frame.as_ref(), self.key.as_ref())),
-            _ => Ok(Vec::new()),
-        };
-        read.map_err(|broken| match broken {
-            Broken::Refused(words) => Trouble::config(self.name, without_key(words, self.key.as_ref())),
-            Broken::Lost(words) => self.lost(words),
-        })
-    }
-
-    fn lost(&self, words: String) -> Trouble {
-        Trouble::failed(self.name, without_key(words, self.key.as_ref()))
-    }
-
-    async fn send(&mut self, message: Message) -> Result<(), Trouble> {
-        match timeout(SEND, self.socket.send(message)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(self.lost(format!("the connection broke: {error}"))),
-            Err(_) => Err(Trouble::timeout(self.name, SEND)),
+            SessionInput::Order(order) => {
+                if matches!(order, Order::Respond { .. }) {
+                    self.session.ping(PONG_WHILE_WAITING).await?;
+                }
+                self.session.send_all(self.protocol.order(order).into_iter().map(Message::text)).await
+            }
+            SessionInput::Probe => self.session.ping(PONG_WHILE_WAITING).await,
         }
-    }
-
-    /// Sessions are charged while they are open.
-    async fn close(mut self) {
-        let closing = async {
-            let _ = self.socket.close(None).await;
-            while let Some(Ok(_)) = self.socket.next().await {}
-        };
-        let _ = timeout(CLOSE, closing).await;
     }
 }

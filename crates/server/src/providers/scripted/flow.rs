@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use switchhook_core::conversation::{Message, Role};
 
-use super::hearing::{self, Found, Kind};
+use super::extraction::{self, Found, Kind};
 
 /// How often one question is asked before the agent gives up.
 const TRIES: u32 = 4;
@@ -75,7 +75,7 @@ impl Flow {
                     .to_owned(),
             change: "I am sorry. What should I change?".to_owned(),
             goodbye: "Wonderful, your table is booked. We look forward to seeing you. Goodbye!".to_owned(),
-            give_up: "I am sorry, I have trouble understanding you. A colleague will call you back. Goodbye!"
+            give_up: "I am sorry, I have failure understanding you. A colleague will call you back. Goodbye!"
                 .to_owned(),
             summary: "{name} booked a table for {people} on {day} at {time} and confirmed it.".to_owned(),
         }
@@ -100,21 +100,21 @@ impl Flow {
             let is_asked = asked.as_ref() == Some(&slot.name);
             // A name given in passing does not replace the one we have.
             let known = progress.values.contains_key(&slot.name);
-            if known && slot.kind == Kind::Name && hearing::agreement(text) != Some(false) {
+            if known && slot.kind == Kind::Name && extraction::agreement(text) != Some(false) {
                 continue;
             }
-            if let Some(found) = hearing::find(slot.kind, text, is_asked) {
+            if let Some(found) = extraction::find(slot.kind, text, is_asked) {
                 learned |= progress.values.insert(slot.name.clone(), found.clone()) != Some(found);
             }
         }
-        progress.repeat = !learned && hearing::wants_repetition(text);
+        progress.repeat = !learned && extraction::wants_repetition(text);
         if learned {
             progress.tries = 0;
             progress.confirmed = false;
             return;
         }
         match asked {
-            None if !progress.repeat => match hearing::agreement(text) {
+            None if !progress.repeat => match extraction::agreement(text) {
                 Some(true) => progress.confirmed = true,
                 Some(false) => progress.changing = true,
                 None => progress.misheard = true,
@@ -147,7 +147,7 @@ impl Flow {
         (progress.fill(text), false)
     }
 
-    /// What the call came to.
+    /// The result of post-call analysis.
     #[must_use]
     pub fn outcome(&self, progress: &Progress) -> Value {
         let mut outcome: Map<String, Value> = self

@@ -39,7 +39,7 @@ impl Llm for ScriptedLlm {
         let (text, ends) = self.flow.next(&self.flow.read(&request.messages));
         for word in text.split_inclusive(' ') {
             if events.send(LlmEvent::Delta(word.to_owned())).await.is_err() {
-                return Ok(Usage::default()); // Nobody listens any more.
+                return Ok(Usage::default()); // The receiver is closed.
             }
         }
         if ends {
@@ -56,11 +56,11 @@ impl Llm for ScriptedLlm {
     }
 }
 
-/// A language model that was asked and is never heard of again; behind one of the simulator's numbers.
-pub struct NeverAnswers;
+/// An LLM that never responds; behind one of the simulator's numbers.
+pub struct NeverResponds;
 
 #[async_trait]
-impl Llm for NeverAnswers {
+impl Llm for NeverResponds {
     async fn answer(&self, _request: LlmRequest, _events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         std::future::pending().await
     }
@@ -82,7 +82,7 @@ impl RealtimeSession for Silent {
 }
 
 #[async_trait]
-impl Realtime for NeverAnswers {
+impl Realtime for NeverResponds {
     async fn open(
         &self,
         _: RealtimeOptions,

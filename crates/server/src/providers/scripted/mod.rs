@@ -1,18 +1,43 @@
 //! Providers that need no model: for development, tests, and machines where models cannot be had.
 //!
-//! [`ScriptedLlm`] leads a dialogue by a [`flow`] of questions, read with the rules of [`hearing`]. [`ScriptedStt`] knows the
+//! [`ScriptedLlm`] leads a dialogue by a [`flow`] of questions, read with the rules of [`extraction`]. [`ScriptedStt`] knows the
 //! recordings of the simulated caller and nothing else; [`ScriptedTts`] plays a tone for every word. All three go through
 //! the same traits as everybody else.
 
+pub mod extraction;
 pub mod flow;
-pub mod hearing;
 mod llm;
 mod stt;
 mod tts;
 
-pub use llm::{NeverAnswers, ScriptedLlm};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::local::LocalSpeech;
+use super::registry::{Build, Kind, Provider, ProviderEntry};
+
+pub use llm::{NeverResponds, ScriptedLlm};
 pub use stt::ScriptedStt;
 pub use tts::ScriptedTts;
 
-/// The name by which errors speak of us.
+/// The name in errors.
 const PROVIDER: &str = "scripted";
+
+/// This provider in the registry.
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "scripted",
+    kinds: &[Kind::Stt, Kind::Llm, Kind::Tts],
+    build: Build::BuiltIn(build),
+    unpriced: &[],
+};
+
+fn build(_: &Arc<LocalSpeech>, settings: &Map<String, Value>) -> Result<Provider, String> {
+    let llm = ScriptedLlm::new(settings.get("flow")).map_err(|error| error.to_string())?;
+    Ok(Provider {
+        stt: Some(Arc::new(ScriptedStt)),
+        llm: Some(Arc::new(llm)),
+        tts: Some(Arc::new(ScriptedTts)),
+        ..Provider::default()
+    })
+}

@@ -1,7 +1,7 @@
-//! A recogniser that knows the simulated caller's recordings: it looks every 20 ms frame up in them.
+//! Speech to text for the simulated caller's recordings: it looks every 20 ms frame up in them.
 //!
-//! Anything else that is said has no words for it. It hears real audio all the same: drop most of the frames, or swap the
-//! directions, and it hears nothing.
+//! Anything else gets no transcript. It works on real audio all the same: drop most of the frames, or swap the
+//! directions, and it finds nothing.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -16,12 +16,12 @@ use tokio::sync::mpsc;
 use crate::carrier::simulator::recordings;
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 
-/// Quieter frames tell nothing.
+/// Quieter frames are ignored.
 const VOICED_DBFS: f32 = -45.0;
-/// The share of a line's voiced frames that must have been heard.
+/// The share of a line's voiced frames that must have arrived.
 const ENOUGH: f32 = 0.75;
 
-/// A recording as the recogniser remembers it.
+/// A known recording.
 struct Known {
     text: &'static str,
     voiced: usize,
@@ -68,18 +68,18 @@ impl Stt for ScriptedStt {
         _options: SttOptions,
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
-        Ok(Box::new(Session { events, line: None, heard: 0 }))
+        Ok(Box::new(ScriptedSttSession { events, line: None, heard: 0 }))
     }
 }
 
-struct Session {
+struct ScriptedSttSession {
     events: mpsc::Sender<SttEvent>,
-    /// The line that is being heard.
+    /// The line being recognised.
     line: Option<usize>,
     heard: usize,
 }
 
-impl SttSession for Session {
+impl SttSession for ScriptedSttSession {
     fn audio(&mut self, frame: &CallerAudio) {
         let samples = frame.0.samples();
         let Some(Some(line)) = MEMORY.frames.get(&fingerprint(samples)) else { return };
@@ -89,7 +89,7 @@ impl SttSession for Session {
         self.heard += 1;
     }
 
-    /// A line with a pause in it is understood once most of it was heard: before that its segments have no words.
+    /// A line with a pause in it gets its transcript once most of it has arrived: before that its segments are empty.
     fn speech_stopped(&mut self, segment: u32) {
         let mut text = String::new();
         if let Some(known) = self.line.and_then(|line| MEMORY.lines.get(line))

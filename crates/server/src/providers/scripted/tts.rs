@@ -1,4 +1,4 @@
-//! A voice that hums: one tone for each word, higher or lower by the word, as long as speaking it would take.
+//! A TTS stand-in: one tone for each word, higher or lower by the word, as long as speaking it would take.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -32,7 +32,7 @@ impl Tts for ScriptedTts {
             let words = vec![SpokenWord { text: word.to_owned(), start_ms: at, end_ms: at + length }];
             at += length + GAP_MS;
             if audio.send(TtsAudio { samples, words }).await.is_err() {
-                break; // Nobody listens any more.
+                break; // The receiver is closed.
             }
         }
         Ok(Usage { tts_characters: request.text.chars().count() as u64, ..Usage::default() })

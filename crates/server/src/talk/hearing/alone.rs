@@ -6,12 +6,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{Listener, Recogniser};
 use crate::providers::SttEvent;
-use crate::providers::ring::Told;
+use crate::providers::replay_buffer::SttInput;
 
 /// The only recogniser of a call.
 pub(super) enum Alone {
     /// It is being opened, and this waits for it.
-    Opening { opening: AbortOnDropHandle<Option<Listener>>, waiting: Vec<Told> },
+    Opening { opening: AbortOnDropHandle<Option<Listener>>, waiting: Vec<SttInput> },
     /// It hears the caller; nobody does when it could not be opened, which the conversation has been told, or finds out by the end of
     /// the events when the opening panicked.
     Open(Option<Listener>),
@@ -36,7 +36,7 @@ impl Alone {
         Self::Opening { opening: AbortOnDropHandle::new(tokio::spawn(opening)), waiting: Vec::new() }
     }
 
-    pub(super) fn tell(&mut self, told: Told) {
+    pub(super) fn tell(&mut self, told: SttInput) {
         match self {
             Self::Open(listener) => {
                 if let Some(listener) = listener {

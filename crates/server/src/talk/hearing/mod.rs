@@ -27,7 +27,7 @@ use tokio::time::timeout;
 use self::alone::Alone;
 use self::relayed::Relayed;
 use crate::providers::prices::Rates;
-use crate::providers::ring::Told;
+use crate::providers::replay_buffer::SttInput;
 use crate::providers::{ProviderError, Spent, Stt, SttEvent, SttOptions, SttSession, Usage};
 
 /// The name in errors.
@@ -72,15 +72,15 @@ impl Drop for Listener {
 }
 
 impl Listener {
-    fn tell(&mut self, told: &Told) {
+    fn tell(&mut self, told: &SttInput) {
         match told {
-            Told::From(segment) => self.session.takes_over(*segment),
-            Told::Sound(frame) => {
+            SttInput::StartAt(segment) => self.session.takes_over(*segment),
+            SttInput::Audio(frame) => {
                 self.given += FRAME_DURATION;
                 self.session.audio(&CallerAudio(*frame));
             }
-            Told::Started => self.session.speech_started(),
-            Told::Stopped(segment) => self.session.speech_stopped(*segment),
+            SttInput::SpeechStarted => self.session.speech_started(),
+            SttInput::SpeechStopped(segment) => self.session.speech_stopped(*segment),
         }
     }
 
@@ -126,20 +126,20 @@ impl Hearing {
 
     /// The next 20 ms of the caller.
     pub fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(Told::Sound(frame.0));
+        self.tell(SttInput::Audio(frame.0));
     }
 
     /// Voice activity began.
     pub fn speech_started(&mut self) {
-        self.tell(Told::Started);
+        self.tell(SttInput::SpeechStarted);
     }
 
     /// It ended, and with it this segment.
     pub fn speech_stopped(&mut self, segment: u32) {
-        self.tell(Told::Stopped(segment));
+        self.tell(SttInput::SpeechStopped(segment));
     }
 
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: SttInput) {
         match &mut self.ears {
             Ears::Alone(alone) => alone.tell(told),
             Ears::Relayed(relayed) => relayed.tell(told),

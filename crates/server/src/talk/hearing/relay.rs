@@ -8,7 +8,7 @@ use std::time::Duration;
 use switchhook_core::call::ErrorCode;
 use tokio::time::Instant;
 
-use crate::providers::ring::{Ring, Told};
+use crate::providers::replay_buffer::{ReplayBuffer, SttInput};
 use crate::providers::{ProviderError, SttEvent};
 
 /// Speech that has waited for its words for so long is given to the next recogniser.
@@ -18,7 +18,7 @@ pub(super) const LATE: Duration = Duration::from_secs(2);
 #[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
 pub(super) enum Step {
     /// Tell the recogniser that runs.
-    Pass(Told),
+    Pass(SttInput),
     /// Open the recogniser at this position.
     Open { position: usize },
     /// The one that was opened runs from now on; the one before is not wanted any more.
@@ -45,7 +45,7 @@ pub(super) struct Relay {
     /// Why the last one that was lost is.
     lost: Option<(ErrorCode, String)>,
     /// What has no final words.
-    ring: Ring,
+    replay: ReplayBuffer,
     speaking: bool,
     /// Segments without final words, in the order of speech.
     open: VecDeque<Open>,
@@ -79,7 +79,7 @@ impl Relay {
             begun: false,
             taken_over: false,
             lost: None,
-            ring: Ring::default(),
+            replay: ReplayBuffer::default(),
             speaking: false,
             open: VecDeque::new(),
             next_segment: 0,
@@ -104,34 +104,34 @@ impl Relay {
     }
 
     /// The call tells something.
-    pub(super) fn told(&mut self, told: Told, now: Instant) -> Vec<Step> {
+    pub(super) fn told(&mut self, told: SttInput, now: Instant) -> Vec<Step> {
         let (told, keep) = match told {
-            Told::From(_) => (told, false),
-            Told::Sound(_) => (told, true),
-            Told::Started => {
+            SttInput::StartAt(_) => (told, false),
+            SttInput::Audio(_) => (told, true),
+            SttInput::SpeechStarted => {
                 self.speaking = true;
                 (told, true)
             }
-            Told::Stopped(segment) => self.stopped(segment, now),
+            SttInput::SpeechStopped(segment) => self.stopped(segment, now),
         };
         if keep {
-            self.ring.keep(told.clone(), self.is_open());
+            self.replay.keep(told.clone(), self.is_open());
         }
         if self.running { vec![Step::Pass(told)] } else { Vec::new() }
     }
 
     /// The end of a segment under the number that its words will have, and whether they are still to come: a recogniser that
     /// judges turns itself can be faster than we.
-    fn stopped(&mut self, segment: u32, now: Instant) -> (Told, bool) {
+    fn stopped(&mut self, segment: u32, now: Instant) -> (SttInput, bool) {
         self.speaking = false;
         if segment < self.next_segment && self.partial.is_empty() {
             self.early.push(segment);
-            return (Told::Stopped(segment), false);
+            return (SttInput::SpeechStopped(segment), false);
         }
         let segment = segment.max(self.next_segment);
         self.next_segment = segment + 1;
         self.open.push_back(Open { segment, since: now, words: None });
-        (Told::Stopped(segment), true)
+        (SttInput::SpeechStopped(segment), true)
     }
 
     /// Whether there is speech without final words.
@@ -146,12 +146,12 @@ impl Relay {
             SttEvent::Partial { text } => {
                 text.trim().clone_into(&mut self.partial);
                 if !self.partial.is_empty() {
-                    self.ring.words();
+                    self.replay.words();
                 }
                 vec![Step::Tell(SttEvent::Partial { text: join(&self.stands, &self.partial) })]
             }
             SttEvent::Final { segment, text } => {
-                self.ring.words();
+                self.replay.words();
                 self.partial.clear();
                 self.settle(segment, text)
             }
@@ -189,7 +189,7 @@ impl Relay {
         let mut steps = Vec::new();
         while let Some(Open { segment, words: Some(words), .. }) = self.open.pop_front_if(|first| first.words.is_some())
         {
-            self.ring.settled(segment);
+            self.replay.settled(segment);
             steps.push(self.say(segment, &words));
         }
         steps
@@ -199,7 +199,7 @@ impl Relay {
     fn settle_early(&mut self, segment: u32, text: &str) -> Vec<Step> {
         self.open.clear();
         self.next_segment = segment + 1;
-        self.ring.settled(segment);
+        self.replay.settled(segment);
         vec![self.say(segment, text)]
     }
 
@@ -233,7 +233,7 @@ impl Relay {
         }
         (self.running, self.taken_over) = (true, self.begun);
         self.begun = true;
-        if !self.ring.is_whole() {
+        if !self.replay.is_whole() {
             self.stands = join(&self.stands, &self.partial);
         }
         self.partial.clear();
@@ -242,7 +242,7 @@ impl Relay {
             (open.since, open.words) = (now, None);
         }
         let first = self.open.front().map_or(self.next_segment, |open| open.segment);
-        let told = std::iter::once(Told::From(first)).chain(self.replay());
+        let told = std::iter::once(SttInput::StartAt(first)).chain(self.replay());
         std::iter::once(Step::Adopt).chain(told.map(Step::Pass)).collect()
     }
 
@@ -258,13 +258,13 @@ impl Relay {
     }
 
     /// What has no final words, from a start on where there is speech.
-    fn replay(&self) -> Vec<Told> {
-        let kept = self.ring.replay();
+    fn replay(&self) -> Vec<SttInput> {
+        let kept = self.replay.replay();
         if !self.speaking && self.open.is_empty() {
-            return kept.into_iter().filter(|told| matches!(told, Told::Sound(_))).collect();
+            return kept.into_iter().filter(|told| matches!(told, SttInput::Audio(_))).collect();
         }
-        let first_mark = kept.iter().find(|told| !matches!(told, Told::Sound(_)));
-        let start = (!matches!(first_mark, Some(Told::Started))).then_some(Told::Started);
+        let first_mark = kept.iter().find(|told| !matches!(told, SttInput::Audio(_)));
+        let start = (!matches!(first_mark, Some(SttInput::SpeechStarted))).then_some(SttInput::SpeechStarted);
         start.into_iter().chain(kept).collect()
     }
 

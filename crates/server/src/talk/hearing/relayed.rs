@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::relay::{Relay, Step};
 use super::{Listener, RECOGNISER, Recogniser};
 use crate::panics::caught_now;
-use crate::providers::ring::Told;
+use crate::providers::replay_buffer::SttInput;
 use crate::providers::{ProviderError, SttEvent};
 
 /// Frames and marks that may wait: some 20 s.
@@ -20,7 +20,7 @@ const ENDS: Duration = Duration::from_millis(500);
 
 /// Several recognisers, of which one hears the caller.
 pub(super) struct Relayed {
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<SttInput>,
     task: AbortOnDropHandle<()>,
 }
 
@@ -45,7 +45,7 @@ impl Relayed {
     }
 
     /// The task never waits for long, and what does not fit belongs to a call whose driver has stopped reading.
-    pub(super) fn tell(&self, told: Told) {
+    pub(super) fn tell(&self, told: SttInput) {
         let _ = self.told.try_send(told);
     }
 
@@ -73,14 +73,14 @@ type Opening = AbortOnDropHandle<Result<Running, ProviderError>>;
 
 struct Task {
     relay: Relay,
-    /// Told when the first one is open.
+    /// SttInput when the first one is open.
     ready: watch::Sender<bool>,
     recognisers: Vec<Recogniser>,
     running: Option<Running>,
     opening: Option<Opening>,
     /// Open, and neither wanted nor refused yet.
     opened: Option<Running>,
-    waiting: mpsc::Receiver<Told>,
+    waiting: mpsc::Receiver<SttInput>,
     events: mpsc::Sender<SttEvent>,
 }
 

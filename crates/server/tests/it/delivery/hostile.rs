@@ -63,7 +63,7 @@ async fn an_attempt_ends_in_time_whatever_the_receiver_does_and_what_it_is_decid
     let peer = Peer::start(|stream| drip(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")).await;
     check("dripping body", &try_once(&peer.url()).await, "succeeded", Some(200), "");
     let peer = Peer::start(|stream| drip(stream, b"HTTP/1.1 500 No\r\ncontent-length: 100000\r\n\r\n")).await;
-    check("dripping error", &try_once(&peer.url()).await, "pending", Some(500), "the receiver answered 500");
+    check("dripping error", &try_once(&peer.url()).await, "pending", Some(500), "the receiver responded with 500");
     check("silence", &try_once(&Peer::silent().await.url()).await, "pending", None, timeout);
     let silent = Peer::silent().await;
     check("no handshake", &try_once(&format!("https://{}/", silent.address)).await, "pending", None, timeout);
@@ -87,7 +87,7 @@ async fn an_attempt_ends_in_time_whatever_the_receiver_does_and_what_it_is_decid
     check("a body cut short", &attempt, "succeeded", Some(200), "");
     assert_eq!(attempt["response_excerpt"], "only this");
     let upgrade = answers(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n").await;
-    check("another protocol", &try_once(&upgrade.url()).await, "pending", Some(101), "the receiver answered 101");
+    check("another protocol", &try_once(&upgrade.url()).await, "pending", Some(101), "the receiver responded with 101");
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn every_status_but_2xx_is_a_failure_and_nobody_is_sent_elsewhere() {
         let peer = Peer::answering(head.leak()).await;
         let attempt = Endpoint::register(&service.client, &peer.url()).await.try_once().await;
         let code = status[..3].parse().expect("a status");
-        check(status, &attempt, "pending", Some(code), &format!("the receiver answered {code}"));
+        check(status, &attempt, "pending", Some(code), &format!("the receiver responded with {code}"));
         assert_eq!(peer.connections(), 1);
     }
     assert_eq!(elsewhere.connections(), 0);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, Uri};
 use serde_json::{Value, json};
-use switchhook::providers::connect::Connect;
+use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::{Llm, anthropic};
 
 use super::model::{KEY, Piece, Protocol, header};
@@ -137,7 +137,7 @@ impl Protocol for Anthropic {
         event(&json!({ "type": "error", "error": { "type": "overloaded_error", "message": words } }))
     }
 
-    fn make(self, connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+    fn make(self, connect: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
         anthropic::connect(connect)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Value, json};
-use switchhook::providers::connect::Connect;
+use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::{Llm, gemini};
 
 use super::model::{KEY, Piece, Protocol, data, header};
@@ -133,7 +133,7 @@ impl Protocol for Gemini {
         data(&self.error(503, words))
     }
 
-    fn make(self, connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+    fn make(self, connect: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
         gemini::connect(connect)
     }
 

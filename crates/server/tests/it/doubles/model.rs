@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use switchhook::config::Config;
 use switchhook::outbound::ws::WebSockets;
 use switchhook::providers::Llm;
-use switchhook::providers::connect::Connect;
+use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use tokio::sync::{Notify, mpsc};
@@ -51,7 +51,7 @@ pub(crate) trait Protocol: Copy + Send + Sync + 'static {
     fn error_event(self, words: &str) -> String;
 
     /// The adapter.
-    fn make(self, connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String>;
+    fn make(self, connect: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String>;
 
     /// What of a request is a conversation, as (by whom, what), instructions left out. Calls are `call NAME ARGUMENTS`, results
     /// `result TEXT`.
@@ -146,7 +146,7 @@ impl<P: Protocol> Double<P> {
         settings.entry("base_url").or_insert_with(|| json!(self.base_url()));
         let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
         switchhook::lifecycle::install_tls();
-        let connect = Connect {
+        let connect = AdapterConfig {
             http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
             websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
             addresses: &addresses,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, Uri};
 use serde_json::{Value, json};
 use switchhook::providers::Llm;
-use switchhook::providers::connect::Connect;
+use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::openai::chat;
 
 use super::model::{KEY, Piece, Protocol, data, header};
@@ -115,7 +115,7 @@ impl Protocol for OpenAi {
         data(&json!({ "error": { "message": words, "type": "server_error", "code": null } }))
     }
 
-    fn make(self, connect: &Connect<'_>) -> Result<Arc<dyn Llm>, String> {
+    fn make(self, connect: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
         chat::connect(connect)
     }
 

@@ -15,7 +15,7 @@ use switchhook::app::Service;
 use switchhook::calls::RunnerSignal;
 use switchhook::clock::Clock;
 use switchhook::config::Config;
-use switchhook::models::Models;
+use switchhook::models::ModelStore;
 use switchhook::operator;
 use switchhook::store::Store;
 use switchhook::store::tenants::OwnLimits;
@@ -60,7 +60,7 @@ impl TestService {
         let mut config = test_config(folder.path(), database);
         change(&mut config);
         let config = Arc::new(config);
-        let service = Service::start(config.clone(), Models::new(&config.data_dir), clock).await.expect("starts");
+        let service = Service::start(config.clone(), ModelStore::new(&config.data_dir), clock).await.expect("starts");
         // Tests look at their calls far more often than customers do.
         let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
         let tenant = operator::create_tenant(service.store(), &config, "test", limits).await.expect("a tenant");

@@ -64,12 +64,12 @@ async fn numbers_are_refused_by_the_rule_that_is_named() {
     set(&service, rules).await;
     assert_eq!(refusal("+19002345678").await, None, "a prefix names it");
     assert!(refusal("+4930123456").await.expect("not allowed").contains("none of the allowed prefixes"));
-    assert!(refusal("+12026660100").await.expect("denied").contains("begin with +1202666"));
+    assert!(refusal("+12026660100").await.expect("denied").contains("prefix +1202666"));
     let (id, now) = (tenant(&service).await, Clock::system().now());
     let mut tx = service.store().begin().await.expect("a transaction");
     dial_policy::add_cost(&mut tx, id, 1_500_000, now).await.expect("counted");
     tx.commit().await.expect("committed");
-    assert!(refusal("+12025550100").await.expect("too dear").contains("1.50 USD a day"));
+    assert!(refusal("+12025550100").await.expect("too dear").contains("1.50 USD per day"));
     let (_, shown) = service.client.get("/v1/tenant").await;
     let set =
         json!({ "allow": ["+1", "+1900"], "deny": ["+1202666"], "per_number_per_day": 20, "cost_per_day_usd": 1.5 });
@@ -151,7 +151,7 @@ async fn what_calls_have_cost_counts_for_the_cap_of_the_day() {
     let ended = service.client.wait_for_end(&call).await;
     assert!(ended["usage"]["cost_usd"].as_f64().is_some_and(|dollars| dollars > 0.0), "{ended}");
     let sentence = refusal(&service, &agent.id, "+12025550109").await.expect("the day's money is spent");
-    assert!(sentence.contains("0.00 USD a day"), "{sentence}");
+    assert!(sentence.contains("0.00 USD per day"), "{sentence}");
     double.finish();
     service.stop().await;
 }

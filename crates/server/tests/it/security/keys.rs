@@ -109,7 +109,7 @@ async fn a_new_key_is_learned_while_the_service_runs_and_the_old_one_is_forgotte
         let forgotten = rotation::forget_old_keys(store, &config, &clock, &mut |_, _| {}).await;
         forgotten.map_err(|error| error.to_string())
     };
-    assert!(forget().await.is_err_and(|refusal| refusal.contains("younger than a minute")));
+    assert!(forget().await.is_err_and(|refusal| refusal.contains("less than a minute old")));
     clock.advance(Duration::from_secs(120));
     assert!(forget().await.is_err_and(|refusal| refusal.contains("1 live calls")), "its carrier has old addresses");
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;

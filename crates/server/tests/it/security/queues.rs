@@ -10,9 +10,9 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use switchhook::config::Config;
 use switchhook::outbound::ws::WebSockets;
-use switchhook::providers::connect::Connect;
+use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::realtime::{RealtimeEvent, RealtimeOptions};
-use switchhook::providers::voice::Deadlines;
+use switchhook::providers::tts::TtsTimeouts;
 use switchhook::providers::{ProviderError, TtsRequest, cartesia, openai};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
@@ -57,12 +57,12 @@ async fn send_without_end(socket: &mut Socket, message: Value) -> usize {
     ENOUGH
 }
 
-fn connecting<T>(address: SocketAddr, make: impl FnOnce(&Connect<'_>) -> Result<T, String>) -> T {
+fn connecting<T>(address: SocketAddr, make: impl FnOnce(&AdapterConfig<'_>) -> Result<T, String>) -> T {
     switchhook::lifecycle::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
     let settings = json!({ "base_url": format!("http://{address}") });
-    let connect = Connect {
+    let connect = AdapterConfig {
         http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
         websockets: &websockets,
         addresses: &addresses,
@@ -82,7 +82,7 @@ async fn a_voice_that_never_stops_speaking_while_nobody_listens_fills_no_memory(
         send_without_end(&mut socket, chunk).await
     })
     .await;
-    let voice = connecting(address, |connect| cartesia::tts::connect(connect, Deadlines::default()));
+    let voice = connecting(address, |connect| cartesia::tts::connect(connect, TtsTimeouts::default()));
     // The phone rings: what the voice says is not taken.
     let (audio, mut untaken) = mpsc::channel(4);
     let request =
@@ -110,7 +110,7 @@ async fn a_voice_that_ignores_that_it_was_stopped_is_read_no_more() {
         send_without_end(&mut socket, chunk(&[0x7f; SOUND][..])).await
     })
     .await;
-    let voice = connecting(address, |connect| cartesia::tts::connect(connect, Deadlines::default()));
+    let voice = connecting(address, |connect| cartesia::tts::connect(connect, TtsTimeouts::default()));
     let (audio, untaken) = mpsc::channel(4);
     let request =
         TtsRequest { text: "Hello.".to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };

@@ -35,7 +35,7 @@ async fn a_schema_that_stands_for_more_than_it_says_is_refused_where_it_is_saved
         (0..200).map(|n| (format!("p{n}"), json!({ "pattern": "^[^a]{150}$" }))).collect();
     for (schema, words) in [
         (doubling(18), "at most 1000 nodes"),
-        (nested(33), "more than 32 deep"),
+        (nested(33), "more than 32 levels deep"),
         (json!({ "type": "object", "properties": many }), "at most 1000 nodes"),
         (tree, "must not refer to itself"),
         (elsewhere, "parts of itself"),

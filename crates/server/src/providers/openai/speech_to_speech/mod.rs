@@ -1,8 +1,8 @@
 //! OpenAI's Realtime interface (`GET {base}/realtime?model=…`), and the servers that offer the same: speech to speech.
 //!
-//! Sound is G.711 in both directions, as it is on the line; `wire` has the protocol.
+//! Audio is G.711 in both directions, as it is on the line; `wire` has the protocol.
 
-mod sound;
+mod audio;
 pub(crate) mod wire;
 
 use std::sync::Arc;
@@ -10,30 +10,30 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use switchhook_core::conversation::Role;
 
-use self::sound::Format;
-use self::wire::Wire;
+use self::audio::Format;
+use self::wire::OpenAiRealtime;
 use super::server::SpeechServer;
 use super::stt::PROVIDER;
-use crate::providers::connect::Connect;
-use crate::providers::realtime::protocol::{Dialect, Protocol};
+use crate::providers::adapter_config::AdapterConfig;
+use crate::providers::realtime::protocol::{RealtimeAdapter, RealtimeProtocol};
 use crate::providers::realtime::{Realtime, RealtimeClient, RealtimeOptions};
-use crate::providers::streaming::Target;
+use crate::providers::websocket::Handshake;
 
 /// When neither the agent nor the connection names one.
-pub const USUAL_MODEL: &str = "gpt-realtime-2";
+pub const DEFAULT_MODEL: &str = "gpt-realtime-2";
 const VOICE: &str = "marin";
 const TRANSCRIPTION_MODEL: &str = "gpt-transcribe";
 
-/// Who judges that a turn is over.
+/// The provider's endpointing.
 #[derive(Clone, Copy)]
 enum TurnDetection {
-    /// By what was said.
+    /// By meaning.
     Semantic,
     /// By silence alone.
     Silence,
 }
 
-struct SpeechToSpeech {
+struct OpenAiSpeechToSpeech {
     server: SpeechServer,
     model: Option<String>,
     voice: Option<String>,
@@ -49,30 +49,30 @@ struct SpeechToSpeech {
 ///
 /// # Errors
 /// A sentence that names the setting that is of no use.
-pub fn connect(connect: &Connect<'_>) -> Result<Arc<dyn Realtime>, String> {
-    let text = |name: &str| connect.text(name).map(|text| text.map(str::to_owned));
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Realtime>, String> {
+    let text = |name: &str| config.text(name).map(|text| text.map(str::to_owned));
     let detections = [("semantic_vad", TurnDetection::Semantic), ("server_vad", TurnDetection::Silence)];
     let formats = [("pcmu", Format::Mulaw), ("pcma", Format::Alaw), ("pcm", Format::Linear16)];
-    let parameters = match connect.settings.get("realtime_parameters") {
+    let parameters = match config.settings.get("realtime_parameters") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(parameters)) => parameters.clone(),
         Some(_) => return Err("settings.realtime_parameters must be an object: parts of the session.".to_owned()),
     };
-    let dialect = SpeechToSpeech {
-        server: SpeechServer::read(connect)?,
+    let dialect = OpenAiSpeechToSpeech {
+        server: SpeechServer::read(config)?,
         model: text("realtime_model")?,
         voice: text("realtime_voice")?,
         transcription_model: text("realtime_transcription_model")?.unwrap_or_else(|| TRANSCRIPTION_MODEL.to_owned()),
-        turn_detection: connect.choice("realtime_turn_detection", &detections)?.unwrap_or(TurnDetection::Semantic),
-        format: connect.choice("realtime_format", &formats)?.unwrap_or(Format::Mulaw),
+        turn_detection: config.choice("realtime_turn_detection", &detections)?.unwrap_or(TurnDetection::Semantic),
+        format: config.choice("realtime_format", &formats)?.unwrap_or(Format::Mulaw),
         parameters,
     };
-    Ok(Arc::new(RealtimeClient::new(connect, dialect)))
+    Ok(Arc::new(RealtimeClient::new(config, dialect)))
 }
 
-impl SpeechToSpeech {
+impl OpenAiSpeechToSpeech {
     fn model<'a>(&'a self, options: &'a RealtimeOptions) -> &'a str {
-        options.model.as_deref().or(self.model.as_deref()).unwrap_or(USUAL_MODEL)
+        options.model.as_deref().or(self.model.as_deref()).unwrap_or(DEFAULT_MODEL)
     }
 
     fn format(&self, options: &RealtimeOptions) -> Format {
@@ -80,7 +80,7 @@ impl SpeechToSpeech {
     }
 
     fn session(&self, options: &RealtimeOptions) -> Value {
-        let format = self.format(options).described();
+        let format = self.format(options).error_body();
         let voice = options.voice.as_deref().or(self.voice.as_deref()).unwrap_or(VOICE);
         let language = options.language.split('-').next().unwrap_or_default().to_lowercase();
         let tools: Vec<Value> = options
@@ -112,7 +112,7 @@ impl SpeechToSpeech {
         session
     }
 
-    /// The agent's ideas of silence, in the provider's words: a model that judges by meaning waits for at most 2, 4 or 8 seconds.
+    /// The agent's endpointing in the provider's terms: semantic detection waits for at most 2, 4 or 8 seconds.
     fn turn_detection(&self, options: &RealtimeOptions) -> Value {
         match self.turn_detection {
             TurnDetection::Semantic => {
@@ -134,7 +134,7 @@ impl SpeechToSpeech {
     }
 }
 
-impl Dialect for SpeechToSpeech {
+impl RealtimeAdapter for OpenAiSpeechToSpeech {
     fn name(&self) -> &'static str {
         PROVIDER
     }
@@ -143,12 +143,17 @@ impl Dialect for SpeechToSpeech {
         self.format != Format::Linear16
     }
 
-    fn target(&self, options: &RealtimeOptions) -> Result<Target, String> {
+    fn handshake(&self, options: &RealtimeOptions) -> Result<Handshake, String> {
         self.server.websocket("/realtime", &[("model", self.model(options).to_owned())])
     }
 
-    fn protocol(&self, options: &RealtimeOptions) -> Box<dyn Protocol> {
-        Box::new(Wire::new(self.session(options), instructions(options), &options.messages, self.format(options)))
+    fn protocol(&self, options: &RealtimeOptions) -> Box<dyn RealtimeProtocol> {
+        Box::new(OpenAiRealtime::new(
+            self.session(options),
+            instructions(options),
+            &options.messages,
+            self.format(options),
+        ))
     }
 }
 

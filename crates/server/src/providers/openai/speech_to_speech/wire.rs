@@ -9,19 +9,19 @@ use switchhook_core::conversation::{Message, Role, ToolCall};
 use switchhook_media::frame::Frame;
 
 use super::PROVIDER;
-use super::sound::{Format, Incoming, Outgoing};
+use super::audio::{Format, Incoming, Outgoing};
 use crate::providers::Usage;
-use crate::providers::realtime::protocol::{Heard, Protocol};
+use crate::providers::failure::{self, FailureClass};
+use crate::providers::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
 use crate::providers::realtime::{Direction, Order, RealtimeEvent};
-use crate::providers::refusal::{self, Verdict};
-use crate::providers::streaming::{Broken, field, json as parse};
+use crate::providers::websocket::{StreamError, field, json as parse};
 
 /// Begins the `event_id` of a `response.create`, which errors quote.
 const WISH: &str = "wish_";
 /// Stands before words that are to be said as they are.
 const EXACTLY: &str = "Say the following words to the caller, exactly as they stand here, and nothing else:";
 
-pub(super) struct Wire {
+pub(super) struct OpenAiRealtime {
     /// The session as it is asked for.
     session: Value,
     instructions: String,
@@ -41,7 +41,7 @@ pub(super) struct Wire {
     called: HashSet<String>,
 }
 
-impl Wire {
+impl OpenAiRealtime {
     pub(super) fn new(session: Value, instructions: String, messages: &[Message], format: Format) -> Self {
         Self {
             session,
@@ -58,8 +58,8 @@ impl Wire {
         }
     }
 
-    /// The session is set up. A server that took the settings and goes on as it likes would be heard as noise.
-    fn updated(&mut self, message: &Value) -> Result<Vec<Heard>, Broken> {
+    /// The session is set up. A server that took the settings and goes on as it likes would sound like noise.
+    fn updated(&mut self, message: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
         if std::mem::replace(&mut self.ready, true) {
             return Ok(Vec::new());
         }
@@ -67,17 +67,17 @@ impl Wire {
             let format = &message["session"]["audio"][direction]["format"]["type"];
             if let Some(other) = format.as_str().filter(|format| *format != self.format.name()) {
                 let asked = self.format.name();
-                return Err(Broken::Refused(format!(
+                return Err(StreamError::Permanent(format!(
                     "it uses {other} for {direction} in place of {asked}; choose another settings.realtime_format"
                 )));
             }
         }
         let before = std::mem::take(&mut self.before);
-        let items = before.into_iter().map(|item| Heard::Answer(create_item(item)));
-        Ok(items.chain([Heard::Ready]).collect())
+        let items = before.into_iter().map(|item| RealtimeMessage::Reply(create_item(item)));
+        Ok(items.chain([RealtimeMessage::Ready]).collect())
     }
 
-    fn response_started(&mut self, response: &Value) -> Vec<Heard> {
+    fn response_started(&mut self, response: &Value) -> Vec<RealtimeMessage> {
         let named = response["metadata"]["wish"].as_str().and_then(|wish| wish.parse().ok());
         self.echoes |= named.is_some();
         let wish = match named {
@@ -86,24 +86,27 @@ impl Wire {
             None => self.wishes.front().copied(),
         };
         self.wishes.retain(|other| Some(*other) != wish);
-        vec![Heard::Event(RealtimeEvent::ResponseStarted { response: field(response, "id").to_owned(), wish })]
+        vec![RealtimeMessage::Event(RealtimeEvent::ResponseStarted {
+            response: field(response, "id").to_owned(),
+            wish,
+        })]
     }
 
-    fn sound(&mut self, message: &Value) -> Result<Vec<Heard>, Broken> {
+    fn audio(&mut self, message: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
         let samples = self.incoming.push(field(message, "delta"));
-        let samples = samples.ok_or_else(|| Broken::Lost("it sent sound that is not base64".to_owned()))?;
+        let samples = samples.ok_or_else(|| StreamError::Retryable("it sent audio that is not base64".to_owned()))?;
         Ok(vec![made(message, samples)])
     }
 
-    fn sound_done(&mut self, message: &Value) -> Vec<Heard> {
+    fn audio_done(&mut self, message: &Value) -> Vec<RealtimeMessage> {
         let rest = self.incoming.finish();
         let rest = (!rest.is_empty()).then(|| made(message, rest));
         let done = RealtimeEvent::SoundDone { item: field(message, "item_id").to_owned() };
-        rest.into_iter().chain([Heard::Event(done)]).collect()
+        rest.into_iter().chain([RealtimeMessage::Event(done)]).collect()
     }
 
     /// Words come in pieces, or only as a whole.
-    fn words(&mut self, message: &Value, text: &str, whole: bool) -> Vec<Heard> {
+    fn words(&mut self, message: &Value, text: &str, whole: bool) -> Vec<RealtimeMessage> {
         let item = field(message, "item_id");
         let known = self.worded.contains(item);
         if text.is_empty() || (whole && known) {
@@ -111,27 +114,27 @@ impl Wire {
         }
         self.worded.insert(item.to_owned());
         let response = field(message, "response_id").to_owned();
-        vec![Heard::Event(RealtimeEvent::Words { response, item: item.to_owned(), text: text.to_owned() })]
+        vec![RealtimeMessage::Event(RealtimeEvent::Words { response, item: item.to_owned(), text: text.to_owned() })]
     }
 
-    fn tool_call(&mut self, response: &str, item: &Value) -> Option<Heard> {
+    fn tool_call(&mut self, response: &str, item: &Value) -> Option<RealtimeMessage> {
         let id = field(item, "call_id");
         if field(item, "type") != "function_call" || id.is_empty() || !self.called.insert(id.to_owned()) {
             return None;
         }
         let arguments = match field(item, "arguments") {
             "" => json!({}),
-            // What is not JSON is held against the schema, and the model told so.
+            // Arguments that are not JSON fail the schema, and the model gets the error.
             text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
         };
         let call = ToolCall { id: id.to_owned(), name: field(item, "name").to_owned(), arguments, signature: None };
-        Some(Heard::Event(RealtimeEvent::ToolCall { response: response.to_owned(), call }))
+        Some(RealtimeMessage::Event(RealtimeEvent::ToolCall { response: response.to_owned(), call }))
     }
 
-    fn response_done(&mut self, response: &Value) -> Vec<Heard> {
+    fn response_done(&mut self, response: &Value) -> Vec<RealtimeMessage> {
         let id = field(response, "id");
         let output = response["output"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut heard: Vec<Heard> = output.iter().filter_map(|item| self.tool_call(id, item)).collect();
+        let mut heard: Vec<RealtimeMessage> = output.iter().filter_map(|item| self.tool_call(id, item)).collect();
         let details = &response["status_details"];
         let failed = match field(response, "status") {
             "failed" => Some(words(&details["error"], "it failed to respond")),
@@ -139,31 +142,31 @@ impl Wire {
             _ => None,
         };
         let usage = usage(&response["usage"]);
-        heard.push(Heard::Event(RealtimeEvent::ResponseDone { response: id.to_owned(), failed, usage }));
+        heard.push(RealtimeMessage::Event(RealtimeEvent::ResponseDone { response: id.to_owned(), failed, usage }));
         heard
     }
 
-    fn error(&mut self, error: &Value) -> Result<Vec<Heard>, Broken> {
+    fn error(&mut self, error: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
         let code = [field(error, "code"), field(error, "type")].into_iter().find(|code| !code.is_empty());
         let code = code.unwrap_or("error");
         let wish = field(error, "event_id").strip_prefix(WISH).and_then(|wish| wish.parse().ok());
         match (code, wish) {
-            _ if !self.ready => Err(match refusal::said(error).verdict {
-                Verdict::Theirs | Verdict::Late => Broken::Lost(words(error, "it failed")),
-                _ => Broken::Refused(words(error, "it refused")),
+            _ if !self.ready => Err(match failure::classify_message(error).class {
+                FailureClass::Provider | FailureClass::Timeout => StreamError::Retryable(words(error, "it failed")),
+                _ => StreamError::Permanent(words(error, "it refused")),
             }),
-            ("session_expired", _) => Err(Broken::Lost(words(error, "the session expired"))),
+            ("session_expired", _) => Err(StreamError::Retryable(words(error, "the session expired"))),
             ("conversation_already_has_active_response", wish) => {
                 let wish = wish.or_else(|| self.wishes.front().copied());
                 self.wishes.retain(|other| Some(*other) != wish);
-                Ok(wish.map(|wish| Heard::Event(RealtimeEvent::Busy { wish })).into_iter().collect())
+                Ok(wish.map(|wish| RealtimeMessage::Event(RealtimeEvent::Busy { wish })).into_iter().collect())
             }
             (_, Some(wish)) => {
                 self.wishes.retain(|other| *other != wish);
                 let (response, failed) = (format!("{WISH}{wish}"), Some(words(error, "it refused to respond")));
                 let started = RealtimeEvent::ResponseStarted { response: response.clone(), wish: Some(wish) };
                 let done = RealtimeEvent::ResponseDone { response, failed, usage: Usage::default() };
-                Ok(vec![Heard::Event(started), Heard::Event(done)])
+                Ok(vec![RealtimeMessage::Event(started), RealtimeMessage::Event(done)])
             }
             // There was nothing left to stop, or to take.
             ("response_cancel_not_active" | "input_audio_buffer_commit_empty", None) => Ok(Vec::new()),
@@ -174,15 +177,15 @@ impl Wire {
         }
     }
 
-    fn transcribed(&self, message: &Value, text: &str) -> Vec<Heard> {
+    fn transcribed(&self, message: &Value, text: &str) -> Vec<RealtimeMessage> {
         let item = field(message, "item_id").to_owned();
         let usage = transcription(&message["usage"]);
-        vec![Heard::Event(RealtimeEvent::CallerSaid { item, text: text.trim().to_owned(), usage })]
+        vec![RealtimeMessage::Event(RealtimeEvent::CallerSaid { item, text: text.trim().to_owned(), usage })]
     }
 }
 
-impl Protocol for Wire {
-    fn sound(&mut self, frame: &Frame) -> Option<String> {
+impl RealtimeProtocol for OpenAiRealtime {
+    fn audio(&mut self, frame: &Frame) -> Option<String> {
         let audio = self.outgoing.push(frame)?;
         Some(json!({ "type": "input_audio_buffer.append", "audio": audio }).to_string())
     }
@@ -220,14 +223,14 @@ impl Protocol for Wire {
         }]
     }
 
-    fn read(&mut self, message: &str) -> Result<Vec<Heard>, Broken> {
+    fn read(&mut self, message: &str) -> Result<Vec<RealtimeMessage>, StreamError> {
         let message = parse(message)?;
-        let event = |event| Ok(vec![Heard::Event(event)]);
+        let event = |event| Ok(vec![RealtimeMessage::Event(event)]);
         let item = || field(&message, "item_id").to_owned();
         match field(&message, "type") {
             "session.created" => {
                 let update = json!({ "type": "session.update", "session": self.session });
-                Ok(vec![Heard::Answer(update.to_string())])
+                Ok(vec![RealtimeMessage::Reply(update.to_string())])
             }
             "session.updated" => self.updated(&message),
             "input_audio_buffer.speech_started" => event(RealtimeEvent::SpeechStarted),
@@ -241,8 +244,8 @@ impl Protocol for Wire {
                 Ok(self.transcribed(&message, ""))
             }
             "response.created" => Ok(self.response_started(&message["response"])),
-            "response.output_audio.delta" | "response.audio.delta" => Self::sound(self, &message),
-            "response.output_audio.done" | "response.audio.done" => Ok(self.sound_done(&message)),
+            "response.output_audio.delta" | "response.audio.delta" => Self::audio(self, &message),
+            "response.output_audio.done" | "response.audio.done" => Ok(self.audio_done(&message)),
             "response.output_audio_transcript.delta" | "response.audio_transcript.delta" => {
                 Ok(self.words(&message, field(&message, "delta"), false))
             }
@@ -259,9 +262,9 @@ impl Protocol for Wire {
     }
 }
 
-fn made(message: &Value, samples: Vec<i16>) -> Heard {
+fn made(message: &Value, samples: Vec<i16>) -> RealtimeMessage {
     let (response, item) = (field(message, "response_id").to_owned(), field(message, "item_id").to_owned());
-    Heard::Event(RealtimeEvent::Sound { response, item, samples })
+    RealtimeMessage::Event(RealtimeEvent::Sound { response, item, samples })
 }
 
 fn create_item(item: Value) -> String {
@@ -352,8 +355,8 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         ])
     },
     read: |messages| {
-        let mut wire = Wire::new(json!({}), String::new(), &[], Format::Linear16);
-        crate::fuzz::through::session(&mut wire, messages)
+        let mut wire = OpenAiRealtime::new(json!({}), String::new(), &[], Format::Linear16);
+        crate::fuzz::through::realtime(&mut wire, messages)
     },
 };
 

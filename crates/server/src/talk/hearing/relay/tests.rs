@@ -7,8 +7,8 @@ use switchhook_media::frame::{FRAME_DURATION, FRAME_SAMPLES, Frame};
 
 use super::*;
 
-fn sound(number: i16) -> Told {
-    Told::Sound(Frame::new([number; FRAME_SAMPLES]))
+fn sound(number: i16) -> SttInput {
+    SttInput::Audio(Frame::new([number; FRAME_SAMPLES]))
 }
 
 fn number(frame: &Frame) -> i16 {
@@ -26,10 +26,10 @@ fn dies() -> SttEvent {
 /// What is to be done, without sound.
 fn shown(steps: Vec<Step>) -> Vec<String> {
     let show = |step| match step {
-        Step::Pass(Told::Sound(_)) => None,
-        Step::Pass(Told::From(segment)) => Some(format!("pass from {segment}")),
-        Step::Pass(Told::Started) => Some("pass start".to_owned()),
-        Step::Pass(Told::Stopped(segment)) => Some(format!("pass stop {segment}")),
+        Step::Pass(SttInput::Audio(_)) => None,
+        Step::Pass(SttInput::StartAt(segment)) => Some(format!("pass from {segment}")),
+        Step::Pass(SttInput::SpeechStarted) => Some("pass start".to_owned()),
+        Step::Pass(SttInput::SpeechStopped(segment)) => Some(format!("pass stop {segment}")),
         Step::Open { position } => Some(format!("open {position}")),
         Step::Adopt => Some("adopt".to_owned()),
         Step::Discard => Some("discard".to_owned()),
@@ -53,9 +53,9 @@ fn begun(count: usize, now: Instant) -> Relay {
 /// A relay whose caller has said segment 0, and nobody has said what it was.
 fn waiting(count: usize, now: Instant) -> Relay {
     let mut relay = begun(count, now);
-    relay.told(Told::Started, now);
+    relay.told(SttInput::SpeechStarted, now);
     relay.told(sound(1), now);
-    relay.told(Told::Stopped(0), now);
+    relay.told(SttInput::SpeechStopped(0), now);
     relay
 }
 
@@ -64,11 +64,11 @@ fn one_that_fails_hands_over_what_has_no_final_words() {
     let now = Instant::now();
     let mut relay = waiting(2, now);
     relay.heard(says(0, "Hello."), now);
-    relay.told(Told::Started, now);
+    relay.told(SttInput::SpeechStarted, now);
     relay.heard(SttEvent::Partial { text: "book".to_owned() }, now);
-    relay.told(Told::Stopped(1), now);
+    relay.told(SttInput::SpeechStopped(1), now);
     assert_eq!(shown(relay.heard(dies(), now)), ["let go", "open 1"]);
-    assert!(shown(relay.told(Told::Started, now)).is_empty(), "nobody is there to hear it");
+    assert!(shown(relay.told(SttInput::SpeechStarted, now)).is_empty(), "nobody is there to hear it");
     assert_eq!(shown(relay.opened(now)), ["adopt", "pass from 1", "pass start", "pass stop 1", "pass start"]);
     assert_eq!(shown(relay.heard(says(1, "Book a table."), now)), ["1 Book a table."]);
     assert_eq!(shown(relay.heard(dies(), now)), ["let go", "pipeline_error: It broke."], "nobody is left");
@@ -84,8 +84,8 @@ fn one_that_is_late_goes_on_until_another_is_open_and_stays_if_it_is_first() {
     let later = now + LATE * 2;
     assert_eq!(shown(relay.heard(says(0, "Yes."), later)), ["0 Yes."]);
     assert_eq!(shown(relay.opened(later)), ["discard"]);
-    relay.told(Told::Started, later);
-    relay.told(Told::Stopped(1), later);
+    relay.told(SttInput::SpeechStarted, later);
+    relay.told(SttInput::SpeechStopped(1), later);
     assert_eq!(shown(relay.tick(later + LATE)), ["open 1"], "it can be asked again");
     assert_eq!(shown(relay.opened(later + LATE)), ["adopt", "pass from 1", "pass start", "pass stop 1"]);
     assert_eq!(relay.next_deadline(), Some(later + LATE * 2), "and has its own time");
@@ -126,8 +126,8 @@ fn a_wrong_key_of_the_first_one_is_a_wrong_setting_unless_another_takes_over() {
 fn words_are_told_in_the_order_of_speech() {
     let now = Instant::now();
     let mut relay = waiting(2, now);
-    relay.told(Told::Started, now);
-    relay.told(Told::Stopped(1), now);
+    relay.told(SttInput::SpeechStarted, now);
+    relay.told(SttInput::SpeechStopped(1), now);
     assert!(relay.heard(says(1, "for two."), now).is_empty());
     assert_eq!(shown(relay.heard(says(0, "A table"), now)), ["0 A table", "1 for two."]);
     assert_eq!(shown(relay.heard(says(0, ""), now)), ["0 "], "what was told may be replaced");
@@ -138,9 +138,9 @@ fn who_speaks_before_a_recogniser_is_open_is_heard_by_the_first_that_opens() {
     let now = Instant::now();
     let mut relay = Relay::new(2);
     relay.begin();
-    relay.told(Told::Started, now);
+    relay.told(SttInput::SpeechStarted, now);
     relay.told(sound(1), now);
-    relay.told(Told::Stopped(0), now);
+    relay.told(SttInput::SpeechStopped(0), now);
     let busy = ProviderError::Failed { provider: "x", words: "busy".to_owned() };
     assert_eq!(shown(relay.not_opened(&busy)), ["open 1"]);
     assert_eq!(shown(relay.opened(now)), ["adopt", "pass from 0", "pass start", "pass stop 0"]);
@@ -161,14 +161,14 @@ fn where_none_opens_the_call_is_told_why_and_a_wrong_setting_is_one() {
 fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
     let now = Instant::now();
     let mut relay = begun(2, now);
-    relay.told(Told::Started, now);
+    relay.told(SttInput::SpeechStarted, now);
     (0..600).for_each(|number| drop(relay.told(sound(number), now)));
     relay.heard(SttEvent::Partial { text: "a long story".to_owned() }, now);
     relay.heard(dies(), now);
     assert_eq!(shown(relay.opened(now)), ["adopt", "pass from 0", "pass start"]);
     let more = SttEvent::Partial { text: "that".to_owned() };
     assert_eq!(shown(relay.heard(more, now)), ["~ a long story that"]);
-    relay.told(Told::Stopped(0), now);
+    relay.told(SttInput::SpeechStopped(0), now);
     assert_eq!(shown(relay.heard(says(0, "that ends."), now)), ["0 a long story that ends."]);
 }
 
@@ -176,11 +176,11 @@ fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
 fn whoever_takes_over_does_not_replace_words_that_were_told_before_their_end() {
     let now = Instant::now();
     let mut relay = begun(2, now);
-    relay.told(Told::Started, now);
+    relay.told(SttInput::SpeechStarted, now);
     assert_eq!(shown(relay.heard(says(0, "Yes."), now)), ["0 Yes."]);
     relay.heard(dies(), now);
     relay.opened(now);
-    assert_eq!(shown(relay.told(Told::Stopped(0), now)), ["pass stop 0"]);
+    assert_eq!(shown(relay.told(SttInput::SpeechStopped(0), now)), ["pass stop 0"]);
     assert!(relay.heard(says(0, ""), now).is_empty());
 }
 
@@ -226,21 +226,21 @@ struct Ear {
 }
 
 impl Ear {
-    fn tell(&mut self, told: &Told) {
+    fn tell(&mut self, told: &SttInput) {
         match told {
-            Told::From(segment) => self.next = *segment,
-            Told::Sound(frame) if number(frame) == 0 => {
+            SttInput::StartAt(segment) => self.next = *segment,
+            SttInput::Audio(frame) if number(frame) == 0 => {
                 self.quiet += 1;
                 if self.fate.judges && self.quiet == 8 && !self.words.is_empty() {
                     self.answer(self.next, 0);
                 }
             }
-            Told::Sound(frame) => {
+            SttInput::Audio(frame) => {
                 self.quiet = 0;
                 self.words.push(number(frame));
             }
-            Told::Started => self.started = true,
-            Told::Stopped(segment) => {
+            SttInput::SpeechStarted => self.started = true,
+            SttInput::SpeechStopped(segment) => {
                 assert!(std::mem::take(&mut self.started), "{segment} ends without a beginning");
                 if !self.fate.judges || *segment >= self.next || !self.words.is_empty() {
                     let after = self.fate.answers_after[self.answered % self.fate.answers_after.len()];
@@ -310,7 +310,7 @@ impl World {
         }
     }
 
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: SttInput) {
         let steps = self.relay.told(told, self.now);
         self.take(steps);
     }
@@ -354,13 +354,13 @@ proptest! {
             for at in 0..length {
                 // Voice activity is noticed after 80 ms, and its end after 200.
                 if at == 4 {
-                    world.tell(Told::Started);
+                    world.tell(SttInput::SpeechStarted);
                 }
                 word += 1;
                 world.hear(word);
             }
             (0..10).for_each(|_| world.hear(0));
-            world.tell(Told::Stopped(segment));
+            world.tell(SttInput::SpeechStopped(segment));
         }
         (0..700).for_each(|_| world.hear(0));
         let said: Vec<String> = (1..=word).map(|word| word.to_string()).collect();

@@ -3,7 +3,7 @@
 use serde_json::json;
 use switchhook::config::Config;
 use switchhook::outbound::ws::WebSockets;
-use switchhook::providers::connect::Connect;
+use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::openai::speech_to_speech;
 use switchhook::talk::realtime::Model;
 use switchhook_core::agent::AgentConfig;
@@ -22,7 +22,7 @@ fn model(double: &Double) -> Model {
     switchhook::lifecycle::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let settings = json!({ "base_url": double.base_url() });
-    let provider = speech_to_speech::connect(&Connect {
+    let provider = speech_to_speech::connect(&AdapterConfig {
         http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
         websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
         addresses: &addresses,

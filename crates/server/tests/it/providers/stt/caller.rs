@@ -8,7 +8,7 @@ use serde_json::Value;
 use switchhook::carrier::simulator::recordings;
 use switchhook::config::Config;
 use switchhook::outbound::ws::WebSockets;
-use switchhook::providers::connect::Connect;
+use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 use switchhook_core::call::ErrorCode;
 use switchhook_core::private::Private;
@@ -26,7 +26,7 @@ const PACE: Duration = Duration::from_millis(2);
 const PAUSE: usize = 25;
 
 /// How a provider's recogniser is made.
-pub(super) type Make = fn(&Connect<'_>) -> Result<Arc<dyn Stt>, String>;
+pub(super) type Make = fn(&AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String>;
 
 /// A recogniser of a connection with these settings.
 pub(super) fn recogniser(make: Make, settings: &Value, key: &str) -> Result<Arc<dyn Stt>, String> {
@@ -34,7 +34,7 @@ pub(super) fn recogniser(make: Make, settings: &Value, key: &str) -> Result<Arc<
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
     let http = reqwest::Client::builder().no_proxy().build().expect("a client");
-    make(&Connect {
+    make(&AdapterConfig {
         http: &http,
         websockets: &websockets,
         addresses: &addresses,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use switchhook::providers::ProviderError;
-use switchhook::providers::voice::Deadlines;
+use switchhook::providers::tts::TtsTimeouts;
 
 use super::{Cast, Kind, short};
 use crate::doubles::voice::{KEY, Manner, No};
@@ -217,7 +217,7 @@ async fn an_address_that_does_not_answer_is_a_failure(kind: Kind) {
     let base_url = format!("http://{}", nobody.local_addr().expect("bound"));
     drop(nobody);
     let mut cast = Cast::start(kind).await;
-    cast.voice = super::voice(kind, &base_url, json!({}), Deadlines::default());
+    cast.voice = super::voice(kind, &base_url, json!({}), TtsTimeouts::default());
     let error = cast.fail(TEXT).await;
     assert_eq!(code(&error), "pipeline_error", "{error}");
 }

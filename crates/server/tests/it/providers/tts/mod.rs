@@ -13,8 +13,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchhook::config::Config;
 use switchhook::outbound::ws::WebSockets;
-use switchhook::providers::connect::Connect;
-use switchhook::providers::voice::Deadlines;
+use switchhook::providers::adapter_config::AdapterConfig;
+use switchhook::providers::tts::TtsTimeouts;
 use switchhook::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, cartesia, deepgram, elevenlabs, openai};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
@@ -90,10 +90,10 @@ impl Kind {
 
 impl Cast {
     async fn start(kind: Kind) -> Self {
-        Self::with(kind, json!({}), Deadlines::default()).await
+        Self::with(kind, json!({}), TtsTimeouts::default()).await
     }
 
-    async fn with(kind: Kind, settings: Value, deadlines: Deadlines) -> Self {
+    async fn with(kind: Kind, settings: Value, deadlines: TtsTimeouts) -> Self {
         let stage = Stage::default();
         let base_url = kind.serve(&stage).await;
         let voice = voice(kind, &base_url, settings, deadlines);
@@ -149,16 +149,16 @@ impl Cast {
     }
 }
 
-fn voice(kind: Kind, base_url: &str, settings: Value, deadlines: Deadlines) -> Arc<dyn Tts> {
+fn voice(kind: Kind, base_url: &str, settings: Value, deadlines: TtsTimeouts) -> Arc<dyn Tts> {
     connect(kind, base_url, settings, deadlines).expect("settings of use")
 }
 
-fn connect(kind: Kind, base_url: &str, mut settings: Value, deadlines: Deadlines) -> Result<Arc<dyn Tts>, String> {
+fn connect(kind: Kind, base_url: &str, mut settings: Value, deadlines: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
     switchhook::lifecycle::install_tls();
     settings["base_url"] = json!(base_url);
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
-    let connect = Connect {
+    let connect = AdapterConfig {
         http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
         websockets: &websockets,
         addresses: &addresses,
@@ -178,7 +178,7 @@ fn request(text: &str) -> TtsRequest {
 }
 
 /// Waits that end within a test.
-fn short() -> Deadlines {
+fn short() -> TtsTimeouts {
     let soon = Duration::from_millis(300);
-    Deadlines { first_sound: soon, gap: soon, stop: soon, ..Deadlines::default() }
+    TtsTimeouts { first_audio: soon, gap: soon, stop: soon, ..TtsTimeouts::default() }
 }

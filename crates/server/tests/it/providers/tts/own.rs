@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use switchhook::providers::voice::Deadlines;
+use switchhook::providers::tts::TtsTimeouts;
 use switchhook::providers::{ProviderError, TtsRequest};
 use tokio::sync::mpsc;
 
@@ -17,7 +17,7 @@ const SOCKETS: [Kind; 3] = [Kind::Cartesia, Kind::Deepgram, Kind::ElevenLabs];
 #[tokio::test]
 async fn a_socket_that_is_no_longer_alive_is_found_out_while_nobody_listens() {
     for kind in SOCKETS {
-        let deadlines = Deadlines { ping: Duration::from_millis(100), ..Deadlines::default() };
+        let deadlines = TtsTimeouts { ping: Duration::from_millis(100), ..TtsTimeouts::default() };
         let cast = Cast::with(kind, json!({}), deadlines).await;
         cast.stage.next([Manner::Freeze]);
         let spoken = cast.speak(TEXT).await.expect("spoken on another socket");
@@ -29,7 +29,7 @@ async fn a_socket_that_is_no_longer_alive_is_found_out_while_nobody_listens() {
 #[tokio::test]
 async fn a_socket_on_which_nothing_is_spoken_is_closed_in_order() {
     for kind in SOCKETS {
-        let deadlines = Deadlines { idle: Duration::from_millis(100), ..Deadlines::default() };
+        let deadlines = TtsTimeouts { idle: Duration::from_millis(100), ..TtsTimeouts::default() };
         let cast = Cast::with(kind, json!({}), deadlines).await;
         cast.speak(TEXT).await.expect("spoken");
         cast.stage.until("closing", |seen| seen.ended == 1).await;
@@ -66,7 +66,7 @@ async fn the_voice_the_model_and_the_speed_of_an_agent_reach_the_provider() {
         (Kind::OpenAi, json!({ "/voice": "aura-someone", "/model": "sonic-x", "/speed": 4.0 })),
     ] {
         let cast =
-            Cast::with(kind, json!({ "tts_voice": "aura-default", "tts_model": "m" }), Deadlines::default()).await;
+            Cast::with(kind, json!({ "tts_voice": "aura-default", "tts_model": "m" }), TtsTimeouts::default()).await;
         cast.say(fast()).await.expect("spoken");
         cast.speak(TEXT).await.expect("spoken");
         let asked = cast.stage.seen(|seen| seen.asked.clone());
@@ -165,7 +165,7 @@ async fn who_waits_for_a_connection_keeps_nobody_from_speaking() {
     for text in ["A new connection is opened.", "And there is one now."] {
         Kind::Deepgram.assert_speaks(&cast.speak(text).await.expect("spoken").samples, text);
     }
-    assert!(began.elapsed() < Deadlines::default().connect / 2, "{:?}", began.elapsed());
+    assert!(began.elapsed() < TtsTimeouts::default().connect / 2, "{:?}", began.elapsed());
     assert_eq!(cast.connections(), 1);
     waiting.abort();
 }
@@ -199,7 +199,8 @@ async fn a_deepgram_socket_that_does_not_confirm_clear_is_given_up() {
 #[tokio::test]
 async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
     let cast =
-        Cast::with(Kind::OpenAi, json!({ "tts_format": "wav", "tts_sample_rate": 48_000 }), Deadlines::default()).await;
+        Cast::with(Kind::OpenAi, json!({ "tts_format": "wav", "tts_sample_rate": 48_000 }), TtsTimeouts::default())
+            .await;
     Kind::OpenAi.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     assert_eq!(cast.stage.seen(|seen| seen.asked[0]["response_format"].clone()), "wav");
     cast.stage.next([Manner::Say(openai_tts::error("No such voice.", "voice_not_found"))]);
@@ -226,7 +227,7 @@ async fn parameters_of_the_connection_reach_the_provider_and_cannot_change_the_s
         ),
         (Kind::OpenAi, json!({ "instructions": "Be calm." }), json!({ "/instructions": "Be calm." })),
     ] {
-        let cast = Cast::with(kind, json!({ "tts_parameters": parameters }), Deadlines::default()).await;
+        let cast = Cast::with(kind, json!({ "tts_parameters": parameters }), TtsTimeouts::default()).await;
         cast.speak(TEXT).await.expect("spoken");
         let asked = cast.stage.seen(|seen| seen.asked[0].clone());
         for (pointer, value) in expected.as_object().expect("an object") {

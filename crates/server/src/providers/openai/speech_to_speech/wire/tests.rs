@@ -2,36 +2,36 @@ use switchhook_core::conversation::realtime::Direction;
 
 use super::*;
 
-fn wire() -> Wire {
+fn wire() -> OpenAiRealtime {
     let before =
         [Message::new(Role::System, "Book."), Message::new(Role::User, "Hi"), Message::new(Role::Assistant, "Yes?")];
-    Wire::new(json!({ "voice": "marin" }), "Book.".to_owned(), &before, Format::Mulaw)
+    OpenAiRealtime::new(json!({ "voice": "marin" }), "Book.".to_owned(), &before, Format::Mulaw)
 }
 
-fn read(wire: &mut Wire, message: Value) -> Vec<Heard> {
+fn read(wire: &mut OpenAiRealtime, message: Value) -> Vec<RealtimeMessage> {
     wire.read(&message.to_string()).unwrap_or_else(|broken| panic!("{broken:?}"))
 }
 
-fn answers(heard: Vec<Heard>) -> Vec<Value> {
+fn answers(heard: Vec<RealtimeMessage>) -> Vec<Value> {
     let answer = |heard| match heard {
-        Heard::Answer(text) => Some(serde_json::from_str(&text).expect("JSON")),
+        RealtimeMessage::Reply(text) => Some(serde_json::from_str(&text).expect("JSON")),
         _ => None,
     };
     heard.into_iter().filter_map(answer).collect()
 }
 
-fn events(heard: Vec<Heard>) -> Vec<RealtimeEvent> {
-    let event = |heard| if let Heard::Event(event) = heard { Some(event) } else { None };
+fn events(heard: Vec<RealtimeMessage>) -> Vec<RealtimeEvent> {
+    let event = |heard| if let RealtimeMessage::Event(event) = heard { Some(event) } else { None };
     heard.into_iter().filter_map(event).collect()
 }
 
-fn ready() -> Wire {
+fn ready() -> OpenAiRealtime {
     let mut wire = wire();
     read(&mut wire, json!({ "type": "session.updated", "session": {} }));
     wire
 }
 
-fn ask(wire: &mut Wire, number: u32) -> Value {
+fn ask(wire: &mut OpenAiRealtime, number: u32) -> Value {
     let orders = wire.order(Order::Respond { wish: number, direction: Direction::Directed("Greet.".to_owned()) });
     serde_json::from_str(&orders[0]).expect("JSON")
 }
@@ -44,7 +44,7 @@ fn a_session_is_set_up_and_told_what_was_said_before_it() {
     let format = json!({ "format": { "type": "audio/pcmu" } });
     let updated = json!({ "type": "session.updated", "session": { "audio": { "input": format, "output": format } } });
     let heard = read(&mut wire, updated);
-    assert!(heard.contains(&Heard::Ready));
+    assert!(heard.contains(&RealtimeMessage::Ready));
     let items: Vec<_> = answers(heard).iter().map(|answer| answer["item"]["content"][0].clone()).collect();
     assert_eq!(
         items,
@@ -57,7 +57,7 @@ fn a_server_that_uses_another_format_than_it_was_asked_for_is_refused() {
     let updated = json!({ "type": "session.updated", "session": { "audio": { "output": { "format": { "type": "audio/pcm" } } } } });
     let refused = wire().read(&updated.to_string()).err();
     assert!(
-        matches!(&refused, Some(Broken::Refused(words)) if words.contains("settings.realtime_format")),
+        matches!(&refused, Some(StreamError::Permanent(words)) if words.contains("settings.realtime_format")),
         "{refused:?}"
     );
 }
@@ -82,7 +82,7 @@ fn a_response_is_told_apart_from_those_that_the_provider_decides() {
 }
 
 /// An error before the session is set up.
-fn wire_error(code: &str) -> Result<Vec<Heard>, Broken> {
+fn wire_error(code: &str) -> Result<Vec<RealtimeMessage>, StreamError> {
     wire().read(&json!({ "type": "error", "error": { "code": code, "message": "No." } }).to_string())
 }
 
@@ -118,11 +118,11 @@ fn errors_are_told_apart() {
         assert!(read(&mut wire, error(harmless, Value::Null)).is_empty(), "{harmless}");
     }
     let over = wire.read(&error("session_expired", Value::Null).to_string()).err();
-    assert_eq!(over, Some(Broken::Lost("No. (session_expired)".to_owned())));
+    assert_eq!(over, Some(StreamError::Retryable("No. (session_expired)".to_owned())));
     let early = |code: &str| wire_error(code).err();
-    assert_eq!(early("rate_limit_exceeded"), Some(Broken::Lost("No. (rate_limit_exceeded)".to_owned())));
+    assert_eq!(early("rate_limit_exceeded"), Some(StreamError::Retryable("No. (rate_limit_exceeded)".to_owned())));
     let refused = early("model_not_found");
-    assert_eq!(refused, Some(Broken::Refused("No. (model_not_found)".to_owned())), "nothing is set up yet");
+    assert_eq!(refused, Some(StreamError::Permanent("No. (model_not_found)".to_owned())), "nothing is set up yet");
     assert!(wire.read("{").is_err() && wire.read(r#"{"type":"something.new"}"#).is_ok_and(|heard| heard.is_empty()));
 }
 
@@ -143,8 +143,8 @@ fn a_tool_call_is_told_once_however_often_it_comes() {
     let done = events(read(&mut wire, done));
     let [RealtimeEvent::ResponseDone { failed: None, usage, .. }] = &done[..] else { panic!("the call is told again") };
     let counted = (usage.llm_input_tokens, usage.llm_cached_tokens, usage.llm_output_tokens);
-    let sound = (usage.audio_input_tokens, usage.audio_cached_tokens, usage.audio_output_tokens);
-    assert_eq!((counted, sound), ((10, 4, 3), (20, 5, 6)));
+    let audio = (usage.audio_input_tokens, usage.audio_cached_tokens, usage.audio_output_tokens);
+    assert_eq!((counted, audio), ((10, 4, 3), (20, 5, 6)));
 }
 
 #[test]

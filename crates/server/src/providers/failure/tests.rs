@@ -1,0 +1,166 @@
+//! What providers say, and what is made of it.
+
+use serde_json::json;
+
+use super::*;
+
+fn headers(headers: &[(&'static str, &'static str)]) -> HeaderMap {
+    headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+}
+
+#[test]
+fn the_providers_own_words_are_found_in_whatever_shape() {
+    for (given, body, words) in [
+        (vec![], r#"{"error":{"message":"No such model","code":"x"}}"#, "No such model (x, status 400)"),
+        (vec![], r#"{"detail":[{"msg":"field required"}]}"#, "field required (status 400)"),
+        (vec![], r#"{"detail":{"status":"x","message":"Bad key"}}"#, "Bad key (x, status 400)"),
+        (vec![], r#"{"detail":"Invalid API key"}"#, "Invalid API key (status 400)"),
+        (vec![], r#"{"error":"model 'x' not found"}"#, "model 'x' not found (status 400)"),
+        (vec![], r#"{"object":"error","message":"Bad."}"#, "Bad. (status 400)"),
+        (vec![], r#"[{"error":{"code":400,"status":"X","message":"No."}}]"#, "No. (X, status 400)"),
+        (vec![("dg-error", "Bad encoding"), ("dg-request-id", "r1")], "", "Bad encoding (status 400, request r1)"),
+        (vec![("x-request-id", "r2")], "plain", "plain (status 400, request r2)"),
+        (vec![], "<html>", "it refused (status 400)"),
+        (vec![], "{}", "it refused (status 400)"),
+    ] {
+        assert_eq!(classify_response(400, &headers(&given), body).words.without_key(None), words);
+    }
+}
+
+#[test]
+fn what_may_be_tried_again_and_when_follows_from_the_status() {
+    let ms = Duration::from_millis;
+    for (status, given, class, retry_after) in [
+        (401, vec![("retry-after", "1")], FailureClass::Configuration, None),
+        (402, vec![], FailureClass::Configuration, None),
+        (404, vec![], FailureClass::Configuration, None),
+        (413, vec![], FailureClass::ContextTooLong, None),
+        (408, vec![], FailureClass::Timeout, Some(ms(0))),
+        (498, vec![], FailureClass::Provider, Some(ms(0))),
+        (499, vec![], FailureClass::Provider, Some(ms(0))),
+        (429, vec![("retry-after", "1")], FailureClass::Provider, Some(ms(1_000))),
+        (429, vec![("retry-after-ms", "250")], FailureClass::Provider, Some(ms(250))),
+        (429, vec![("retry-after", "30")], FailureClass::Provider, None),
+        (429, vec![("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], FailureClass::Provider, None),
+        (429, vec![("retry-after", "-1")], FailureClass::Provider, Some(ms(0))),
+        (500, vec![("x-should-retry", "false")], FailureClass::Provider, None),
+        (503, vec![], FailureClass::Provider, Some(ms(0))),
+        (504, vec![], FailureClass::Timeout, Some(ms(0))),
+    ] {
+        let classified = classify_response(status, &headers(&given), "no");
+        assert_eq!((classified.class, classified.retry_after), (class, retry_after), "{status} {given:?}");
+    }
+    let asked = |delay: &str| {
+        let body = json!({ "error": { "details": [{ "@type": "x" }, { "retryDelay": delay }] } });
+        classify_response(429, &HeaderMap::new(), &body.to_string()).retry_after
+    };
+    assert_eq!((asked("1.5s"), asked("40s")), (Some(ms(1_500)), None));
+}
+
+#[test]
+fn codes_say_what_a_status_does_not() {
+    let error = |message: &str, code: &str| json!({ "error": { "message": message, "type": "x", "code": code } });
+    let anthropic = |kind: &str| json!({ "type": "error", "error": { "type": kind, "message": "No." } });
+    let (ours, theirs) = (FailureClass::Configuration, FailureClass::Provider);
+    for (status, body, class) in [
+        (429, error("Slow down.", "rate_limit_exceeded"), theirs),
+        (429, error("Pay.", "insufficient_quota"), ours),
+        (429, json!({ "error": { "status": "RESOURCE_EXHAUSTED", "message": "Check your billing." } }), theirs),
+        (400, error("Long.", "context_length_exceeded"), FailureClass::ContextTooLong),
+        (
+            400,
+            json!({ "error": { "code": 400, "type": "exceed_context_size_error", "n_ctx": 4096 } }),
+            FailureClass::ContextTooLong,
+        ),
+        (400, error("Filtered.", "content_filter"), FailureClass::ContentRefused),
+        (404, error("Not there.", "DeploymentNotFound"), ours),
+        (401, json!({ "error": { "code": 401, "type": "authentication_error", "message": "Invalid API Key" } }), ours),
+        (503, json!({ "error": { "code": 503, "type": "unavailable_error", "message": "Loading model" } }), theirs),
+        (529, anthropic("overloaded_error"), theirs),
+        (504, anthropic("timeout_error"), FailureClass::Timeout),
+        (0, anthropic("timeout_error"), FailureClass::Timeout),
+        (0, anthropic("overloaded_error"), theirs),
+        (0, anthropic("authentication_error"), ours),
+        (0, json!({ "error": { "code": 401, "message": "No auth." } }), ours),
+        (0, error("No voice.", "voice_not_found"), ours),
+        (0, json!({ "error": "invalid_api_key" }), ours),
+        (0, json!({ "error": "busy", "message": "Too many", "code": 1008 }), theirs),
+        (0, json!({ "type": "Error" }), theirs),
+    ] {
+        let body_text = body.to_string();
+        let classified = if status == 0 {
+            classify_message(&body)
+        } else {
+            classify_response(status, &HeaderMap::new(), &body_text)
+        };
+        assert_eq!(classified.class, class, "{status} {body}");
+    }
+    let words = |message: Value| classify_message(&message).words.without_key(None);
+    assert_eq!(words(json!({ "error": "busy", "message": "Too many", "code": 1008 })), "Too many (busy)");
+    assert_eq!(words(json!({ "type": "Error" })), "it failed without saying why");
+}
+
+#[test]
+fn only_errors_are_errors() {
+    for (event, error) in [
+        (json!({ "choices": [], "error": null }), false),
+        (json!({ "type": "message_start", "message": { "id": "m" } }), false),
+        (json!({ "error": "gone" }), true),
+        (json!([{ "error": { "message": "No." } }]), true),
+        (json!({ "detail": "No." }), true),
+    ] {
+        assert_eq!(is_error(&event), error, "{event}");
+    }
+}
+
+#[test]
+fn no_trouble_ever_holds_the_key() {
+    let key = Private::new("s3cret".to_owned());
+    let classified = classify_message(&json!({ "type": "Error", "description": "Hm s3cret", "code": "NET-0000" }));
+    let failure = AttemptError::from_classified("double", classified, Some(&key), Duration::ZERO);
+    assert_eq!(failure.error.to_string(), "double: Hm •••• (NET-0000)");
+    assert_eq!((failure.error.code().as_str(), failure.retry_after), ("pipeline_error", Some(Duration::ZERO)));
+}
+
+#[test]
+fn a_secret_is_taken_out_of_words_and_no_word_apart() {
+    for (words, secret, expected) in [
+        ("It spoke a word in 200 ms.", "ke", "It spoke a word in 200 ms."),
+        ("status 401, request r1", "1", "status 401, request r1"),
+        ("Wrong key k: k, or \"k\"", "k", "Wrong key ••••: ••••, or \"••••\""),
+        ("aaa", "aa", "aaa"),
+        ("passwords are no password", "password", "passwords are no ••••"),
+        ("Bearer%20sk-012345 or xsk-012345x", "sk-012345", "Bearer%20•••• or x••••x"),
+        ("nothing", "", "nothing"),
+    ] {
+        assert_eq!(without_secret(words, secret), expected);
+    }
+}
+
+#[test]
+fn an_address_where_nothing_is_found_is_named_without_its_query() {
+    let url: Url = "https://user:pw@api.example.com/anthropic/messages?key=s3cret".parse().expect("an address");
+    let words =
+        |status, body: &str| classify_response(status, &HeaderMap::new(), body).asked_at(&url).words.without_key(None);
+    let at = "at https://api.example.com/anthropic/messages)";
+    assert_eq!(words(404, r#"{"detail":"Not Found"}"#), format!("Not Found (status 404, {at}"));
+    assert_eq!(words(405, "<html>"), format!("it refused (status 405, {at}"));
+    let anthropic = r#"{"type":"error","error":{"type":"not_found_error","message":"Not found"}}"#;
+    assert_eq!(words(404, anthropic), format!("Not found (not_found_error, status 404, {at}"));
+    let model = r#"{"error":{"message":"No such model","code":"model_not_found"}}"#;
+    assert_eq!(words(404, model), "No such model (model_not_found, status 404)", "the address is right");
+    assert_eq!(words(400, "no"), "no (status 400)");
+}
+
+#[test]
+fn what_ends_a_stream_is_our_fault_unless_it_says_otherwise() {
+    for (message, ours) in [
+        (json!({ "type": "Error", "variant": "SchemaError", "description": "Bad.", "message": "{}" }), true),
+        (json!({ "type": "Error", "code": "UNSUPPORTED_MODEL", "description": "Bad." }), true),
+        (json!({ "type": "Error", "code": "INTERNAL_SERVER_ERROR", "description": "Oh." }), false),
+        (json!({ "type": "Error", "code": "NET-0001", "description": "Oh." }), false),
+        (json!({ "type": "Error", "code": 503, "description": "Oh." }), false),
+    ] {
+        assert_eq!(is_configuration_error(&message), ours, "{message}");
+    }
+}

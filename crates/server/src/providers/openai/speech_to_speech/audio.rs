@@ -1,0 +1,131 @@
+//! Audio as it stands in messages: base64 of G.711, or of PCM at 24 kHz for servers that know nothing else.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use switchhook_media::frame::{Frame, SAMPLE_RATE};
+use switchhook_media::g711::Law;
+use switchhook_media::resample::Resampler;
+
+use crate::providers::stt::{Encoder, Encoding};
+
+/// The only rate of `audio/pcm`.
+const PCM_RATE: u32 = 24_000;
+/// Every pair of these rates can be resampled.
+const SUPPORTED: &str = "8 and 24 kHz are supported";
+
+/// How samples are written, in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Mulaw,
+    Alaw,
+    Linear16,
+}
+
+impl Format {
+    /// The name of the protocol.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Mulaw => "audio/pcmu",
+            Self::Alaw => "audio/pcma",
+            Self::Linear16 => "audio/pcm",
+        }
+    }
+
+    /// As it stands in a session.
+    pub(super) fn error_body(self) -> Value {
+        match self {
+            Self::Linear16 => json!({ "type": self.name(), "rate": PCM_RATE }),
+            _ => json!({ "type": self.name() }),
+        }
+    }
+
+    fn rate(self) -> u32 {
+        if self == Self::Linear16 { PCM_RATE } else { SAMPLE_RATE }
+    }
+}
+
+/// The caller's audio.
+pub(super) struct Outgoing(Encoder);
+
+impl Outgoing {
+    pub(super) fn new(format: Format) -> Self {
+        let encoding = match format {
+            Format::Mulaw => Encoding::Mulaw,
+            Format::Alaw => Encoding::Alaw,
+            Format::Linear16 => Encoding::Linear16,
+        };
+        Self(Encoder::new(encoding, format.rate(), 1).expect(SUPPORTED))
+    }
+
+    pub(super) fn push(&mut self, frame: &Frame) -> Option<String> {
+        self.0.push(frame).map(|bytes| STANDARD.encode(bytes))
+    }
+}
+
+/// The model's audio.
+pub(super) struct Incoming {
+    format: Format,
+    resampler: Resampler,
+    /// Half a sample.
+    rest: Option<u8>,
+}
+
+impl Incoming {
+    pub(super) fn new(format: Format) -> Self {
+        Self { format, resampler: Resampler::new(format.rate(), SAMPLE_RATE).expect(SUPPORTED), rest: None }
+    }
+
+    /// The samples of a message; nothing when it is not base64.
+    pub(super) fn push(&mut self, text: &str) -> Option<Vec<i16>> {
+        let bytes = STANDARD.decode(text).ok()?;
+        let law = match self.format {
+            Format::Mulaw => Law::Mu,
+            Format::Alaw => Law::A,
+            Format::Linear16 => {
+                let bytes: Vec<u8> = self.rest.take().into_iter().chain(bytes).collect();
+                let pairs = bytes.chunks_exact(2);
+                self.rest = pairs.remainder().first().copied();
+                let samples: Vec<i16> = pairs.map(|two| i16::from_le_bytes([two[0], two[1]])).collect();
+                let mut out = Vec::new();
+                self.resampler.process(&samples, &mut out);
+                return Some(out);
+            }
+        };
+        Some(bytes.into_iter().map(|byte| law.decode(byte)).collect())
+    }
+
+    /// What is still inside when an item ends.
+    pub(super) fn finish(&mut self) -> Vec<i16> {
+        let mut out = Vec::new();
+        self.rest = None;
+        self.resampler.flush(&mut out);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audio_survives_the_way_there_and_back_in_every_format_however_it_is_cut() {
+        for format in [Format::Mulaw, Format::Alaw, Format::Linear16] {
+            let (mut out, mut back) = (Outgoing::new(format), Incoming::new(format));
+            let frame = Frame::from_slice(&switchhook_media::tone::sine(440.0, 8_000, 0.3, 160));
+            let mut bytes = Vec::new();
+            for _ in 0..10 {
+                let text = out.push(&frame).unwrap_or_default();
+                bytes.extend(STANDARD.decode(text).expect("base64"));
+            }
+            let mut samples = Vec::new();
+            for piece in bytes.chunks(77) {
+                samples.extend(back.push(&STANDARD.encode(piece)).expect("base64"));
+            }
+            samples.extend(back.finish());
+            let level = switchhook_media::level::rms_dbfs(&samples);
+            assert!((level + 13.5).abs() < 1.5 && samples.len() >= 1_500, "{format:?}: {level}, {}", samples.len());
+            assert_eq!(back.push("not base64!"), None);
+        }
+    }
+}

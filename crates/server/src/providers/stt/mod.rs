@@ -1,0 +1,110 @@
+//! Speech to text over websockets.
+//!
+//! A provider is an [`SttAdapter`]: a handshake, and an [`SttProtocol`] without a socket. The shared part is here: the task that owns the
+//! socket, the replay after a reconnect, and the final transcript of each segment
+//! ([`transcripts::Transcripts`]).
+
+mod connection;
+mod encoder;
+mod protocol;
+mod server;
+mod settings;
+mod task;
+#[cfg(test)]
+pub(crate) mod testing;
+mod transcripts;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use switchhook_media::frame::CallerAudio;
+use tokio::sync::mpsc;
+
+pub(crate) use self::encoder::{Encoder, Encoding};
+pub(crate) use self::protocol::{
+    KeepAlive, SttAdapter, SttMessage, SttProtocol, SttStreamConfig, classify_close_code, classify_error,
+    close_description,
+};
+pub(crate) use self::server::SttServer;
+pub(crate) use self::settings::{KeytermLimits, SttDefaults, SttSettings};
+
+use self::connection::{Connector, TIMEOUTS};
+use self::task::{SentAudio, Task};
+use super::adapter_config::AdapterConfig;
+use super::replay_buffer::SttInput;
+use super::websocket;
+use super::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+
+/// Frames and marks that may wait for the socket: some 20 s. It is given up long before.
+const WAITING: usize = 1024;
+
+/// Speech to text over websockets.
+struct StreamingStt {
+    websocket: websocket::Connector,
+    adapter: Arc<dyn SttAdapter>,
+}
+
+/// Streaming speech to text of a connection.
+pub(crate) fn streaming_stt(config: &AdapterConfig<'_>, adapter: impl SttAdapter + 'static) -> Arc<dyn Stt> {
+    let provider = adapter.stream_config(&SttOptions::default()).name;
+    let websocket = websocket::Connector::new(config, provider, TIMEOUTS);
+    Arc::new(StreamingStt { websocket, adapter: Arc::new(adapter) })
+}
+
+#[async_trait]
+impl Stt for StreamingStt {
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError> {
+        let (websocket, adapter) = (self.websocket.clone(), Arc::clone(&self.adapter));
+        let connector = Connector { websocket, adapter, options };
+        let connection = connector.open().await?;
+        let (input, waiting) = mpsc::channel(WAITING);
+        let sent = SentAudio::default();
+        tokio::spawn(Task::new(connector, events, waiting, sent.clone()).run(connection));
+        Ok(Box::new(StreamingSession { input, sent }))
+    }
+
+    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+        self.adapter.not_taken(options)
+    }
+}
+
+/// One call's end of the task. Dropping it ends the stream.
+struct StreamingSession {
+    input: mpsc::Sender<SttInput>,
+    sent: SentAudio,
+}
+
+impl StreamingSession {
+    /// A full channel means that the socket takes nothing, which the task is about to notice; a closed one that it has failed,
+    /// which it has said.
+    fn tell(&self, input: SttInput) {
+        let _ = self.input.try_send(input);
+    }
+}
+
+impl SttSession for StreamingSession {
+    fn takes_over(&mut self, segment: u32) {
+        self.tell(SttInput::StartAt(segment));
+    }
+
+    fn audio(&mut self, frame: &CallerAudio) {
+        self.tell(SttInput::Audio(frame.0));
+    }
+
+    fn speech_started(&mut self) {
+        self.tell(SttInput::SpeechStarted);
+    }
+
+    fn speech_stopped(&mut self, segment: u32) {
+        self.tell(SttInput::SpeechStopped(segment));
+    }
+
+    fn sent(&self) -> Option<Duration> {
+        Some(self.sent.total())
+    }
+}

@@ -1,0 +1,100 @@
+//! When words are spoken: from what providers say about words or single characters.
+
+use switchhook_core::conversation::SpokenWord;
+
+/// What came with a piece of audio.
+#[derive(Default)]
+pub(crate) enum WordTiming {
+    /// Nothing.
+    #[default]
+    None,
+    /// Words, counted from the start of the utterance.
+    WordAssembler(Vec<SpokenWord>),
+    /// Characters, counted from the start of this piece of audio.
+    Characters(Vec<Character>),
+}
+
+impl WordTiming {
+    /// Bytes while queued.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::WordAssembler(words) => words.iter().map(|word| size_of::<SpokenWord>() + word.text.len()).sum(),
+            Self::Characters(all) => all.iter().map(|one| size_of::<Character>() + one.text.len()).sum(),
+        }
+    }
+}
+
+/// A character with its slot in a piece of audio.
+pub(crate) struct Character {
+    pub(crate) text: String,
+    pub(crate) start_ms: u64,
+    pub(crate) end_ms: u64,
+}
+
+/// Puts characters together to words; a word may be cut by the end of a piece.
+#[derive(Default)]
+pub(crate) struct WordAssembler {
+    open: Option<SpokenWord>,
+}
+
+impl WordAssembler {
+    /// The words that `timing` completes; `before_ms` of audio came before its piece.
+    pub(crate) fn push(&mut self, timing: WordTiming, before_ms: u64) -> Vec<SpokenWord> {
+        match timing {
+            WordTiming::None => Vec::new(),
+            WordTiming::WordAssembler(words) => words,
+            WordTiming::Characters(characters) => {
+                characters.into_iter().filter_map(|character| self.character(&character, before_ms)).collect()
+            }
+        }
+    }
+
+    /// The last word.
+    pub(crate) fn finish(&mut self) -> Option<SpokenWord> {
+        self.open.take()
+    }
+
+    fn character(&mut self, character: &Character, before_ms: u64) -> Option<SpokenWord> {
+        if character.text.trim().is_empty() {
+            return self.open.take();
+        }
+        let [start_ms, end_ms] = [character.start_ms, character.end_ms].map(|ms| before_ms.saturating_add(ms));
+        let word = self.open.get_or_insert_with(|| SpokenWord { text: String::new(), start_ms, end_ms });
+        word.text.push_str(&character.text);
+        word.end_ms = end_ms;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn characters(text: &str, each_ms: u64) -> WordTiming {
+        let one = |(at, character): (usize, char)| {
+            let start_ms = at as u64 * each_ms;
+            Character { text: character.to_string(), start_ms, end_ms: start_ms + each_ms }
+        };
+        WordTiming::Characters(text.chars().enumerate().map(one).collect())
+    }
+
+    #[test]
+    fn a_word_that_is_cut_by_the_end_of_a_piece_stays_one() {
+        let mut words = WordAssembler::default();
+        let mut all = words.push(characters("Yes, fr", 10), 0);
+        all.extend(words.push(WordTiming::None, 70));
+        all.extend(words.push(characters("om ten.", 10), 100));
+        all.extend(words.finish());
+        let all: Vec<_> = all.iter().map(|word| (word.text.as_str(), word.start_ms, word.end_ms)).collect();
+        assert_eq!(all, [("Yes,", 0, 40), ("from", 50, 120), ("ten.", 130, 170)]);
+    }
+
+    #[test]
+    fn a_time_beyond_all_times_is_the_last() {
+        let mut words = WordAssembler::default();
+        words.push(WordTiming::Characters(vec![Character { text: "a".to_owned(), start_ms: 7, end_ms: u64::MAX }]), 70);
+        let word = words.finish().expect("a word");
+        assert_eq!((word.start_ms, word.end_ms), (77, u64::MAX));
+    }
+}
