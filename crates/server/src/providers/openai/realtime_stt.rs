@@ -357,9 +357,9 @@ mod tests {
             "= Please.",
             "flushed",
             "= ",
-            "failed Lost(\"x (audio_unintelligible)\")",
+            "failed Retryable(\"x (audio_unintelligible)\")",
             "= ",
-            "failed Refused(\"Pay. (insufficient_quota)\")",
+            "failed Permanent(\"Pay. (insufficient_quota)\")",
         ];
         assert_eq!(describe(&mut session, &messages), expected);
     }
