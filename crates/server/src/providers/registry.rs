@@ -69,8 +69,10 @@ pub enum Build {
     /// From a connection. Errors are sentences that name the setting.
     Adapter(fn(&AdapterConfig<'_>) -> Result<Provider, String>),
     /// From this process, with the settings of a connection or without one.
-    BuiltIn(fn(&Arc<LocalSpeech>, &Map<String, Value>) -> Result<Provider, String>),
+    BuiltIn(BuiltIn),
 }
+
+type BuiltIn = fn(&Arc<LocalSpeech>, &Map<String, Value>) -> Result<Provider, String>;
 
 /// A kind of provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

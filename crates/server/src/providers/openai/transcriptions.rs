@@ -156,9 +156,9 @@ impl SttSession for SegmentedSttSession {
         let events = client.events.clone();
         self.last = Some(self.runs.spawn(understood(events, async move {
             if too_short {
-                client.send_final(segment.number, String::new()).await
+                client.send_final(segment.number, String::new()).await;
             } else {
-                client.transcribe_segment(segment).await
+                client.transcribe_segment(segment).await;
             }
         })));
     }
