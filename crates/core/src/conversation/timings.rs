@@ -9,7 +9,7 @@ pub struct Timings {
     pub vad_onset: Duration,
     /// Silence that it needs before it reports a stop: how late `SpeechStopped` is.
     pub vad_hangover: Duration,
-    /// How long after the end of speech the recogniser may take; then the turn goes on with what there is.
+    /// How long after the end of speech the STT may take; then the turn goes on with what there is.
     pub recogniser: Duration,
     /// Noise shorter than this is nothing to ask the caller to repeat.
     pub unclear_speech: Duration,
@@ -26,16 +26,16 @@ pub struct Timings {
     pub speech_silence: Duration,
     /// How long a tool may take.
     pub tool: Duration,
-    /// Without any sound of the answer this long after the turn, a filler is said.
+    /// Without any audio of the answer this long after the turn, a filler is said.
     pub filler: Duration,
-    /// The longest silence of the agent while it owes something. A voice that is waited for is then covered up for; a filler
+    /// The longest silence of the agent while a response is due. A phrase then stands in for a late TTS; a filler
     /// is said [`Timings::voice_start`] before.
     pub dead_air: Duration,
     /// How long a voice needs to be heard.
     pub voice_start: Duration,
     /// In greeting mode `wait`, the agent greets after this much silence.
     pub greeting_wait: Duration,
-    /// Kept between the last sound of a goodbye and the hang-up, so that the network delivers it.
+    /// Kept between the last audio of a goodbye and the hang-up, so that the network delivers it.
     pub goodbye_tail: Duration,
     /// How long a late goodbye is waited for in silence, where no phrase that could cover the wait is cached.
     pub goodbye_silence: Duration,
