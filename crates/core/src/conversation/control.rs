@@ -1,67 +1,98 @@
-//! What the API does to a running conversation: words to say, keys to press, somebody to pass the caller on to.
+//! What the caller's keys, the API and tools ask of a running conversation: words to say, keys to send, a transfer.
 
 use super::Conversation;
-use super::mouth::Kind;
-use super::speech;
+use super::dialogue::PendingTransfer;
+use super::effect::Effect;
+use super::phase::Phase;
+use super::playback::Kind;
+use crate::agent::is_key;
 
 impl Conversation {
-    /// Has a text said: next, or at once instead of what the agent is saying or thinking about. The caller is never talked
-    /// over, and neither a goodbye nor a message for a machine is disturbed.
-    pub(super) fn asked_to_say(&mut self, text: String, interrupt: bool) {
-        if self.closing.is_some() || self.machine.is_some() {
+    pub(super) fn key_pressed(&mut self, key: char) {
+        let d = &mut self.dialogue;
+        if !is_key(key) || !d.agent.dtmf.enabled || !self.strategy.takes_keys(d) {
+            return;
+        }
+        d.dtmf.press(key, &d.agent.dtmf, d.now);
+        d.caller_active();
+        self.strategy.key_pressed(d);
+        if d.agent.dtmf.interrupt && self.strategy.may_be_cut_off(d) {
+            self.strategy.stop(d, false);
+        }
+    }
+
+    /// Has a text said: next, or at once instead of what the agent is saying or was asked for. The caller is never talked over,
+    /// and neither a goodbye nor a message for a machine is disturbed.
+    pub(super) fn say_requested(&mut self, text: String, interrupt: bool) {
+        let d = &mut self.dialogue;
+        if d.phase.is_closing() || d.phase.is_voicemail() || text.trim().is_empty() {
             return;
         }
         if interrupt {
-            self.fall_silent();
-            self.to_say.clear(); // It is said instead of everything before it.
+            self.strategy.stop(d, false);
+            d.say_queue.clear(); // It is said instead of everything before it.
         }
-        self.to_say.push_back(text);
+        d.say_queue.push_back(text);
     }
 
-    /// What the API wanted said is said when no answer is under way and the caller is not waiting for one.
-    pub(super) fn say_what_waits(&mut self) -> bool {
-        let waits = self.is_answering() || self.caller.is_open() || self.passing_on;
-        if self.to_say.is_empty() || waits || self.closing.is_some() || self.machine.is_some() {
+    /// What the API wants said is said when no response is under way and the caller is not waiting for one.
+    pub(super) fn say_queued(&mut self) -> bool {
+        let d = &mut self.dialogue;
+        if d.say_queue.is_empty() || !d.phase.is_open() || !self.strategy.may_say(d) {
             return false;
         }
-        self.cancel_model();
-        let text = self.to_say.pop_front().unwrap_or_default();
-        let pieces = speech::pieces_of(&text, self.language);
-        for (i, piece) in pieces.iter().enumerate() {
-            self.utter(Kind::Said, piece, i + 1 == pieces.len());
-        }
-        if !pieces.is_empty() {
-            self.mouth.close();
-        }
+        let text = d.say_queue.pop_front().unwrap_or_default();
+        self.strategy.say(d, Kind::Said, &text);
         true
     }
 
     /// The tones are over: what the agent was saying goes on, and the silence counts from now.
-    pub(super) fn keys_sent(&mut self) {
-        self.keys_on_line = false;
-        self.mouth.go_on(self.now);
-        self.excuse_silence(self.now);
-        self.quiet.agent_fell_silent(Kind::Said, self.now);
+    pub(super) fn dtmf_sent(&mut self) {
+        let d = &mut self.dialogue;
+        d.dtmf_sending = false;
+        d.playback.touch(d.now);
+        d.silence.agent_finished(Kind::Said, d.now);
+        self.strategy.dtmf_sent(d);
+    }
+
+    /// A tool wants the caller transferred, once they have heard what is said about it.
+    pub(super) fn transfer_requested(&mut self, tool_call: String, number: String) {
+        if self.dialogue.phase.is_open() {
+            self.dialogue.pending_transfer = Some(PendingTransfer { tool_call, number });
+        }
+    }
+
+    pub(super) fn start_transfer(&mut self) -> bool {
+        let d = &mut self.dialogue;
+        let may = d.phase.is_open() && !d.dtmf_sending && self.strategy.may_transfer(d);
+        let Some(PendingTransfer { tool_call, number }) = d.pending_transfer.take_if(|_| may) else { return false };
+        self.strategy.transfer_started(d, &tool_call);
+        d.phase = Phase::Transferring { tool_call: Some(tool_call) };
+        d.emit(Effect::Transfer { number });
+        true
     }
 
     /// Falls silent until the carrier has answered. What the caller says meanwhile is kept.
     pub(super) fn transfer_started(&mut self) {
-        if self.closing.is_some() {
+        let d = &mut self.dialogue;
+        if d.phase.is_closing() || d.phase.is_voicemail() || d.phase.is_transferring() {
             return;
         }
-        // An answer that stopped for the transfer was not cut short by it.
-        self.mouth.close();
-        self.fall_silent();
-        self.passing_on = true;
+        // A response that stopped for the transfer was not cut short by it.
+        d.playback.close();
+        self.strategy.stop(d, false);
+        d.phase = Phase::Transferring { tool_call: None };
     }
 
-    /// The carrier would not: the caller is told, and the conversation goes on.
-    pub(super) fn transfer_refused(&mut self) {
-        if !std::mem::take(&mut self.passing_on) || self.closing.is_some() || self.machine.is_some() {
+    /// The carrier did not transfer the caller, who hears so; the conversation goes on.
+    pub(super) fn transfer_failed(&mut self) {
+        let d = &mut self.dialogue;
+        if !d.phase.is_transferring() {
             return;
         }
-        // The caller has waited, also where nothing is said about it.
-        self.quiet.agent_fell_silent(Kind::Said, self.now);
-        self.say_one_of(Kind::Said, self.language.phrases.not_put_through);
+        if let Phase::Transferring { tool_call } = std::mem::replace(&mut d.phase, Phase::Conversing) {
+            d.silence.agent_finished(Kind::Said, d.now);
+            self.strategy.transfer_failed(d, tool_call);
+        }
     }
 }

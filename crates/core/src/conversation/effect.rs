@@ -1,64 +1,83 @@
-//! What the conversation wants done.
+//! What a conversation wants done.
 
 use std::fmt;
+use std::time::Duration;
 
-use super::history::Message;
 use super::input::{Failure, ToolCall};
 use super::transcript::Entry;
+use super::{cascade, realtime};
 use crate::Timestamp;
 
 /// One thing to do. Effects are performed in the order they are returned. `Debug` never shows what was said.
 #[derive(Clone, PartialEq)]
 pub enum Effect {
-    /// Ask the model. Its answer comes back with this turn number.
-    Ask {
-        /// Numbers the questions of this conversation, rising.
-        turn: u32,
-        /// Everything the model is to know: the instructions, then what was said and heard.
-        messages: Vec<Message>,
-        /// Whether the caller may yet go on, and the answer be thrown away.
-        speculative: bool,
-    },
-    /// The answer to this turn is no longer wanted. Unknown and finished turns may be named.
-    CancelModel {
-        /// The number of the [`Effect::Ask`].
-        turn: u32,
-    },
-    /// Make speech of this text and play it after everything already queued; if it is to be `ready_only`, before that.
+    /// Synthesize this text and play it after everything already queued.
     Speak {
         /// Numbers the utterances of this conversation, rising.
         utterance: u32,
         /// Plain text, ready to be spoken.
         text: String,
-        /// Whether it is known that nothing follows: a hint to flush a streaming voice.
+        /// Whether it is known that nothing follows: a hint to flush a streaming TTS.
         last_of_turn: bool,
-        /// Whether only sound that is kept will do, since a voice is late or has failed: it is wanted at once and before
-        /// everything queued, also what is already being played. Without it, answer [`super::Input::SpeechFailed`] at once.
-        ready_only: bool,
+        /// Where its audio comes from.
+        source: SpeechSource,
     },
-    /// Stop the sound on the line at once and forget everything queued. Also ends a [`Effect::Pause`].
+    /// Stop playback at once and forget everything queued. Also ends a [`Effect::PausePlayback`].
     ClearPlayback,
-    /// Hold the sound at the very sample. Nothing is played, later utterances included, until the next
-    /// [`Effect::Resume`] or [`Effect::ClearPlayback`].
-    Pause,
-    /// Go on from the sample at which [`Effect::Pause`] stopped.
-    Resume,
-    /// Run a tool and send [`super::Input::ToolResult`]. `end_call` never gets here.
+    /// Hold playback at the very sample. Nothing is played, later utterances included, until the next
+    /// [`Effect::ResumePlayback`] or [`Effect::ClearPlayback`].
+    PausePlayback,
+    /// Go on from the sample at which [`Effect::PausePlayback`] stopped.
+    ResumePlayback,
+    /// Run a tool and send [`super::Input::ToolResult`] or [`super::Input::TransferRequested`]. `end_call` never gets here.
     RunTool {
         /// To be repeated with the result.
         turn: u32,
         /// What to run.
         call: ToolCall,
     },
+    /// Have the carrier transfer the caller.
+    Transfer {
+        /// To whom.
+        number: String,
+    },
     /// A line of the transcript. It is final: nothing will change it.
     Transcript(Entry),
-    /// When the steps of a turn happened; sent once the answer's first sound was heard.
+    /// When the steps of a turn happened; sent once the first audio of the response was heard.
     Turn(TurnTimes),
+    /// Something for the LLM.
+    Cascade(cascade::Effect),
+    /// Something for the session of a speech-to-speech model.
+    Realtime(realtime::Effect),
     /// End the call. The last effect there is.
     HangUp {
         /// Why.
         reason: End,
     },
+}
+
+/// Where the audio of an utterance comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpeechSource {
+    /// From the cache or the TTS.
+    Any,
+    /// From the cache only, since a TTS is late or has failed: it is wanted at once and before everything queued, also what is
+    /// already being played. Without it, answer [`super::Input::SynthesisFailed`] at once.
+    Cached,
+    /// From the TTS, and its first audio within this time; a tone stands in for it.
+    Within(Duration),
+}
+
+impl From<cascade::Effect> for Effect {
+    fn from(effect: cascade::Effect) -> Self {
+        Self::Cascade(effect)
+    }
+}
+
+impl From<realtime::Effect> for Effect {
+    fn from(effect: realtime::Effect) -> Self {
+        Self::Realtime(effect)
+    }
 }
 
 /// Why the agent's side ended the conversation.
@@ -83,36 +102,33 @@ pub enum End {
 /// When the steps of one answered turn happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnTimes {
-    /// The number of the [`Effect::Ask`].
+    /// The number of the [`cascade::Effect::RequestCompletion`].
     pub turn: u32,
-    /// The caller's last sound, or last key.
+    /// The caller's last audio, or last key.
     pub speech_ended: Timestamp,
     /// The turn was judged to be over.
     pub turn_ended: Timestamp,
     /// The model's first text. May be before `turn_ended` when the model was asked early.
     pub first_token: Timestamp,
-    /// The first sound of the answer was made.
+    /// The first audio of the answer was made.
     pub first_audio_ready: Timestamp,
-    /// The first sound of the answer was heard on the line.
+    /// The first audio of the answer was heard on the line.
     pub first_audio_played: Timestamp,
 }
 
 impl fmt::Debug for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ask { turn, messages, speculative } => {
-                write!(f, "Ask(turn {turn}, messages {}, speculative {speculative})", messages.len())
-            }
-            Self::CancelModel { turn } => write!(f, "CancelModel(turn {turn})"),
-            Self::Speak { utterance, ready_only, .. } => {
-                write!(f, "Speak(utterance {utterance}, ready only {ready_only})")
-            }
+            Self::Speak { utterance, source, .. } => write!(f, "Speak(utterance {utterance}, {source:?})"),
             Self::ClearPlayback => f.write_str("ClearPlayback"),
-            Self::Pause => f.write_str("Pause"),
-            Self::Resume => f.write_str("Resume"),
+            Self::PausePlayback => f.write_str("PausePlayback"),
+            Self::ResumePlayback => f.write_str("ResumePlayback"),
             Self::RunTool { turn, call } => write!(f, "RunTool(turn {turn}, {call:?})"),
+            Self::Transfer { .. } => f.write_str("Transfer"),
             Self::Transcript(entry) => write!(f, "Transcript({entry:?})"),
             Self::Turn(times) => write!(f, "{times:?}"),
+            Self::Cascade(effect) => write!(f, "{effect:?}"),
+            Self::Realtime(effect) => write!(f, "{effect:?}"),
             Self::HangUp { reason } => write!(f, "HangUp({reason:?})"),
         }
     }

@@ -1,91 +1,59 @@
-//! What the conversation is told.
+//! What happens to a conversation.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::Value;
+
+use super::{cascade, realtime};
 
 /// One thing that happened. Its `Debug` names the event and its numbers, never what was said.
 #[derive(Clone, PartialEq)]
 pub enum Input {
-    /// Sound flows in both directions: the greeting may start.
+    /// Audio flows in both directions: the greeting may start.
     MediaStarted,
     /// The caller began to speak: voice was found for [`super::Timings::vad_onset`].
     SpeechStarted,
     /// The caller stopped speaking [`super::Timings::vad_hangover`] ago.
     SpeechStopped {
-        /// Counts the stops of this call from 0. The recogniser is given the same number.
+        /// Counts the stops of this call from 0. The STT is given the same number.
         segment: u32,
     },
-    /// What the recogniser makes of the segment being spoken, so far. Replaces the partial before it.
-    Partial {
-        /// The words.
-        text: String,
-    },
-    /// The recogniser's words for one segment. A second one for the same segment replaces the first.
-    Final {
-        /// The number of the [`Input::SpeechStopped`] that ends (or will end) this segment.
-        segment: u32,
-        /// The words; empty when there were none.
-        text: String,
-    },
-    /// A recogniser that judges turns itself says that the caller has finished.
-    TurnJudged,
-    /// More of the model's answer.
-    ModelDelta {
-        /// The number of the [`super::Effect::Ask`].
-        turn: u32,
-        /// The new text only.
-        text: String,
-    },
-    /// The model calls a tool.
-    ModelToolCall {
-        /// The number of the [`super::Effect::Ask`].
-        turn: u32,
-        /// What it calls.
-        call: ToolCall,
-        /// Said while it runs, unless the model has said something itself.
-        filler: Option<String>,
-    },
-    /// The model's answer is complete.
-    ModelDone {
-        /// The number of the [`super::Effect::Ask`].
-        turn: u32,
-    },
-    /// The model could not answer; fallbacks have been tried.
-    ModelFailed {
-        /// The number of the [`super::Effect::Ask`].
-        turn: u32,
-        /// What went wrong.
-        failure: Failure,
-    },
-    /// Sound of an utterance was made. May come several times while it streams.
-    SpeechReady {
+    /// Audio of an utterance was synthesized. May come several times while it streams.
+    SpeechSynthesized {
         /// The number of the [`super::Effect::Speak`].
         utterance: u32,
-        /// 8 kHz samples made so far, counted from the start of the utterance.
-        samples: u64,
-        /// The words whose times became known since the last time; empty when the voice tells no times.
+        /// How much there is so far, from the start of the utterance.
+        audio: Duration,
+        /// The words whose times became known since the last time; empty when the TTS reports no times.
         words: Vec<SpokenWord>,
-        /// Whether all of it is made.
+        /// Whether that is all of it.
         complete: bool,
     },
-    /// An utterance could not be made; fallbacks have been tried. It will not be played further.
-    SpeechFailed {
+    /// An utterance could not be synthesized; fallbacks have been tried. It will not be played further.
+    SynthesisFailed {
         /// The number of the [`super::Effect::Speak`].
         utterance: u32,
         /// What went wrong.
         failure: Failure,
     },
-    /// That much of an utterance was heard on the line.
-    Played {
+    /// An utterance could not be synthesized in time, and a tone is played in its place.
+    ReplacedByTone {
         /// The number of the [`super::Effect::Speak`].
         utterance: u32,
-        /// 8 kHz samples heard so far, counted from the start of the utterance.
-        samples: u64,
+        /// How long the tone is.
+        audio: Duration,
+    },
+    /// That much of an utterance was heard on the line.
+    PlaybackProgress {
+        /// The utterance.
+        utterance: u32,
+        /// How much was heard so far, from the start of the utterance.
+        audio: Duration,
     },
     /// All of an utterance was heard on the line.
     PlaybackFinished {
-        /// The number of the [`super::Effect::Speak`].
+        /// The utterance.
         utterance: u32,
     },
     /// The caller pressed a key.
@@ -97,38 +65,65 @@ pub enum Input {
     Say {
         /// What to say.
         text: String,
-        /// Whether it is said instead of what the agent is saying or thinking about.
+        /// Whether it is said instead of what the agent is saying or was asked for.
         interrupt: bool,
     },
-    /// The tones of keys go out on the line. The agent's sound waits until [`Input::KeysSent`].
-    KeysStarted,
+    /// Tones of keys go out on the line. The agent's audio waits until [`Input::DtmfSent`].
+    DtmfSendStarted,
     /// The last tone is out.
-    KeysSent,
-    /// The carrier is asked to pass the caller on. When it does, the conversation is ended from outside.
-    TransferStarted,
-    /// The carrier did not pass the caller on.
-    TransferRefused,
-    /// Say nothing more and end. Also the way to close the transcript when the line is already gone: the entries
-    /// that come back hold what was heard, and the reason is then yours.
-    HangUpRequested,
-    /// An answering machine was recognised.
-    MachineDetected {
-        /// Whether its beep was heard; sent a second time when the beep comes later.
-        beep: bool,
-    },
-    /// What a tool answered.
+    DtmfSent,
+    /// A tool has answered.
     ToolResult {
         /// The turn of its [`super::Effect::RunTool`].
         turn: u32,
         /// [`ToolCall::id`].
         id: String,
-        /// What the model is to be told.
+        /// What the model is given.
         result: Value,
     },
-    /// The caller can no longer be understood; fallbacks have been tried.
-    RecogniserFailed(Failure),
+    /// A tool wants the caller transferred, once what is being said was heard.
+    TransferRequested {
+        /// [`ToolCall::id`].
+        id: String,
+        /// To whom.
+        number: String,
+    },
+    /// The carrier is asked to transfer the caller. When it does, the conversation is ended from outside.
+    TransferStarted,
+    /// The carrier did not transfer the caller.
+    TransferFailed,
+    /// An answering machine was recognised.
+    MachineDetected {
+        /// Whether its beep was heard; sent a second time when the beep comes later.
+        beep: bool,
+    },
+    /// Say nothing more and end.
+    HangUpRequested,
+    /// Something of the strategy's own providers.
+    Strategy(StrategyInput),
     /// Time has passed.
     Tick,
+}
+
+/// What the providers of a strategy report.
+#[derive(Clone, PartialEq)]
+pub enum StrategyInput {
+    /// STT and LLM.
+    Cascade(cascade::Input),
+    /// A speech-to-speech session.
+    Realtime(realtime::Input),
+}
+
+impl From<cascade::Input> for Input {
+    fn from(input: cascade::Input) -> Self {
+        Self::Strategy(StrategyInput::Cascade(input))
+    }
+}
+
+impl From<realtime::Input> for Input {
+    fn from(input: realtime::Input) -> Self {
+        Self::Strategy(StrategyInput::Realtime(input))
+    }
 }
 
 /// A word with its place in an utterance.
@@ -199,29 +194,29 @@ impl fmt::Debug for Input {
             Self::MediaStarted => f.write_str("MediaStarted"),
             Self::SpeechStarted => f.write_str("SpeechStarted"),
             Self::SpeechStopped { segment } => write!(f, "SpeechStopped(segment {segment})"),
-            Self::Partial { .. } => f.write_str("Partial"),
-            Self::Final { segment, text } => write!(f, "Final(segment {segment}, empty {})", text.trim().is_empty()),
-            Self::TurnJudged => f.write_str("TurnJudged"),
-            Self::ModelDelta { turn, .. } => write!(f, "ModelDelta(turn {turn})"),
-            Self::ModelToolCall { turn, call, .. } => write!(f, "ModelToolCall(turn {turn}, {call:?})"),
-            Self::ModelDone { turn } => write!(f, "ModelDone(turn {turn})"),
-            Self::ModelFailed { turn, failure } => write!(f, "ModelFailed(turn {turn}, {failure:?})"),
-            Self::SpeechReady { utterance, samples, complete, .. } => {
-                write!(f, "SpeechReady(utterance {utterance}, samples {samples}, complete {complete})")
+            Self::SpeechSynthesized { utterance, audio, complete, .. } => {
+                write!(f, "SpeechSynthesized(utterance {utterance}, {audio:?}, complete {complete})")
             }
-            Self::SpeechFailed { utterance, failure } => write!(f, "SpeechFailed(utterance {utterance}, {failure:?})"),
-            Self::Played { utterance, samples } => write!(f, "Played(utterance {utterance}, samples {samples})"),
+            Self::SynthesisFailed { utterance, failure } => {
+                write!(f, "SynthesisFailed(utterance {utterance}, {failure:?})")
+            }
+            Self::ReplacedByTone { utterance, .. } => write!(f, "ReplacedByTone(utterance {utterance})"),
+            Self::PlaybackProgress { utterance, audio } => {
+                write!(f, "PlaybackProgress(utterance {utterance}, {audio:?})")
+            }
             Self::PlaybackFinished { utterance } => write!(f, "PlaybackFinished(utterance {utterance})"),
             Self::Dtmf { .. } => f.write_str("Dtmf"),
             Self::Say { interrupt, .. } => write!(f, "Say(interrupt {interrupt})"),
-            Self::KeysStarted => f.write_str("KeysStarted"),
-            Self::KeysSent => f.write_str("KeysSent"),
-            Self::TransferStarted => f.write_str("TransferStarted"),
-            Self::TransferRefused => f.write_str("TransferRefused"),
-            Self::HangUpRequested => f.write_str("HangUpRequested"),
-            Self::MachineDetected { beep } => write!(f, "MachineDetected(beep {beep})"),
+            Self::DtmfSendStarted => f.write_str("DtmfSendStarted"),
+            Self::DtmfSent => f.write_str("DtmfSent"),
             Self::ToolResult { turn, .. } => write!(f, "ToolResult(turn {turn})"),
-            Self::RecogniserFailed(failure) => write!(f, "RecogniserFailed({failure:?})"),
+            Self::TransferRequested { .. } => f.write_str("TransferRequested"),
+            Self::TransferStarted => f.write_str("TransferStarted"),
+            Self::TransferFailed => f.write_str("TransferFailed"),
+            Self::MachineDetected { beep } => write!(f, "MachineDetected(beep {beep})"),
+            Self::HangUpRequested => f.write_str("HangUpRequested"),
+            Self::Strategy(StrategyInput::Cascade(input)) => write!(f, "{input:?}"),
+            Self::Strategy(StrategyInput::Realtime(input)) => write!(f, "{input:?}"),
             Self::Tick => f.write_str("Tick"),
         }
     }

@@ -9,8 +9,8 @@ pub struct Timings {
     pub vad_onset: Duration,
     /// Silence that it needs before it reports a stop: how late `SpeechStopped` is.
     pub vad_hangover: Duration,
-    /// How long after the end of speech the recogniser may take; then the turn goes on with what there is.
-    pub recogniser: Duration,
+    /// How long after the end of speech the STT may take; then the turn goes on with what there is.
+    pub stt: Duration,
     /// Noise shorter than this is nothing to ask the caller to repeat.
     pub unclear_speech: Duration,
     /// How long the agent stays silent after a short noise, to see whether words come of it.
@@ -26,16 +26,16 @@ pub struct Timings {
     pub speech_silence: Duration,
     /// How long a tool may take.
     pub tool: Duration,
-    /// Without any sound of the answer this long after the turn, a filler is said.
+    /// Without any audio of the answer this long after the turn, a filler is said.
     pub filler: Duration,
-    /// The longest silence of the agent while it owes something. A voice that is waited for is then covered up for; a filler
+    /// The longest silence of the agent while a response is due. A phrase then stands in for a late TTS; a filler
     /// is said [`Timings::voice_start`] before.
     pub dead_air: Duration,
     /// How long a voice needs to be heard.
     pub voice_start: Duration,
     /// In greeting mode `wait`, the agent greets after this much silence.
     pub greeting_wait: Duration,
-    /// Kept between the last sound of a goodbye and the hang-up, so that the network delivers it.
+    /// Kept between the last audio of a goodbye and the hang-up, so that the network delivers it.
     pub goodbye_tail: Duration,
     /// How long a late goodbye is waited for in silence, where no phrase that could cover the wait is cached.
     pub goodbye_silence: Duration,
@@ -50,7 +50,7 @@ impl Default for Timings {
         Self {
             vad_onset: Duration::from_millis(64),
             vad_hangover: Duration::from_millis(200),
-            recogniser: Duration::from_millis(2_500),
+            stt: Duration::from_millis(2_500),
             unclear_speech: Duration::from_millis(300),
             false_interruption: Duration::from_secs(1),
             long_backchannel: Duration::from_millis(1_500),

@@ -1,8 +1,15 @@
-//! What was said on the line, by whom and when.
+//! The transcript and the history, in the order in which things were said: the words of a caller may be known late.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::time::Duration;
 
+use super::history::History;
+use super::playback::Played;
 use crate::Timestamp;
+
+/// How long the missing words of a caller's turn hold up what was said after it.
+const MISSING_WORDS: Duration = Duration::from_secs(5);
 
 /// One line of the transcript.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,5 +38,126 @@ pub enum Speaker {
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Entry({:?}, {} to {}, interrupted {})", self.speaker, self.start, self.end, self.interrupted)
+    }
+}
+
+/// What the caller said, in full.
+pub(super) struct CallerWords {
+    pub(super) text: String,
+    pub(super) start: Timestamp,
+    pub(super) end: Timestamp,
+    /// Whether it belongs in the history that the model sees.
+    pub(super) remembered: bool,
+}
+
+enum Line {
+    Caller(CallerWords),
+    /// A turn whose words follow, as this item; without one while the session that heard it is gone.
+    Pending {
+        item: Option<String>,
+        start: Timestamp,
+        end: Timestamp,
+        since: Timestamp,
+    },
+    Agent(Played),
+}
+
+/// What was said, and what is not yet written because words before it are missing.
+pub(super) struct Transcript {
+    pub(super) history: History,
+    lines: VecDeque<Line>,
+    /// Whether missing words are not given up: there is no session that could tell them.
+    pub(super) on_hold: bool,
+}
+
+impl Transcript {
+    pub(super) fn new(history: History) -> Self {
+        Self { history, lines: VecDeque::new(), on_hold: false }
+    }
+
+    pub(super) fn add_agent(&mut self, played: Played) {
+        self.lines.push_back(Line::Agent(played));
+    }
+
+    pub(super) fn add_caller(&mut self, words: CallerWords) {
+        self.lines.push_back(Line::Caller(words));
+    }
+
+    /// Keeps the place of a turn whose words follow.
+    pub(super) fn add_pending(&mut self, item: String, start: Timestamp, end: Timestamp, now: Timestamp) {
+        self.lines.push_back(Line::Pending { item: Some(item), start, end, since: now });
+    }
+
+    /// Whether an item is a turn that a session which is gone has heard before.
+    pub(super) fn adopt(&mut self, item: &str, now: Timestamp) -> bool {
+        let orphan = |line: &&mut Line| matches!(line, Line::Pending { item: None, .. });
+        let Some(Line::Pending { item: id, since, .. }) = self.lines.iter_mut().find(orphan) else { return false };
+        (*id, *since) = (Some(item.to_owned()), now);
+        true
+    }
+
+    /// The words of a turn are known. Returns whether it has a place.
+    pub(super) fn set_words(&mut self, item: &str, text: &str) -> bool {
+        let pending = |line: &&mut Line| matches!(line, Line::Pending { item: Some(id), .. } if id == item);
+        let Some(line) = self.lines.iter_mut().find(pending) else { return false };
+        if let Line::Pending { start, end, .. } = *line {
+            *line = Line::Caller(CallerWords { text: text.to_owned(), start, end, remembered: true });
+        }
+        true
+    }
+
+    /// Turns whose words are missing will be heard by another session. Returns when the first of them began.
+    pub(super) fn disown(&mut self, now: Timestamp) -> Option<Timestamp> {
+        let mut began = None;
+        for line in &mut self.lines {
+            if let Line::Pending { item, start, since, .. } = line {
+                (*item, *since) = (None, now);
+                began.get_or_insert(*start);
+            }
+        }
+        began
+    }
+
+    /// When missing words are given up.
+    pub(super) fn due_at(&self) -> Option<Timestamp> {
+        match self.lines.front().filter(|_| !self.on_hold)? {
+            Line::Pending { since, .. } => Some(*since + MISSING_WORDS),
+            _ => None,
+        }
+    }
+
+    /// Writes what is next in the order of the conversation: with words, unless none are missing before `late`.
+    pub(super) fn write(&mut self, now: Timestamp) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        loop {
+            let late = self.due_at().is_some_and(|at| at <= now);
+            let known = |line: &mut Line| late || !matches!(line, Line::Pending { .. });
+            let Some(line) = self.lines.pop_front_if(known) else { return entries };
+            entries.extend(self.write_line(line));
+        }
+    }
+
+    /// Writes everything that has words.
+    pub(super) fn write_all(&mut self) -> Vec<Entry> {
+        let lines = std::mem::take(&mut self.lines);
+        lines.into_iter().filter_map(|line| self.write_line(line)).collect()
+    }
+
+    fn write_line(&mut self, line: Line) -> Option<Entry> {
+        match line {
+            Line::Caller(CallerWords { text, start, end, remembered }) if !text.trim().is_empty() => {
+                if remembered {
+                    self.history.caller_said(&text);
+                }
+                Some(Entry { speaker: Speaker::Caller, text, start, end, interrupted: false })
+            }
+            Line::Agent(Played { kind, text, began, ended, interrupted }) if !text.is_empty() => {
+                if kind.is_remembered() {
+                    self.history.agent_was_heard(&text, interrupted);
+                }
+                Some(Entry { speaker: Speaker::Agent, text, start: began, end: ended, interrupted })
+            }
+            _ => None,
+        }
     }
 }

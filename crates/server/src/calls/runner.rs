@@ -30,7 +30,7 @@ use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::carrier::{Carrier, CarrierEvent, LegEvent, LegEvents, Media};
 use crate::panics::{Panicked, caught};
 use crate::store::calls::{CallRow, WrapUp};
-use crate::talk::prepared::{News, Prepared};
+use crate::talk::prepared::{Preparation, Prepared};
 
 /// How long a call may take to be read, in all and in one try; less than a lease.
 const LOADED_BY: Duration = Duration::from_secs(9);
@@ -66,9 +66,9 @@ pub(super) async fn run(context: Context, row: CallRow, reason: ClaimReason, mut
 }
 
 /// Whether the conversation is ready, or why it cannot begin, as soon as that is known: nobody is to be rung for nothing.
-async fn news(prepared: &mut Option<Prepared>) -> News {
+async fn news(prepared: &mut Option<Prepared>) -> Preparation {
     match prepared {
-        Some(prepared) => prepared.news().await,
+        Some(prepared) => prepared.progress().await,
         None => std::future::pending().await,
     }
 }
@@ -323,12 +323,12 @@ impl Runner {
                 },
                 Some(event) = entry.received.recv() => self.leg_event(event),
                 news = news(&mut self.prepared) => match news {
-                    News::Ready => {
+                    Preparation::Ready => {
                         self.answering.ready = true;
                         self.answer_if_due();
                         None
                     }
-                    News::Failed(failure) => {
+                    Preparation::Failed(failure) => {
                         self.unused = self.prepared.take(); // It has failed once and for all.
                         Some(CallInput::TalkEnded(talking::failed(&failure)))
                     }

@@ -30,8 +30,8 @@ use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
-use crate::talk::phrases::Phrases;
-use crate::talk::pipeline::{KnownRates, LlmSettings, Paces, Pipeline, RateLimits, TtsSettings};
+use crate::talk::phrase_cache::PhraseCache;
+use crate::talk::pipeline::{AllResponseTimes, KnownRates, LlmSettings, Pipeline, RateLimits, TtsSettings};
 use crate::talk::realtime::Model;
 use crate::talk::tools::secrets::{self, Secrets};
 use crate::talk::tools::{Lists, Shared, Toolbox};
@@ -101,11 +101,11 @@ pub struct Setup {
     /// What the servers of agents' tools offer.
     lists: Arc<Lists>,
     /// How fast models are.
-    paces: Paces,
+    paces: AllResponseTimes,
     /// Until when models and voices have no room.
     limits: RateLimits,
     /// What voices have said.
-    phrases: Arc<Phrases>,
+    phrases: Arc<PhraseCache>,
 }
 
 impl Setup {
@@ -121,7 +121,7 @@ impl Setup {
             providers,
             carriers,
             lists: Arc::default(),
-            paces: Paces::default(),
+            paces: AllResponseTimes::default(),
             limits: RateLimits::default(),
             phrases: Arc::default(),
         })
@@ -294,7 +294,10 @@ impl Setup {
             let llm = provider.llm().map_err(SetupError::config)?;
             let pace = self.paces.of(id, model.as_deref());
             let proven = self.limits.of("llm", id, model.as_deref());
-            found.push(((llm, LlmSettings { model, temperature, max_tokens, pace, proven }), rates));
+            found.push((
+                (llm, LlmSettings { model, temperature, max_tokens, response_times: pace, health: proven }),
+                rates,
+            ));
         }
         Ok(found)
     }
@@ -315,7 +318,7 @@ impl Setup {
             let rates = provider.tts_rates(model.as_deref());
             let tts = provider.tts().map_err(SetupError::config)?;
             let (language, proven) = (agent.language.clone(), self.limits.of("tts", id, model.as_deref()));
-            found.push(((tts, TtsSettings { voice, model, speed, language, proven }), rates));
+            found.push(((tts, TtsSettings { voice, model, speed, language, health: proven }), rates));
         }
         Ok(found)
     }

@@ -37,7 +37,7 @@ fn targets() -> Vec<&'static Target> {
         &providers::tts::decoder::FUZZED,
         &talk::tools::FUZZED,
         &talk::tools::mcp::listing::FUZZED,
-        &talk::tools::mcp::told::FUZZED,
+        &talk::tools::mcp::result::FUZZED,
         &talk::tools::mcp::transport::FUZZED,
     ];
     targets.extend(library::TARGETS);

@@ -1,48 +1,49 @@
-//! The one task of a call: the turn engine in the middle, media on one side, providers on the other.
+//! The one task of a call: the conversation in the middle, media on one side, models on the other.
 //!
-//! Outgoing sound runs on absolute deadlines of 20 ms: a tick that comes late does not make the next one late. Nothing here
-//! waits for anything but the next thing to happen, so sound is never late because of a provider, a tool or a disk.
+//! Outgoing audio runs on absolute deadlines of 20 ms: a tick that comes late does not make the next one late. Nothing here
+//! waits for anything but the next thing to happen, so audio is never late because of a provider, a tool or a disk.
+//!
+//! What differs between calls is the [`Models`] that hear the caller and make the agent speak: STT and LLM ([`cascade`]), or the session
+//! of a speech-to-speech model ([`realtime`]). Media, recording, TTS, tools, latency and the transcript are the same for all.
 
-mod prepared;
-mod sound;
-mod speaking;
-mod speech;
+mod audio;
+pub(super) mod cascade;
+pub(super) mod presynthesis;
+pub(super) mod realtime;
+mod synthesis;
 #[cfg(test)]
 mod tests;
 mod tools;
 
-use self::prepared::Heard;
-pub use self::prepared::Prepared;
-
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use serde_json::Value;
 use switchhook_core::Timestamp;
-use switchhook_core::call::ErrorCode;
-use switchhook_core::conversation::{Conversation, Effect, Failure, FailureCode, Input, Speaker, TurnTimes};
-use switchhook_media::frame::FRAME_DURATION;
+use switchhook_core::conversation::{Conversation, Effect, Entry, Failure, FailureCode, Input, Speaker, TurnTimes};
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
 use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use self::speaking::Speech;
-use self::speech::{Greeting, Phrases};
-use super::handset::Handset;
-use super::hearing::Hearing;
+use self::cascade::Cascade;
+use self::presynthesis::PhraseWarmup;
+use self::realtime::Realtime;
+use self::synthesis::Synthesis;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
-use super::pipeline::{Pipeline, Request, Signal};
-use super::plain::plain;
+use super::media_session::MediaSession;
+use super::pipeline::{Pipeline, Signal};
 use super::recorder::Recorder;
-use super::{Command, Commands, Ended, Line, Note, Notes, Report, Settings, panicked};
+use super::strip_nul::strip_nul;
+use super::{CarrierRequest, Command, Commands, Ended, Note, Notes, Report, Settings, TranscriptLine, panicked};
 use crate::carrier::Media;
-use crate::panics::caught_now;
-use crate::providers::{LlmEvent, ProviderError, Spent, SttEvent, TtsAudio, Usage};
+use crate::panics::{caught, caught_now};
+use crate::providers::{ProviderError, Spent, TtsAudio, Usage};
 
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
-/// The turn of a tool, the id of its call, and what it answered.
+/// The turn of a tool, the id of its call, and its result.
 type ToolResult = (u32, String, Value);
 
 pub(super) fn failure(error: &ProviderError) -> Failure {
@@ -52,34 +53,90 @@ pub(super) fn failure(error: &ProviderError) -> Failure {
         ProviderError::Refused { .. } => FailureCode::Refused,
         ProviderError::Busy { .. } | ProviderError::Failed { .. } => FailureCode::Pipeline,
     };
-    Failure::new(kind, plain(error.to_string()))
+    Failure::new(kind, strip_nul(error.to_string()))
 }
 
-struct Driver {
+/// Who hears the caller and makes the agent speak.
+pub(super) enum Models {
+    /// STT and LLM; TTS speaks.
+    Cascade(Box<Cascade>),
+    /// A speech-to-speech model; TTS stands in for it.
+    Realtime(Box<Realtime>),
+}
+
+/// Something that they report.
+enum ModelEvent {
+    Cascade(cascade::Event),
+    Realtime(realtime::Event),
+}
+
+impl Models {
+    /// What they report next. May be dropped and called again.
+    async fn next(&mut self) -> ModelEvent {
+        match self {
+            Self::Cascade(cascade) => ModelEvent::Cascade(cascade.next().await),
+            Self::Realtime(realtime) => ModelEvent::Realtime(realtime.next().await),
+        }
+    }
+
+    /// 20 ms of the caller, whom they may be `listening` to.
+    fn caller_audio(&mut self, frame: &CallerAudio, listening: bool, now: Timestamp) {
+        match self {
+            Self::Cascade(cascade) => cascade.stt.audio(frame),
+            Self::Realtime(realtime) => realtime.caller_audio(frame, listening, now),
+        }
+    }
+
+    fn speech_started(&mut self) {
+        match self {
+            Self::Cascade(cascade) => cascade.stt.speech_started(),
+            Self::Realtime(_) => {}
+        }
+    }
+
+    fn speech_stopped(&mut self, segment: u32) {
+        match self {
+            Self::Cascade(cascade) => cascade.stt.speech_stopped(segment),
+            Self::Realtime(realtime) => realtime.speech_stopped(),
+        }
+    }
+
+    /// Playback was cleared: what was queued is not heard.
+    fn playback_cleared(&mut self) {
+        match self {
+            Self::Cascade(_) => {}
+            Self::Realtime(realtime) => realtime.playback_cleared(),
+        }
+    }
+
+    /// Ends all work; what it has cost is in `usage` by then.
+    async fn end(self, usage: &Spent) {
+        match self {
+            Self::Cascade(cascade) => cascade.end(usage).await,
+            Self::Realtime(mut realtime) => realtime.estimate_usage(usage),
+        }
+    }
+}
+
+pub(super) struct Driver {
     conversation: Conversation,
     pipeline: Pipeline,
-    hearing: Hearing,
-    greeting: Option<Greeting>,
-    handset: Handset,
+    models: Models,
+    media_session: MediaSession,
     vad: Vad,
     machine: MachineDetector,
     segment: u32,
-    /// Virtual time zero of the engine: it only ever sees time since then.
+    /// Virtual time zero of the conversation: it only ever sees time since then.
     began: Instant,
-    /// Whether the agent has made any sound yet.
+    /// Whether the agent has made any audio yet.
     greeted: bool,
-    asks: HashMap<u32, Asked>,
-    speech: Speech,
-    answers: Signals<LlmEvent>,
-    /// What voices give.
-    signals: Signals<TtsAudio>,
-    /// What is still to be said into memory.
-    phrases: Phrases,
-    /// What runs beside the conversation: tools, and what is said into memory.
-    tasks: JoinSet<()>,
+    synthesis: Synthesis,
+    tts_signals: Signals<TtsAudio>,
+    /// What is still to be synthesized into the cache.
+    phrases: PhraseWarmup,
+    /// What runs beside the conversation: tools, and what is synthesized into the cache.
+    pub(super) tasks: JoinSet<()>,
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
-    /// The number that the caller is passed on to once they have heard what is being said.
-    pass_on: Option<String>,
     latencies: Latencies,
     last_response: Option<i64>,
     usage: Spent,
@@ -87,13 +144,7 @@ struct Driver {
     end: Option<Ended>,
 }
 
-/// A question to the model that is being answered, and the characters of its answer so far.
-struct Asked {
-    request: Request,
-    written: usize,
-}
-
-/// What the engine is to be told; most happenings are one input or none.
+/// What happens to the conversation; most happenings are one input or none.
 type Inputs = Vec<Input>;
 
 /// A deadline that was missed by a frame since there is always something else to do, such as audio that comes faster than it is spoken.
@@ -102,34 +153,34 @@ fn overdue(deadline: Option<Instant>) -> Option<Input> {
 }
 
 impl Driver {
-    fn new(
-        settings: Settings,
+    pub(super) fn new(
+        settings: &Settings,
         pipeline: Pipeline,
-        greeting: Option<Greeting>,
-        hearing: Hearing,
+        models: Models,
         media: Media,
         notes: Notes,
         usage: Spent,
     ) -> Self {
+        let (agent, zero) = (&settings.agent, Timestamp::from_micros(0));
+        let (conversation, phrases) = match &models {
+            Models::Cascade(_) => (Conversation::cascade(agent, zero), Conversation::phrases(agent)),
+            Models::Realtime(_) => (Conversation::realtime(agent, zero), Vec::new()),
+        };
         Self {
-            conversation: Conversation::new(&settings.agent, Timestamp::from_micros(0)),
+            conversation,
             pipeline,
-            hearing,
-            greeting,
-            handset: Handset::new(media, settings.recording.map(Recorder::start)),
+            models,
+            media_session: MediaSession::new(media, settings.recording.clone().map(Recorder::start)),
             vad: Vad::new(VadSettings::default()),
-            machine: MachineDetector::new(&settings.agent),
+            machine: MachineDetector::new(agent),
             segment: 0,
             began: Instant::now(),
             greeted: false,
-            asks: HashMap::new(),
-            speech: Speech::new(),
-            answers: mpsc::channel(64),
-            signals: mpsc::channel(64),
-            phrases: Phrases::new(Conversation::phrases(&settings.agent)),
+            synthesis: Synthesis::new(),
+            tts_signals: mpsc::channel(64),
+            phrases: PhraseWarmup::new(phrases),
             tasks: JoinSet::new(),
             results: mpsc::channel(64),
-            pass_on: None,
             latencies: Latencies::default(),
             last_response: None,
             usage,
@@ -138,31 +189,34 @@ impl Driver {
         }
     }
 
-    /// The engine's time: what has passed since the conversation began.
+    /// Holds the conversation until it ends, or something in it panics.
+    pub(super) async fn talk(mut self, commands: Commands) -> Report {
+        if caught(self.run(commands)).await.is_err() {
+            self.end = Some(panicked());
+        }
+        self.report().await
+    }
+
+    /// The conversation's time: what has passed since it began.
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(0) + self.began.elapsed()
     }
 
-    async fn run(&mut self, mut heard: Heard, mut commands: Commands) {
+    async fn run(&mut self, mut commands: Commands) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
-        if self.greeting.is_none() {
-            self.phrases.begin(&self.pipeline, &self.speech.places, &mut self.tasks);
-        }
-        self.handle(Input::MediaStarted);
-        self.begin_speaking();
+        self.start();
         while self.end.is_none() {
             let deadline = self.conversation.next_deadline().map(|at| self.began + at.since(Timestamp::from_micros(0)));
             let inputs = tokio::select! {
                 biased;
                 due = ticks.tick() => self.frame_out(due).into_iter().chain(overdue(deadline)).collect(),
-                frame = self.handset.media.incoming.recv() => self.frame_in(frame),
-                event = heard.next() => self.recognised(event),
-                Some((turn, signal)) = self.answers.1.recv() => self.answered(turn, signal),
-                Some((utterance, signal)) = self.signals.1.recv() => self.spoken(utterance, signal),
+                frame = self.media_session.media.incoming.recv() => self.frame_in(frame),
+                event = self.models.next() => self.on_model_event(event),
+                Some((utterance, signal)) = self.tts_signals.1.recv() => self.on_tts_signal(utterance, signal),
                 Some(usage) = self.phrases.spent.recv() => { self.add(usage); Inputs::new() }
                 Some((turn, id, result)) = self.results.1.recv() => vec![Input::ToolResult { turn, id, result }],
-                Some(command) = commands.recv() => vec![self.told(command)],
+                Some(command) = commands.recv() => vec![self.command_input(command)],
                 Some(done) = self.tasks.join_next() => { self.ended(&done); Inputs::new() }
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
             };
@@ -170,10 +224,33 @@ impl Driver {
                 self.handle(input);
             }
             self.begin_speaking();
-            self.pass_on_when_silent();
-            if self.handset.is_broken() {
+            if self.media_session.is_broken() {
                 self.end.get_or_insert(Ended::MediaLost);
             }
+        }
+    }
+
+    fn start(&mut self) {
+        let greeting = match &self.models {
+            Models::Cascade(cascade) => cascade.greeting.is_some(),
+            Models::Realtime(_) => true,
+        };
+        if !greeting {
+            self.phrases.begin(&self.pipeline, &self.synthesis.slots, &mut self.tasks);
+        }
+        self.handle(Input::MediaStarted);
+        if let Models::Realtime(realtime) = &self.models
+            && !realtime.has_session()
+        {
+            self.handle(switchhook_core::conversation::realtime::Input::SessionConnecting.into());
+        }
+        self.begin_speaking();
+    }
+
+    fn on_model_event(&mut self, event: ModelEvent) -> Inputs {
+        match event {
+            ModelEvent::Cascade(event) => self.on_cascade_event(event),
+            ModelEvent::Realtime(event) => self.on_realtime_event(event),
         }
     }
 
@@ -184,17 +261,17 @@ impl Driver {
         }
     }
 
-    fn told(&mut self, command: Command) -> Input {
+    fn command_input(&mut self, command: Command) -> Input {
         match command {
             Command::HangUp => Input::HangUpRequested,
             Command::Say { text, interrupt } => Input::Say { text, interrupt },
             Command::Dtmf(digits) => {
-                self.handset.dialer.press(&digits);
-                Input::KeysStarted
+                self.media_session.dialer.press(&digits);
+                Input::DtmfSendStarted
             }
             Command::Machine { greeting_ended } => Input::MachineDetected { beep: greeting_ended },
             Command::TransferStarted => Input::TransferStarted,
-            Command::TransferRefused => Input::TransferRefused,
+            Command::TransferFailed => Input::TransferFailed,
         }
     }
 
@@ -208,41 +285,40 @@ impl Driver {
         }
     }
 
-    /// Does what the engine wants; what it is to be told of that at once comes back.
+    /// Does what the conversation wants; what comes of it at once is returned.
     fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
-            Effect::Ask { turn, messages, .. } => {
-                self.pass_on = None; // The model has been told that it took too long.
-                let request = self.pipeline.ask(turn, messages, self.answers.0.clone());
-                self.asks.insert(turn, Asked { request, written: 0 });
-            }
-            Effect::CancelModel { turn } => self.take_back(turn),
-            Effect::Speak { utterance, text, ready_only, .. } => return self.speak(utterance, text, ready_only),
+            Effect::Speak { utterance, text, source, .. } => return self.speak(utterance, text, source),
             Effect::ClearPlayback => {
-                self.handset.clear();
+                self.media_session.clear();
+                self.models.playback_cleared();
                 self.stop_speaking();
-                self.pass_on = None;
             }
-            Effect::Pause => self.handset.pause(),
-            Effect::Resume => self.handset.playback.resume(),
-            Effect::Transcript(entry) => {
-                let by_agent = entry.speaker == Speaker::Agent;
-                let line = Line {
-                    by_agent,
-                    text: entry.text,
-                    start_ms: entry.start.as_millis(),
-                    end_ms: entry.end.as_millis(),
-                    interrupted: entry.interrupted,
-                    latency_ms: if by_agent { self.last_response.take() } else { None },
-                };
-                // Whoever keeps notes may be gone; the call is not.
-                let _ = self.notes.send(Note::Line(line));
-            }
-            Effect::Turn(times) => self.measured(&times),
-            Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
+            Effect::PausePlayback => self.media_session.pause(),
+            Effect::ResumePlayback => self.media_session.playback.resume(),
             Effect::RunTool { turn, call } => return self.run_tool(turn, call),
+            Effect::Transfer { number } => self.request_of_carrier(CarrierRequest::Transfer(number)),
+            Effect::Transcript(entry) => self.write_transcript(entry),
+            Effect::Turn(times) => self.measured(&times),
+            Effect::Cascade(effect) => self.perform_cascade(effect),
+            Effect::Realtime(effect) => return self.perform_realtime(effect),
+            Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
         }
         None
+    }
+
+    fn write_transcript(&mut self, entry: Entry) {
+        let by_agent = entry.speaker == Speaker::Agent;
+        let line = TranscriptLine {
+            by_agent,
+            text: entry.text,
+            start_ms: entry.start.as_millis(),
+            end_ms: entry.end.as_millis(),
+            interrupted: entry.interrupted,
+            latency_ms: if by_agent { self.last_response.take() } else { None },
+        };
+        // Whoever keeps notes may be gone; the call is not.
+        let _ = self.notes.send(Note::Transcript(line));
     }
 
     fn measured(&mut self, times: &TurnTimes) {
@@ -250,48 +326,8 @@ impl Driver {
         self.latencies.response(waited);
         // How long the line is, is not ours to answer for.
         let after_turn = times.first_audio_played.since(times.turn_ended);
-        self.latencies.after_turn(after_turn.saturating_sub(self.handset.in_flight.delay()));
+        self.latencies.after_turn(after_turn.saturating_sub(self.media_session.in_flight.delay()));
         self.last_response = i64::try_from(waited.as_millis()).ok();
-    }
-
-    fn recognised(&mut self, event: SttEvent) -> Inputs {
-        let machine = match &event {
-            SttEvent::Partial { text } | SttEvent::Final { text, .. } => self.machine.words(text),
-            _ => None,
-        };
-        let machine = machine.map(|beep| Input::MachineDetected { beep });
-        std::iter::once(recognised(event)).chain(machine).collect()
-    }
-
-    fn answered(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Inputs {
-        vec![match signal {
-            Signal::Piece(LlmEvent::Delta(text)) => {
-                if let Some(asked) = self.asks.get_mut(&turn) {
-                    asked.written += text.chars().count();
-                }
-                Input::ModelDelta { turn, text: plain(text) }
-            }
-            Signal::Piece(LlmEvent::ToolCall(call)) => {
-                let filler = self.pipeline.tools.filler(&call.name);
-                Input::ModelToolCall { turn, call, filler }
-            }
-            Signal::Done(usage) => {
-                self.add(usage);
-                self.asks.remove(&turn);
-                Input::ModelDone { turn }
-            }
-            Signal::Failed(error) => {
-                self.take_back(turn);
-                Input::ModelFailed { turn, failure: failure(&error) }
-            }
-        }]
-    }
-
-    /// Cancels a question. What has been read and written is paid for all the same.
-    fn take_back(&mut self, turn: u32) {
-        if let Some(Asked { request, written }) = self.asks.remove(&turn) {
-            self.add(request.cost(written));
-        }
     }
 
     fn add(&mut self, usage: Usage) {
@@ -309,13 +345,10 @@ impl Driver {
         if finished.is_err() {
             self.end = Some(panicked());
         }
-        for turn in self.asks.keys().copied().collect::<Vec<_>>() {
-            self.take_back(turn);
-        }
         self.stop_speaking();
         self.phrases.end(&self.usage);
-        let recorded = self.handset.written().await;
-        self.hearing.end().await;
+        let recorded = self.media_session.written().await;
+        self.models.end(&self.usage).await;
         Report {
             end: self.end.take().unwrap_or(Ended::MediaLost),
             turns: self.conversation.turns(),
@@ -325,23 +358,4 @@ impl Driver {
             recorded,
         }
     }
-}
-
-fn recognised(event: SttEvent) -> Input {
-    match event {
-        SttEvent::Partial { text } => Input::Partial { text: plain(text) },
-        SttEvent::Final { segment, text } => Input::Final { segment, text: plain(text) },
-        SttEvent::TurnJudged => Input::TurnJudged,
-        SttEvent::Failed { code, words } => Input::RecogniserFailed(lost(code, words)),
-    }
-}
-
-/// The recogniser is gone.
-fn lost(code: ErrorCode, words: String) -> Failure {
-    let kind = match code {
-        ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
-        ErrorCode::ConfigError => FailureCode::Config,
-        _ => FailureCode::Pipeline,
-    };
-    Failure::new(kind, plain(words))
 }

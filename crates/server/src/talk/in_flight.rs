@@ -1,7 +1,7 @@
 //! What has been sent to the line and is still on its way to the caller's ear.
 //!
 //! Carriers buffer: what was sent is heard later, or never when it is cleared. A mark behind a frame comes back when the frame was
-//! played. Marks tell how long the line is, and by that what the caller has heard so far; of the last sound of an utterance the
+//! played. Marks tell how long the line is, and by that what the caller has heard so far; of the last audio of an utterance the
 //! mark itself is awaited, so that nobody hangs up on a goodbye. What the carrier has not begun to play can be taken back.
 
 use std::collections::VecDeque;
@@ -74,7 +74,7 @@ impl InFlight {
     }
 
     /// Takes back what the carrier, which throws it away, has not played to its end; the latest first.
-    pub(super) fn take_back(&mut self, now: Instant) -> Vec<(Option<AgentAudio>, Played)> {
+    pub(super) fn reclaim(&mut self, now: Instant) -> Vec<(Option<AgentAudio>, Played)> {
         let unheard = |frame: &mut Sent| !frame.returned && frame.plays_at + FRAME_DURATION > now;
         let mut taken = Vec::new();
         while let Some(Sent { audio, played, mark, .. }) = self.frames.pop_back_if(unheard) {
@@ -98,6 +98,7 @@ impl InFlight {
     }
 
     /// Whether everything that was sent has been heard.
+    #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
@@ -181,7 +182,7 @@ mod tests {
     fn what_the_carrier_has_not_played_is_taken_back_and_was_not_heard() {
         let (mut line, start) = (InFlight::default(), Instant::now());
         let mark = speak(&mut line, start, 5).expect("a mark behind the last frame");
-        let taken = line.take_back(start + FRAME * 3);
+        let taken = line.reclaim(start + FRAME * 3);
         let order: Vec<u64> = taken.iter().map(|(_, played)| played.samples / 160).collect();
         assert_eq!(order, [5, 4, 3], "the latest first; the second has ended");
         assert_eq!(line.returned(start + FRAME * 3, mark), None, "carriers return the marks of what they throw away");

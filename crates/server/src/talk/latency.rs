@@ -45,11 +45,11 @@ pub struct Latencies {
 /// What a call's resource shows of them. Times are whole milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// From the end of the caller's speech to the first sound of the answer.
+    /// From the end of the caller's speech to the first audio of the answer.
     pub response_ms: Percentiles,
-    /// From the decision that the caller's turn is over to the first sound of the answer: model, voice and ourselves.
+    /// From the decision that the caller's turn is over to the first audio of the answer: model, voice and ourselves.
     pub after_turn_ms: Percentiles,
-    /// From the start of media to the first sound of the greeting.
+    /// From the start of media to the first audio of the greeting.
     pub greeting_ms: Option<u64>,
 }
 

@@ -1,27 +1,26 @@
-//! One call's conversation: media, providers and the turn engine, put together.
+//! One call's conversation: media, providers and the core's conversation, put together.
 //!
-//! The cast: the [`driver`] is the one task of a call; it feeds [`switchhook_core::conversation::Conversation`] and performs
-//! its effects; [`realtime`] is its counterpart for models that hear and speak. The `handset` is the line's end of both. [`hearing`] is
-//! who listens to the caller, [`playback`] holds what the agent is about to say, [`pipeline`] runs the providers, [`phrases`] keeps
-//! what they say again and again, [`recorder`] writes the
-//! recording, [`latency`] adds up what callers had to wait, [`tools`] are what the model may call. Nothing here knows the database: what is worth keeping leaves as
-//! [`Note`]s and, at the end, as a [`Report`].
+//! The [`driver`] is the one task of a call: it feeds [`switchhook_core::conversation::Conversation`] and performs its effects. The
+//! `media_session` is the carrier's end; [`stt`] or a session of [`realtime`] hears the caller; [`playback`] holds what the agent is
+//! about to say; [`pipeline`] runs requests to LLM and TTS, and [`phrase_cache`] keeps what is said again and again; [`recorder`] writes
+//! the recording, [`latency`] adds up what callers had to wait, [`tools`] are what the model may call. [`prepared`] is what is connected
+//! while the phone rings. Nothing here knows the database: what is worth keeping leaves as [`Note`]s and, at the end, as a [`Report`].
 
+mod connecting;
 pub mod driver;
-mod handset;
-pub mod hearing;
 mod in_flight;
 pub mod latency;
 mod lead;
 mod machine;
-mod opening;
-pub mod phrases;
+mod media_session;
+pub mod phrase_cache;
 pub mod pipeline;
-mod plain;
 pub mod playback;
 pub mod prepared;
 pub mod realtime;
 pub mod recorder;
+mod strip_nul;
+pub mod stt;
 pub mod tools;
 
 use std::path::PathBuf;
@@ -68,33 +67,33 @@ pub enum Command {
         /// Whether a message can be left now.
         greeting_ended: bool,
     },
-    /// Fall silent: the carrier is asked to pass the caller on.
+    /// Fall silent: the carrier is asked to transfer the caller.
     TransferStarted,
     /// It did not: go on.
-    TransferRefused,
+    TransferFailed,
 }
 
 /// Something worth keeping, as it happens. `Debug` would print spoken words, so there is none.
 #[derive(Clone)]
 pub enum Note {
     /// Somebody has said something.
-    Line(Line),
-    /// The agent wants something of the carrier.
-    Wish(Wish),
+    Transcript(TranscriptLine),
+    /// The agent requests something of the carrier.
+    CarrierRequest(CarrierRequest),
 }
 
-/// What an agent wants of the carrier. `Debug` would print numbers, so there is none.
+/// What an agent requests of the carrier. `Debug` would print numbers, so there is none.
 #[derive(Clone)]
-pub enum Wish {
-    /// The caller passed on to this number.
+pub enum CarrierRequest {
+    /// Transfer the caller to this number.
     Transfer(String),
-    /// The tones of these keys; `w` is a pause.
-    Press(String),
+    /// Send the tones of these keys; `w` is a pause.
+    SendDtmf(String),
 }
 
 /// A line of the transcript.
 #[derive(Clone)]
-pub struct Line {
+pub struct TranscriptLine {
     /// Whether the agent said it.
     pub by_agent: bool,
     /// What was said; of the agent, what was heard.
@@ -105,7 +104,7 @@ pub struct Line {
     pub end_ms: i64,
     /// Whether the caller cut it short.
     pub interrupted: bool,
-    /// How long the caller waited for this answer, in milliseconds, from the end of their speech to the first sound.
+    /// How long the caller waited for this answer, in milliseconds, from the end of their speech to the first audio.
     pub latency_ms: Option<i64>,
 }
 

@@ -4,14 +4,14 @@
 //! middle is not, since half an answer has been heard. Where the agent wants it, a model that is late gets company. Dropping
 //! a [`Running`] cancels it.
 
-mod bill;
-mod pace;
-mod proven;
-mod race;
+mod health;
+mod hedging;
+mod response_times;
 mod run;
+mod usage_ledger;
 
-pub use self::pace::{Pace, Paces};
-pub use self::proven::{Proven, RateLimit, RateLimits};
+pub use self::health::{ProviderHealth, RateLimit, RateLimits};
+pub use self::response_times::{AllResponseTimes, ResponseTimes};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,11 +21,11 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use self::bill::Bill;
 use self::run::{Entry, Kind, run};
-use super::hearing::{Hearing, Recogniser};
-use super::phrases::{Phrases, Voice};
-use super::plain::{plain, plain_value};
+use self::usage_ledger::UsageLedger;
+use super::phrase_cache::{PhraseCache, Voice};
+use super::strip_nul::{strip_nul, strip_nul_value};
+use super::stt::{SpeechToText, SttProvider};
 use super::tools::Toolbox;
 use crate::json_schema::Schema;
 use crate::panics::{Panicked, caught};
@@ -38,13 +38,13 @@ use crate::providers::{
 };
 
 /// How long a model with a fallback behind it may take to give its first sign.
-const PATIENCE: Duration = Duration::from_secs(4);
+const LLM_TIMEOUT: Duration = Duration::from_secs(4);
 /// It is given this long however many there are: good models need a while too.
-const LEAST_PATIENCE: Duration = Duration::from_secs(2);
-/// What all models of an agent have together; the turn engine waits for ten seconds.
+const MIN_LLM_TIMEOUT: Duration = Duration::from_secs(2);
+/// What all models of an agent have together; the conversation waits for ten seconds.
 const ALL_MODELS: Duration = Duration::from_millis(9_500);
 /// The same for a voice, while which is waited for there is silence.
-const VOICE_PATIENCE: Duration = Duration::from_secs(2);
+const TTS_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between two phrases that are said into memory: what the caller is to hear goes first.
 const BETWEEN_PHRASES: Duration = Duration::from_secs(1);
 /// Pieces of an answer or of speech that may wait for the driver.
@@ -56,7 +56,7 @@ pub type Running = AbortOnDropHandle<()>;
 /// Something that providers were asked for; dropping it cancels it.
 pub struct Request {
     running: Running,
-    bill: Bill,
+    ledger: UsageLedger,
 }
 
 impl Request {
@@ -64,13 +64,13 @@ impl Request {
     /// sent and do not say how much.
     #[must_use]
     pub fn cost(&self, written: usize) -> Usage {
-        self.bill.usage(written)
+        self.ledger.usage(written)
     }
 
     /// The same request, whose results `running` passes on.
     #[must_use]
     pub fn through(self, running: impl FnOnce(Running) -> Running) -> Self {
-        Self { running: running(self.running), bill: self.bill }
+        Self { running: running(self.running), ledger: self.ledger }
     }
 }
 
@@ -84,7 +84,7 @@ pub struct Pipeline {
     /// Text to speech.
     pub tts: Vec<(Arc<dyn Tts>, TtsSettings)>,
     /// What they have said before.
-    pub phrases: Arc<Phrases>,
+    pub phrases: Arc<PhraseCache>,
     /// What the model may call.
     pub tools: Arc<Toolbox>,
     /// What they charge.
@@ -119,9 +119,9 @@ pub struct LlmSettings {
     /// The longest answer, in tokens.
     pub max_tokens: Option<u32>,
     /// How long it takes to begin.
-    pub pace: Arc<Pace>,
+    pub response_times: Arc<ResponseTimes>,
     /// What it has shown in this call.
-    pub proven: Proven,
+    pub health: ProviderHealth,
 }
 
 /// How a voice speaks.
@@ -136,7 +136,7 @@ pub struct TtsSettings {
     /// BCP 47 tag.
     pub language: String,
     /// What it has shown in this call.
-    pub proven: Proven,
+    pub health: ProviderHealth,
 }
 
 impl TtsSettings {
@@ -162,18 +162,18 @@ pub enum Signal<T> {
 }
 
 impl Pipeline {
-    /// Begins to open the first recogniser that answers, with the others behind it. What they cost is added to `spent`.
+    /// Begins to open the first STT that answers, with the others behind it. What they cost is added to `spent`.
     #[must_use]
-    pub fn hear(&self, events: mpsc::Sender<SttEvent>, spent: &Spent) -> Hearing {
+    pub fn start_stt(&self, events: mpsc::Sender<SttEvent>, spent: &Spent) -> SpeechToText {
         let rates = |position: usize| self.rates.stt.get(position).copied().flatten();
-        let recognisers = self.stt.iter().cloned().enumerate();
-        let recognisers = recognisers.map(|(position, (stt, options))| Recogniser {
+        let providers = self.stt.iter().cloned().enumerate();
+        let providers = providers.map(|(position, (stt, options))| SttProvider {
             stt,
             options,
             rates: rates(position),
             spent: spent.clone(),
         });
-        Hearing::begin(recognisers.collect(), events)
+        SpeechToText::begin(providers.collect(), events)
     }
 
     /// What speech of so many characters costs that was stopped: they were sent, and are charged all the same.
@@ -184,8 +184,8 @@ impl Pipeline {
 
     /// Asks the model; `turn` comes back with every signal.
     pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Request {
-        let (pipeline, bill) = (self.clone(), Bill::default());
-        let open = bill.clone();
+        let (pipeline, ledger) = (self.clone(), UsageLedger::default());
+        let open = ledger.clone();
         let signal = signals.clone();
         let asking = async move {
             let tools = pipeline.tools.specs().await;
@@ -202,30 +202,30 @@ impl Pipeline {
             };
             run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &open).await;
         };
-        Request { running: running(Kind::Model, turn, signal, asking), bill }
+        Request { running: running(Kind::Model, turn, signal, asking), ledger }
     }
 
     /// Speaks; `utterance` comes back with every signal.
     pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Request {
-        let (pipeline, bill) = (self.clone(), Bill::default());
-        let open = bill.clone();
+        let (pipeline, ledger) = (self.clone(), UsageLedger::default());
+        let open = ledger.clone();
         let signal = signals.clone();
         let speaking = async move {
             let start = |voice: &Voice, audio| say(voice, &text, audio);
             run(Kind::Voice, utterance, pipeline.voices(&text), start, signals, &open).await;
         };
-        Request { running: running(Kind::Voice, utterance, signal, speaking), bill }
+        Request { running: running(Kind::Voice, utterance, signal, speaking), ledger }
     }
 
     /// A phrase as one of the voices has said it before.
     #[must_use]
-    pub fn kept(&self, text: &str) -> Option<Arc<Rendered>> {
+    pub fn cached(&self, text: &str) -> Option<Arc<Rendered>> {
         self.tts.iter().find_map(|voice| self.phrases.find(voice, text))
     }
 
     /// Has the first voice say into memory what of `texts` is not there, one after the other and until one cannot be said. What
     /// that costs is told before it is asked for, since it is charged also when it is not waited for. Each takes one of the `places`.
-    pub fn keep_phrases(
+    pub fn cache_phrases(
         &self,
         texts: Vec<String>,
         spent: mpsc::Sender<Usage>,
@@ -234,7 +234,7 @@ impl Pipeline {
         let pipeline = self.clone();
         async move {
             let voice = pipeline.tts.first().filter(|(tts, settings)| {
-                tts.keeps_phrases() && settings.proven.refusal().is_none() && settings.proven.has_no_room().is_none()
+                tts.keeps_phrases() && settings.health.refusal().is_none() && settings.health.rate_limited().is_none()
             });
             let Some(voice) = voice else { return };
             for text in &texts {
@@ -245,8 +245,8 @@ impl Pipeline {
                     return;
                 }
                 match pipeline.say_into_memory(voice, text).await {
-                    Ok(said) => making.keep(said),
-                    Err(error) => return drop(voice.1.proven.judge(error)),
+                    Ok(said) => making.store(said),
+                    Err(error) => return drop(voice.1.health.judge(error)),
                 }
                 drop(place);
                 tokio::time::sleep(BETWEEN_PHRASES).await;
@@ -274,13 +274,13 @@ impl Pipeline {
         let entries = providers.map(|(position, provider)| Entry {
             provider,
             rates: rates(position),
-            pace: Some(provider.1.pace.clone()),
-            late_after: provider.1.pace.late_after().filter(|_| self.hedge),
-            in_vain: llm::estimate(characters, 0),
-            proven: &provider.1.proven,
+            response_times: Some(provider.1.response_times.clone()),
+            late_after: provider.1.response_times.late_after().filter(|_| self.hedge),
+            unanswered: llm::estimate(characters, 0),
+            health: &provider.1.health,
         });
         let mut entries: Vec<_> = entries.collect();
-        entries.sort_by_key(|entry| entry.proven.has_let_down());
+        entries.sort_by_key(|entry| entry.health.has_failed_recently());
         entries
     }
 
@@ -291,10 +291,10 @@ impl Pipeline {
         let entries = providers.map(|(position, provider)| Entry {
             provider,
             rates: rates(position),
-            pace: None,
+            response_times: None,
             late_after: None,
-            in_vain: cost(text),
-            proven: &provider.1.proven,
+            unanswered: cost(text),
+            health: &provider.1.health,
         });
         entries.collect()
     }
@@ -317,7 +317,7 @@ impl Pipeline {
             let mut works = false;
             for ((_, settings), warmed) in next.into_iter().zip(warmed) {
                 match warmed {
-                    Err(error @ ProviderError::Config { .. }) => refused = Some(settings.proven.judge(error)),
+                    Err(error @ ProviderError::Config { .. }) => refused = Some(settings.health.judge(error)),
                     _ => works = true,
                 }
             }
@@ -337,22 +337,22 @@ impl Pipeline {
         if self.tts.len() > 1 { Ok(()) } else { warmed }
     }
 
-    /// Looks back on the conversation with the first model that answers, within `patience`. What it cost comes with it,
+    /// Looks back on the conversation with the first model that answers, within `timeout_after`. What it cost comes with it,
     /// whatever has come of it.
     pub async fn analyse(
         &self,
         messages: &[Message],
         schema: Option<&Schema>,
-        patience: Duration,
+        timeout_after: Duration,
     ) -> (Result<(String, serde_json::Value), ProviderError>, Usage) {
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout_after;
         let mut last = none_configured("language model");
         let mut cost = Usage::default();
         for (position, (llm, settings)) in self.llm.iter().enumerate() {
             if Instant::now() >= deadline {
                 break;
             }
-            if let Some(refusal) = settings.proven.refusal() {
+            if let Some(refusal) = settings.health.refusal() {
                 last = refusal;
                 continue;
             }
@@ -364,21 +364,21 @@ impl Pipeline {
                 spent: spent.clone(),
             };
             let looking = async {
-                if let Some((wait, _)) = settings.proven.has_no_room() {
+                if let Some((wait, _)) = settings.health.rate_limited() {
                     tokio::time::sleep(wait).await;
                 }
                 llm.analyse(request).await
             };
             let looking = match timeout_at(deadline, caught(looking)).await {
                 Ok(looking) => looking.unwrap_or_else(|panicked| Err(stopped("language model", panicked))),
-                Err(_) => Err(out_of_patience("language model", patience)),
+                Err(_) => Err(timed_out("language model", timeout_after)),
             };
             if matches!(looking, Err(ProviderError::Timeout { .. })) {
                 spent.add(llm::estimate(llm::characters(messages), 0));
             }
             cost = cost + priced(&self.rates.llm, position, spent.usage());
             match looking {
-                Ok(Analysis { summary, outcome }) => return (Ok((plain(summary), plain_value(outcome))), cost),
+                Ok(Analysis { summary, outcome }) => return (Ok((strip_nul(summary), strip_nul_value(outcome))), cost),
                 Err(error) => last = error,
             }
         }
@@ -432,16 +432,16 @@ fn stopped(provider: &'static str, panicked: Panicked) -> ProviderError {
 }
 
 /// How long each of so many models may take: the last one is to have as much time as those before it.
-fn model_patience(models: usize) -> Duration {
+fn llm_timeout(models: usize) -> Duration {
     let share = ALL_MODELS / u32::try_from(models.max(1)).unwrap_or(u32::MAX);
-    share.clamp(LEAST_PATIENCE, PATIENCE)
+    share.clamp(MIN_LLM_TIMEOUT, LLM_TIMEOUT)
 }
 
 fn none_configured(kind: &'static str) -> ProviderError {
     ProviderError::Config { provider: kind, words: "no provider is configured".to_owned() }
 }
 
-fn out_of_patience(kind: &'static str, waited: Duration) -> ProviderError {
+fn timed_out(kind: &'static str, waited: Duration) -> ProviderError {
     ProviderError::Timeout { provider: kind, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
 }
 

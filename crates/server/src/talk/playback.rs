@@ -1,8 +1,9 @@
 //! What the agent is about to say: utterances in order, cut into frames, held and resumed at the very sample.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use switchhook_media::frame::{AgentAudio, FRAME_SAMPLES, Frame};
+use switchhook_media::frame::{AgentAudio, FRAME_SAMPLES, Frame, SAMPLE_RATE};
 
 /// The queue of utterances. Pure: the driver takes a frame every 20 ms.
 #[derive(Debug, Default)]
@@ -20,6 +21,12 @@ struct Utterance {
     played: u64,
 }
 
+/// How long so many samples last.
+#[must_use]
+pub fn length(samples: u64) -> Duration {
+    Duration::from_nanos(samples.saturating_mul(1_000_000_000 / u64::from(SAMPLE_RATE)))
+}
+
 /// What came of asking for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Played {
@@ -32,18 +39,18 @@ pub struct Played {
 }
 
 impl Playback {
-    /// Puts an utterance at the end of the queue; its sound follows in [`Playback::push`].
-    pub fn announce(&mut self, number: u32) {
+    /// Puts an utterance at the end of the queue; its audio follows in [`Playback::push`].
+    pub fn queue_last(&mut self, number: u32) {
         self.queue.push_back(Utterance { number, samples: VecDeque::new(), complete: false, received: 0, played: 0 });
     }
 
     /// The same before everything else, also before the rest of what is being played.
-    pub fn announce_first(&mut self, number: u32) {
-        self.announce(number);
+    pub fn queue_first(&mut self, number: u32) {
+        self.queue_last(number);
         self.queue.rotate_right(1);
     }
 
-    /// Adds sound to an announced utterance and says how many samples of it there are now. Sound of one that was cleared is
+    /// Adds audio to an announced utterance and says how many samples of it there are now. Audio of one that was cleared is
     /// dropped.
     pub fn push(&mut self, number: u32, samples: &[i16]) -> u64 {
         let Some(utterance) = self.find(number) else { return 0 };
@@ -52,14 +59,14 @@ impl Playback {
         utterance.received
     }
 
-    /// No more sound will come for this utterance; says how many samples it has.
+    /// No more audio will come for this utterance; says how many samples it has.
     pub fn complete(&mut self, number: u32) -> u64 {
         let Some(utterance) = self.find(number) else { return 0 };
         utterance.complete = true;
         utterance.received
     }
 
-    /// No more sound will come for this utterance, and what there is of it is not to be heard. It keeps its place.
+    /// No more audio will come for this utterance, and what there is of it is not to be heard. It keeps its place.
     pub fn withhold(&mut self, number: u32) {
         if let Some(utterance) = self.find(number) {
             utterance.samples.clear();
@@ -119,9 +126,9 @@ impl Playback {
         utterance.played = utterance.played.saturating_sub(u64::try_from(count).unwrap_or(0));
     }
 
-    /// The next 20 ms, or nothing when there is nothing to say, it is held, or its sound has not come yet.
+    /// The next 20 ms, or nothing when there is nothing to say, it is held, or its audio has not come yet.
     ///
-    /// The last frame of an utterance is padded with silence; an utterance whose sound is late waits for a whole frame
+    /// The last frame of an utterance is padded with silence; an utterance whose audio is late waits for a whole frame
     /// rather than break a word in two.
     pub fn next_frame(&mut self) -> Option<(Option<AgentAudio>, Played)> {
         if self.paused {
@@ -164,8 +171,8 @@ mod tests {
     #[test]
     fn utterances_play_in_order_and_the_last_frame_is_padded() {
         let mut playback = Playback::default();
-        playback.announce(1);
-        playback.announce(2);
+        playback.queue_last(1);
+        playback.queue_last(2);
         playback.push(2, &samples(1_000, 160));
         playback.complete(2);
         assert_eq!(playback.next_frame(), None, "the first utterance has no sound yet");
@@ -185,10 +192,10 @@ mod tests {
     #[test]
     fn what_comes_first_is_played_before_the_rest_of_what_was_being_played() {
         let mut playback = Playback::default();
-        playback.announce(1);
+        playback.queue_last(1);
         playback.push(1, &samples(0, 200));
         let _first = playback.next_frame();
-        playback.announce_first(2);
+        playback.queue_first(2);
         playback.push(2, &samples(1_000, 160));
         playback.complete(2);
         playback.push(1, &samples(200, 160));
@@ -201,7 +208,7 @@ mod tests {
     #[test]
     fn held_playback_goes_on_from_the_very_sample_and_cleared_playback_does_not() {
         let mut playback = Playback::default();
-        playback.announce(1);
+        playback.queue_last(1);
         playback.push(1, &samples(0, 480));
         let _first = playback.next_frame();
         playback.pause();
@@ -218,7 +225,7 @@ mod tests {
     fn what_is_put_back_is_played_again_from_the_very_sample() {
         let mut playback = Playback::default();
         for number in [1, 2] {
-            playback.announce(number);
+            playback.queue_last(number);
         }
         playback.push(1, &samples(0, 400));
         playback.complete(1);
@@ -241,7 +248,7 @@ mod tests {
     #[test]
     fn an_utterance_without_any_sound_still_finishes() {
         let mut playback = Playback::default();
-        playback.announce(7);
+        playback.queue_last(7);
         playback.complete(7);
         assert_eq!(playback.next_frame(), Some((None, Played { utterance: 7, samples: 0, finished: true })));
     }

@@ -1,16 +1,20 @@
 //! A conversation of either kind that is being got ready while the phone rings.
 
+mod cascade;
+mod realtime;
+
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, End, Failure};
 
 use super::latency::Latencies;
 use super::pipeline::Pipeline;
-use super::{Commands, Ended, Notes, Report, Settings, driver, realtime};
+use super::realtime::Model;
+use super::{Commands, Ended, Notes, Report, Settings};
 use crate::carrier::Media;
 use crate::providers::{Spent, Usage};
 
 /// What is known of a conversation that is being got ready.
-pub enum News {
+pub enum Preparation {
     /// The caller can be heard, and will hear the agent at once.
     Ready,
     /// It cannot begin.
@@ -19,29 +23,29 @@ pub enum News {
 
 /// A conversation that is being got ready.
 pub enum Prepared {
-    /// By recogniser, language model and voice.
-    Pipeline(Box<driver::Prepared>),
+    /// By STT, language model and voice.
+    Cascade(Box<cascade::Prepared>),
     /// By one model that hears and speaks.
     Realtime(Box<realtime::Prepared>),
 }
 
 impl Prepared {
-    /// Starts getting ready. Speech-to-speech models, the first one preferred, come before recogniser and language model; the pipeline then
+    /// Starts getting ready. Speech-to-speech models, the first one preferred, come before STT and language model; the pipeline then
     /// only looks back on the call, and its voice speaks where the model cannot.
     #[must_use]
-    pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<realtime::Model>) -> Self {
+    pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<Model>) -> Self {
         if models.is_empty() {
-            Self::Pipeline(Box::new(driver::Prepared::new(settings, pipeline)))
+            Self::Cascade(Box::new(cascade::Prepared::new(settings, pipeline)))
         } else {
             Self::Realtime(Box::new(realtime::Prepared::new(settings, pipeline, models)))
         }
     }
 
     /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
-    pub async fn news(&mut self) -> News {
+    pub async fn progress(&mut self) -> Preparation {
         match self {
-            Self::Pipeline(prepared) => prepared.news().await,
-            Self::Realtime(prepared) => prepared.news().await,
+            Self::Cascade(prepared) => prepared.progress().await,
+            Self::Realtime(prepared) => prepared.progress().await,
         }
     }
 
@@ -49,7 +53,7 @@ impl Prepared {
     /// has been spoken.
     pub async fn cost(self) -> Usage {
         match self {
-            Self::Pipeline(prepared) => prepared.cost().await,
+            Self::Cascade(prepared) => prepared.cost().await,
             Self::Realtime(_) => Usage::default(),
         }
     }
@@ -58,7 +62,7 @@ impl Prepared {
     #[must_use]
     pub fn usage(&self) -> Spent {
         match self {
-            Self::Pipeline(prepared) => prepared.usage(),
+            Self::Cascade(prepared) => prepared.usage(),
             Self::Realtime(prepared) => prepared.usage(),
         }
     }
@@ -66,15 +70,15 @@ impl Prepared {
     /// Holds the conversation until it ends, or something in it panics. `commands` may close at any time.
     pub async fn talk(self, media: Media, commands: Commands, notes: Notes) -> Report {
         match self {
-            Self::Pipeline(prepared) => prepared.talk(media, commands, notes).await,
-            Self::Realtime(prepared) => prepared.talk(media, commands, notes).await,
+            Self::Cascade(prepared) => Box::pin(prepared.talk(media, commands, notes)).await,
+            Self::Realtime(prepared) => Box::pin(prepared.talk(media, commands, notes)).await,
         }
     }
 }
 
 /// The report of a conversation that could not begin.
-pub(super) fn stillborn(settings: &Settings, failure: Failure) -> Report {
-    let conversation = Conversation::new(&settings.agent, Timestamp::from_micros(0));
+pub(super) fn failed_report(settings: &Settings, failure: Failure) -> Report {
+    let conversation = Conversation::cascade(&settings.agent, Timestamp::from_micros(0));
     Report {
         end: Ended::By(End::Failed(failure)),
         turns: 0,

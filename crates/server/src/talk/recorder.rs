@@ -1,7 +1,7 @@
 //! The recording: a stereo WAV, caller left, agent right, written off the audio path.
 //!
 //! The driver hands over a pair of frames every 20 ms. They are gathered for a second and written by a task of their own, on
-//! a thread that may block. A disk that cannot keep up costs the recording its tail, never the call its sound.
+//! a thread that may block. A disk that cannot keep up costs the recording its tail, never the call its audio.
 
 use std::fs::File;
 use std::io::BufWriter;

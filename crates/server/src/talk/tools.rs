@@ -1,4 +1,4 @@
-//! What the model may call. Tools never hold up sound: those that take time run in tasks of their own, and those that are
+//! What the model may call. Tools never hold up audio: those that take time run in tasks of their own, and those that are
 //! the carrier's are wishes to whoever runs the call.
 //!
 //! Arguments are held against the tool's JSON Schema before anything is done; what is wrong with them is told to the model,
@@ -21,14 +21,14 @@ use tokio::sync::OnceCell;
 
 pub use self::mcp::{Lists, Shared};
 use self::secrets::Secrets;
-use super::Wish;
-use super::plain::plain_value;
+use super::CarrierRequest;
+use super::strip_nul::strip_nul_value;
 use crate::json_schema::Schema;
 use crate::outbound::{Client, Page, Request, SendError};
 use crate::providers::ToolSpec;
 
 /// How much of an answer that is not JSON, or of an error, the model is told, in characters.
-const TOLD: usize = 2_000;
+const MAX_TEXT: usize = 2_000;
 /// What the model is told of a service that is too slow, and of one that is not there.
 const LATE: &str = "The service did not answer in time.";
 const UNREACHABLE: &str = "The service could not be reached.";
@@ -67,21 +67,21 @@ struct Ready {
 }
 
 /// What calling a tool comes to.
-pub(super) enum Deed {
+pub(super) enum ToolOutcome {
     /// The model is to be told this.
-    Tell(Value),
+    Result(Value),
     /// A service is to be asked, which takes a while.
-    Ask(Box<Asking>),
+    Http(Box<HttpCall>),
     /// A tool of an MCP server is to be used, which takes a while.
-    Call(mcp::Calling),
+    Mcp(mcp::McpCall),
     /// The carrier is to do something, and the model to be told this.
-    Wish(Wish, Value),
+    CarrierRequest(CarrierRequest, Value),
     /// The caller is to be passed on, once they have heard what is being said.
-    PassOn(String),
+    Transfer(String),
 }
 
 /// A question to a service.
-pub(super) struct Asking {
+pub(super) struct HttpCall {
     client: Client,
     request: Request,
     deadline: Duration,
@@ -183,40 +183,42 @@ impl Toolbox {
     }
 
     /// What the model's call comes to.
-    pub(super) fn run(&self, call: &ToolCall) -> Deed {
+    pub(super) fn run(&self, call: &ToolCall) -> ToolOutcome {
         let remote = self.remote.get().and_then(|remote| remote.iter().find(|remote| remote.spec.name == call.name));
         if let Some(remote) = remote {
             return remote.run(&call.arguments);
         }
         let Some(ready) = self.tools.iter().find(|ready| ready.tool.name() == call.name) else {
-            return Deed::Tell(error("There is no such tool."));
+            return ToolOutcome::Result(error("There is no such tool."));
         };
         // Those of services are customers', and are held against their schemas before the service is asked.
         let own = ready.parameters.as_ref().filter(|_| ready.tool.kind != ToolKind::Http);
         if let Some(wrong) = own.and_then(|schema| wrong(&schema.problems_at_once(&call.arguments))) {
-            return Deed::Tell(wrong);
+            return ToolOutcome::Result(wrong);
         }
         let text = |name: &str| call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         match ready.tool.kind {
-            ToolKind::EndCall => Deed::Tell(json!({ "ok": true })),
-            ToolKind::SendDtmf => Deed::Wish(Wish::Press(text("digits").to_owned()), json!({ "ok": true })),
+            ToolKind::EndCall => ToolOutcome::Result(json!({ "ok": true })),
+            ToolKind::SendDtmf => {
+                ToolOutcome::CarrierRequest(CarrierRequest::SendDtmf(text("digits").to_owned()), json!({ "ok": true }))
+            }
             ToolKind::Transfer => {
                 let named = |name: &str| ready.tool.destinations.iter().find(|to| to.name == name);
                 match named(text("destination")) {
-                    Some(destination) => Deed::PassOn(destination.number.clone()),
-                    None => Deed::Tell(error("There is no such destination.")),
+                    Some(destination) => ToolOutcome::Transfer(destination.number.clone()),
+                    None => ToolOutcome::Result(error("There is no such destination.")),
                 }
             }
             ToolKind::Http => match ready.request(&call.arguments, self.call) {
                 Ok(request) => {
                     let deadline = Duration::from_secs(ready.tool.timeout_seconds().into());
                     let check = Check { schema: ready.parameters.clone(), arguments: call.arguments.clone() };
-                    Deed::Ask(Box::new(Asking { client: self.client.clone(), request, deadline, check }))
+                    ToolOutcome::Http(Box::new(HttpCall { client: self.client.clone(), request, deadline, check }))
                 }
-                Err(words) => Deed::Tell(error(&words)),
+                Err(words) => ToolOutcome::Result(error(&words)),
             },
             // Its tools have names of their own.
-            ToolKind::Mcp => Deed::Tell(error("There is no such tool.")),
+            ToolKind::Mcp => ToolOutcome::Result(error("There is no such tool.")),
         }
     }
 }
@@ -247,15 +249,15 @@ fn filled_in(tool: &Tool, variables: &BTreeMap<String, String>) -> Tool {
 }
 
 impl Remote {
-    fn run(&self, arguments: &Value) -> Deed {
+    fn run(&self, arguments: &Value) -> ToolOutcome {
         match arguments {
             Value::Object(fields) => {
                 let check = Check { schema: Some(self.schema.clone()), arguments: arguments.clone() };
                 let (server, tool, arguments) = (self.server.clone(), self.name.clone(), fields.clone());
-                Deed::Call(mcp::Calling { server, tool, arguments, check })
+                ToolOutcome::Mcp(mcp::McpCall { server, tool, arguments, check })
             }
             // Their schemas are of objects.
-            _ => Deed::Tell(error("The arguments must be an object.")),
+            _ => ToolOutcome::Result(error("The arguments must be an object.")),
         }
     }
 }
@@ -314,14 +316,14 @@ impl Ready {
     }
 }
 
-impl Asking {
+impl HttpCall {
     /// What the model is told.
     pub(super) async fn answer(self) -> Value {
         if let Some(wrong) = self.check.wrong().await {
             return wrong;
         }
         match self.client.ask(self.request, self.deadline).await {
-            Ok(page) => plain_value(told(&page)),
+            Ok(page) => strip_nul_value(told(&page)),
             // The words may name the address, which the caller is not to hear.
             Err(failure) => {
                 tracing::warn!(error = %failure, "a tool's service could not be asked");
@@ -333,13 +335,13 @@ impl Asking {
 
 /// JSON as it is, anything else as text.
 fn told(page: &Page) -> Value {
-    let text = || String::from_utf8_lossy(&page.body).chars().take(TOLD).collect::<String>();
+    let text = || String::from_utf8_lossy(&page.body).chars().take(MAX_TEXT).collect::<String>();
     let read = || serde_json::from_slice::<Value>(&page.body).ok().filter(|_| page.whole);
     match page.status {
         204 => json!({ "ok": true }),
         200..=299 if page.body.is_empty() => json!({ "ok": true }),
         200..=299 => {
-            read().unwrap_or_else(|| json!({ "text": text(), "whole": page.whole && page.body.len() <= TOLD }))
+            read().unwrap_or_else(|| json!({ "text": text(), "whole": page.whole && page.body.len() <= MAX_TEXT }))
         }
         status => {
             let mut told = json!({ "error": format!("The service answered with status {status}."), "text": text() });
@@ -417,7 +419,7 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
                 whole: true,
             };
             let told = [told(&page(200, None)), told(&page(503, Some("3")))];
-            Ok::<_, ()>(told.into_iter().map(|told| plain_value(told).to_string().len()).sum())
+            Ok::<_, ()>(told.into_iter().map(|told| strip_nul_value(told).to_string().len()).sum())
         })
     },
 };
@@ -449,14 +451,14 @@ mod tests {
         )
     }
 
-    fn called(toolbox: &Toolbox, name: &str, arguments: Value) -> Deed {
+    fn called(toolbox: &Toolbox, name: &str, arguments: Value) -> ToolOutcome {
         let (id, signature) = ("c".to_owned(), None);
         toolbox.run(&ToolCall { id, name: name.to_owned(), arguments, signature })
     }
 
-    fn wrong(deed: Deed) -> String {
+    fn wrong(deed: ToolOutcome) -> String {
         match deed {
-            Deed::Tell(value) => value["error"].as_str().expect("an error").to_owned(),
+            ToolOutcome::Result(value) => value["error"].as_str().expect("an error").to_owned(),
             _ => panic!("nothing is to be done"),
         }
     }
@@ -478,20 +480,27 @@ mod tests {
         assert_eq!(names, ["end_call", "transfer", "send_dtmf", "tables", "get"], "every agent can end the call");
 
         assert!(
-            matches!(called(&toolbox, "transfer", json!({ "destination": "reception" })), Deed::PassOn(to) if to == "+12025550142")
+            matches!(called(&toolbox, "transfer", json!({ "destination": "reception" })), ToolOutcome::Transfer(to) if to == "+12025550142")
         );
         assert!(wrong(called(&toolbox, "transfer", json!({ "destination": "+12025550199" }))).contains("/destination"));
         let keys = called(&toolbox, "send_dtmf", json!({ "digits": "1w2#" }));
-        assert!(matches!(keys, Deed::Wish(Wish::Press(keys), _) if keys == "1w2#"));
+        assert!(matches!(keys, ToolOutcome::CarrierRequest(CarrierRequest::SendDtmf(keys), _) if keys == "1w2#"));
         assert!(wrong(called(&toolbox, "send_dtmf", json!({ "digits": "one" }))).contains("/digits"));
-        let Deed::Ask(asking) = called(&toolbox, "tables", json!({ "day": 1 })) else { panic!("it is to be asked") };
-        assert!(wrong(Deed::Tell(asking.answer().await)).contains("/day"), "and is not, since it has no such argument");
+        let ToolOutcome::Http(asking) = called(&toolbox, "tables", json!({ "day": 1 })) else {
+            panic!("it is to be asked")
+        };
+        assert!(
+            wrong(ToolOutcome::Result(asking.answer().await)).contains("/day"),
+            "and is not, since it has no such argument"
+        );
         assert!(wrong(called(&toolbox, "made_up", json!({}))).contains("no such tool"));
 
-        let Deed::Ask(asking) = called(&toolbox, "tables", json!({ "day": "Friday" })) else { panic!("it is asked") };
+        let ToolOutcome::Http(asking) = called(&toolbox, "tables", json!({ "day": "Friday" })) else {
+            panic!("it is asked")
+        };
         assert_eq!(asking.request.url, "https://example.com/..%2Fa%20b%3Fc%3Dd", "a variable leads nowhere else");
         assert_eq!(asking.request.body.as_deref(), Some(&br#"{"day":"Friday"}"#[..]));
-        let Deed::Ask(asking) = called(&toolbox, "get", json!({ "day": "Fri & Sat", "n": [1] })) else {
+        let ToolOutcome::Http(asking) = called(&toolbox, "get", json!({ "day": "Fri & Sat", "n": [1] })) else {
             panic!("asked")
         };
         assert!(asking.request.url.ends_with("?day=Fri+%26+Sat&n=%5B1%5D") && asking.request.body.is_none());
@@ -507,6 +516,6 @@ mod tests {
         assert_eq!(page(204, "", true), json!({ "ok": true }));
         assert_eq!(page(500, "Oh.", true), json!({ "error": "The service answered with status 500.", "text": "Oh." }));
         let long = page(200, &"x".repeat(5_000), false);
-        assert_eq!((long["whole"].as_bool(), long["text"].as_str().map(str::len)), (Some(false), Some(TOLD)));
+        assert_eq!((long["whole"].as_bool(), long["text"].as_str().map(str::len)), (Some(false), Some(MAX_TEXT)));
     }
 }

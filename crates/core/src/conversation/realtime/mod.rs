@@ -1,432 +1,377 @@
-//! The engine of a conversation that a speech-to-speech model holds: turn taking is the model's, everything else is ours.
+//! Turns by a speech-to-speech model: it hears, judges turns and speaks; everything else is ours.
 //!
-//! [`Realtime`] is driven as [`super::Conversation`] is: give it one [`Input`], perform every [`Effect`] in order, wait for the
-//! next input or for [`Realtime::next_deadline`]. After [`Effect::HangUp`] it is over.
-//!
-//! The cast: `mouth` knows what is queued and what was heard of it, `responses` has the model speak and runs its tools,
-//! `sessions` takes the conversation from one that is lost to the next one, `waiting` bridges and bounds the caller's waits, `lines` writes the transcript in the order of what was said, `control` does
-//! what the API asks, `ending` says goodbye.
+//! `responses` has the model speak and runs its tools, `items` are what it says, `sessions` takes the conversation from a session that
+//! is lost to the next one, `caller` is what the caller says, and `response_deadline` bridges and bounds the caller's waits.
 
-mod control;
-mod ending;
-mod lines;
+mod caller;
+mod items;
 mod messages;
-mod mouth;
+mod response_deadline;
 mod responses;
 mod sessions;
-mod waiting;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::time::Duration;
+
+use serde_json::Value;
 
 pub use self::messages::{Direction, Effect, Input};
 
-use self::ending::{Closing, Machine};
-use self::lines::Lines;
-use self::mouth::Mouth;
-use self::responses::{Response, Wish};
-use self::sessions::{LateTool, Understanding};
-use self::waiting::Owed;
-use super::history::{History, Message};
-use super::input::ToolCall;
-use super::keys::Keys;
-use super::mouth::Kind;
-use super::silence::Quiet;
-use super::timings::Timings;
+use self::caller::CallerSpeech;
+use self::response_deadline::ResponseDeadline;
+use self::responses::{Response, ResponseRequest};
+use self::sessions::{LateTool, Session, Understanding};
+use super::dialogue::Dialogue;
+use super::effect::End;
+use super::input::{Failure, StrategyInput, ToolCall};
+use super::phase::GoodbyeFiller;
+use super::phrases;
+use super::playback::Kind;
+use super::strategy::{Prompt, Strategy};
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
-use crate::language::Language;
 
 /// Added to the instructions when the model is to open the conversation in its own words.
 const GREET: &str = "The caller has just come on the line. Greet them in one or two short sentences.";
+/// The same when the caller says nothing.
+const STILL_THERE: &str =
+    "The caller has said nothing for a while. Ask in one short sentence whether they are still there.";
+/// The same when the longest duration is reached.
+const TIME_IS_UP: &str = "The time for this call is over. Say so, with an apology and goodbye, in one short sentence.";
+/// The same when the caller could not be transferred.
+const TRANSFER_FAILED: &str =
+    "Putting the caller through to somebody else did not work. Tell them so in one short sentence.";
+/// A goodbye that does not go on, or a message of which nothing is heard by then, is not waited for.
+const UNHEARD: Duration = Duration::from_secs(5);
+/// After a filler that covers the wait for a goodbye; then a short one stands in for it.
+const GOODBYE_AFTER_FILLER: Duration = Duration::from_millis(2_400);
 
-/// One conversation. `Debug` shows where it stands, not what was said.
-pub struct Realtime {
-    agent: AgentConfig,
-    language: &'static Language,
-    timings: Timings,
-    now: Timestamp,
-    effects: Vec<Effect>,
-    history: History,
-    mouth: Mouth,
-    lines: Lines,
+/// The state of a conversation by a speech-to-speech model.
+pub(super) struct Realtime {
+    session: Session,
+    understanding: Understanding,
+    /// What the caller has said since is not known to any session.
+    unheard_since: Timestamp,
+    /// Text that the next session gets before anything else.
+    queued_context: Vec<String>,
+    caller: CallerSpeech,
     /// The response that the model is giving.
     response: Option<Response>,
-    /// What it was told to speak about and has not begun with.
-    asked: Option<Wish>,
-    wishes: VecDeque<Wish>,
-    last_wish: u32,
+    /// What it was asked for and has not begun with.
+    requested: Option<ResponseRequest>,
+    requests: VecDeque<ResponseRequest>,
+    last_request: u32,
     /// Responses in a row that came to nothing.
     failures: u32,
     /// Tools that run.
     tools: Vec<ToolCall>,
-    /// Calls and answers that belong together in the history.
-    round: Vec<(ToolCall, serde_json::Value)>,
-    /// The other voice could not speak the last time.
-    voiceless: bool,
+    /// Calls and results that belong together in the history.
+    round: Vec<(ToolCall, Value)>,
+    /// How often in a row tools have run since the caller's last turn.
+    rounds: u32,
     /// What is said while they run.
     filler: Option<String>,
     /// Tools that run and were called in a session that was lost.
     late_tools: Vec<LateTool>,
-    /// What the next session is to be told before anything else.
-    untold: Vec<String>,
     /// One of them has answered, and the model has not spoken since.
     late_result: bool,
-    /// How often in a row tools have run since the caller's last turn.
-    rounds: u32,
-    pass_on: Option<(String, String)>,
-    voice: Voice,
-    /// When the caller fell silent whom only our own voice detection has heard.
-    missed: Option<Timestamp>,
-    understanding: Understanding,
-    /// Since when the model hears the caller speak.
-    speaking: Option<Timestamp>,
-    owed: Option<Owed>,
-    keys: Keys,
-    key_at: Option<Timestamp>,
-    quiet: Quiet,
-    closing: Option<Closing>,
-    rescued: bool,
-    machine: Option<Machine>,
-    keys_on_line: bool,
-    /// The carrier is asked to pass the caller on; the tool call that wants it, if one does.
-    passing_on: Option<Option<String>>,
-    lost: bool,
-    /// What the caller has said since is not known to any session.
-    unheard_since: Timestamp,
-    /// The next session hears the caller before it answers them.
-    hears_first: bool,
-    /// It is hearing what they said before it began.
-    catching_up: bool,
-    began: Timestamp,
-    media: bool,
-    greet_at: Option<Timestamp>,
-    /// When sound last came or was heard.
-    progress: Timestamp,
-    turns: u32,
-    ended: bool,
+    /// Whether the TTS could not speak the last time.
+    tts_failed: bool,
+    response_deadline: Option<ResponseDeadline>,
 }
 
-/// When the caller spoke, by our own voice detection.
-#[derive(Default)]
-struct Voice {
-    /// Since when the caller speaks, or spoke last.
-    began: Option<Timestamp>,
-    /// The first sound since the last turn was taken.
-    turn_began: Option<Timestamp>,
-    ended: Option<Timestamp>,
-    speaks: bool,
+/// What the model says first: it can be asked for while the phone rings, as request 1.
+#[must_use]
+pub fn greeting(agent: &AgentConfig) -> Option<Direction> {
+    (agent.greeting.mode != GreetingMode::Wait).then(|| greeting_of(agent))
 }
 
-type Rule = fn(&mut Realtime) -> bool;
+fn greeting_of(agent: &AgentConfig) -> Direction {
+    let text = agent.greeting.text.trim();
+    if agent.greeting.mode == GreetingMode::Generate || text.is_empty() {
+        Direction::Directed(GREET.to_owned())
+    } else {
+        Direction::Exactly(text.to_owned())
+    }
+}
+
+type Rule = fn(&mut Realtime, &mut Dialogue) -> bool;
 
 impl Realtime {
-    /// A conversation held by this agent, whose texts are already filled in. Where the model speaks first, it has been told to
-    /// already, with [`Realtime::opening`] as wish 1.
-    #[must_use]
-    pub fn new(agent: &AgentConfig, now: Timestamp) -> Self {
-        let opening = Self::opening(agent);
-        let asked = opening.map(|direction| Wish {
-            number: 1,
-            kind: Kind::Greeting,
-            direction,
-            tries: 0,
-            unwanted: false,
-            asked_at: None,
-        });
+    pub(super) fn new(agent: &AgentConfig, now: Timestamp) -> Self {
         Self {
-            agent: agent.clone(),
-            language: Language::of(&agent.language),
-            timings: Timings::default(),
-            now,
-            effects: Vec::new(),
-            history: History::new(&agent.instructions),
-            mouth: Mouth::default(),
-            lines: Lines::default(),
+            session: Session::Ready,
+            understanding: Understanding::default(),
+            unheard_since: now,
+            queued_context: Vec::new(),
+            caller: CallerSpeech::default(),
             response: None,
-            asked,
-            wishes: VecDeque::new(),
-            last_wish: 1,
+            requested: greeting(agent).map(|direction| ResponseRequest::new(1, Kind::Greeting, direction)),
+            requests: VecDeque::new(),
+            last_request: 1,
             failures: 0,
             tools: Vec::new(),
             round: Vec::new(),
-            voiceless: false,
+            rounds: 0,
             filler: None,
             late_tools: Vec::new(),
-            untold: Vec::new(),
             late_result: false,
-            rounds: 0,
-            pass_on: None,
-            voice: Voice::default(),
-            missed: None,
-            understanding: Understanding::default(),
-            speaking: None,
-            owed: None,
-            keys: Keys::default(),
-            key_at: None,
-            quiet: Quiet::since(now),
-            closing: None,
-            rescued: false,
-            machine: None,
-            keys_on_line: false,
-            passing_on: None,
-            lost: false,
-            unheard_since: now,
-            hears_first: false,
-            catching_up: false,
-            began: now,
-            media: false,
-            greet_at: None,
-            progress: now,
-            turns: 0,
-            ended: false,
+            tts_failed: false,
+            response_deadline: None,
         }
     }
 
-    /// What the model says first: it can be told to while the phone rings, as wish 1.
-    #[must_use]
-    pub fn opening(agent: &AgentConfig) -> Option<Direction> {
-        (agent.greeting.mode != GreetingMode::Wait).then(|| Self::greeting(agent))
-    }
-
-    fn greeting(agent: &AgentConfig) -> Direction {
-        let text = agent.greeting.text.trim();
-        match agent.greeting.mode {
-            GreetingMode::Generate => Direction::Directed(GREET.to_owned()),
-            _ if text.is_empty() => Direction::Directed(GREET.to_owned()),
-            _ => Direction::Exactly(text.to_owned()),
-        }
-    }
-
-    /// Moves the conversation on.
-    pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
-        if self.ended {
-            return Vec::new();
-        }
-        self.now = self.now.max(now);
-        self.take_in(input);
-        self.settle();
-        std::mem::take(&mut self.effects)
-    }
-
-    /// When `handle(_, Tick)` is next worth calling; nothing once the conversation is over.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        if self.ended {
-            return None;
-        }
-        let in_talk = [
-            self.line_due_at(),
-            self.beep_at(),
-            self.closing_at(),
-            self.stuck_at(),
-            self.overdue_at(),
-            self.nudge_at(),
-            self.cover_at(),
-            self.answer_lost_at(),
-            self.cancel_lost_at(),
-            self.asked_lost_at(),
-            self.keys_due_at(),
-            self.greet_at,
-            self.silence_at(),
-            self.reprompt_at(),
-        ];
-        let in_talk = in_talk.into_iter().filter(|_| self.media);
-        [self.maximum_at()].into_iter().chain(in_talk).flatten().min()
-    }
-
-    /// The line is gone: gives what belongs into the transcript and is not yet there.
-    pub fn finish(&mut self, now: Timestamp) -> Vec<Effect> {
-        if !self.ended {
-            self.now = self.now.max(now);
-            self.close_books();
-            self.ended = true;
-        }
-        std::mem::take(&mut self.effects)
-    }
-
-    /// The caller's turns that the agent answered: some of the answer was heard.
-    #[must_use]
-    pub fn turns(&self) -> u32 {
-        self.turns
-    }
-
-    /// What was said and heard so far, the instructions in front.
-    #[must_use]
-    pub fn history(&self) -> Vec<Message> {
-        self.history.messages()
-    }
-
-    /// The same, and what the caller is about to have heard: what another session is to know.
-    #[must_use]
-    pub fn so_far(&self) -> Vec<Message> {
-        let mut history = self.history.clone();
-        for text in self.mouth.remembered() {
-            history.agent_was_heard(text, false);
-        }
-        history.messages()
-    }
-
-    /// What the caller said since then another session is to hear before anything else.
-    #[must_use]
-    pub fn unheard_since(&self) -> Timestamp {
-        // A session that is only now there was told to greet them: that is the answer to whatever they have said.
-        if self.asked.is_some() { self.now } else { self.unheard_since }
-    }
-
-    /// Whether the model is to hear the caller. It does not while nothing that the caller says may change anything: a
-    /// model cannot be told not to listen to what it has heard.
-    #[must_use]
-    pub fn listens(&self) -> bool {
-        let protected = !self.agent.greeting.interruptible && self.is_greeting();
-        let closing = self.closing.is_some() && !self.may_be_rescued();
-        !protected && !closing && self.machine.is_none() && self.passing_on.is_none()
-    }
-
-    fn is_greeting(&self) -> bool {
+    fn is_greeting(&self, d: &Dialogue) -> bool {
         let greeting = |kind: Kind| kind == Kind::Greeting;
-        self.mouth.holds(Kind::Greeting)
+        d.playback.contains(Kind::Greeting)
             || self.response.as_ref().is_some_and(|response| greeting(response.kind))
-            || self.asked.as_ref().is_some_and(|wish| greeting(wish.kind))
+            || self.requested.as_ref().is_some_and(|request| greeting(request.kind))
     }
 
-    /// Tries the rules in order, from the first one again whenever one applied.
-    fn settle(&mut self) {
-        const ALWAYS: &[Rule] = &[Realtime::reach_maximum];
-        const IN_TALK: &[Rule] = &[
-            Realtime::file_what_was_heard,
-            Realtime::write_down,
-            Realtime::leave_message,
-            Realtime::give_up_on_cancelled,
-            Realtime::give_up_on_asked,
-            Realtime::give_up_on_stuck,
-            Realtime::finish_goodbye,
-            Realtime::give_up_on_answer,
-            Realtime::take_keys,
-            Realtime::greet,
-            Realtime::end_overdue_turn,
-            Realtime::wait_in_silence,
-            Realtime::nudge,
-            Realtime::bridge,
-            Realtime::hang_up_on_silence,
-            Realtime::reprompt,
-            Realtime::pass_on_when_silent,
-            Realtime::ask_next,
-        ];
-        loop {
-            let in_talk = if self.media { IN_TALK } else { &[] };
-            if self.ended || !ALWAYS.iter().chain(in_talk).any(|rule| rule(self)) {
-                return;
-            }
-        }
+    fn listens_to_caller(&self, d: &Dialogue) -> bool {
+        let protected = !d.agent.greeting.interruptible && self.is_greeting(d);
+        let closing = d.phase.is_closing() && !d.may_cancel_goodbye();
+        !protected && !closing && !d.phase.is_voicemail() && !d.phase.is_transferring()
     }
 
-    fn take_in(&mut self, input: Input) {
-        match input {
-            Input::MediaStarted => self.start(),
-            Input::VoiceStarted => self.voice_started(),
-            Input::VoiceStopped => self.voice_stopped(),
-            Input::SpeechStarted => self.speech_started(),
-            Input::SpeechStopped => self.speech_stopped(),
-            Input::TurnTaken { item } => self.turn_taken(item),
-            Input::CallerSaid { item, text } => self.caller_said(&item, text),
-            Input::ResponseStarted { response, wish } => self.response_started(response, wish),
-            Input::Busy { wish } => self.busy(wish),
-            Input::Sound { response, item, samples } => self.sound(&response, &item, samples),
-            Input::Words { response, item, text } => self.words(&response, &item, &text),
-            Input::SoundDone { item } => self.sound_done(&item),
-            Input::ToolCall { response, call, filler } => self.tool_called(&response, call, filler),
-            Input::ResponseDone { response, failed } => self.response_done(&response, failed),
-            Input::Opening => self.lost = true,
-            Input::Lost => self.session_lost(),
-            Input::Resumed => self.session_resumed(),
-            Input::Failed(failure) => self.give_up(failure),
-            Input::CoverReady { utterance, samples, complete } => self.cover_ready(utterance, samples, complete),
-            Input::CoverFailed { utterance, samples } => self.cover_failed(utterance, samples),
-            Input::Played { utterance, samples } => self.played(utterance, samples),
-            Input::PlaybackFinished { utterance } => self.finished(utterance),
-            Input::Dtmf { digit } => self.key_pressed(digit),
-            Input::Say { text, interrupt } => self.asked_to_say(text, interrupt),
-            Input::KeysStarted => self.keys_on_line = true,
-            Input::KeysSent => self.keys_sent(),
-            Input::ToolResult { id, result } => self.tool_answered(&id, result),
-            Input::PassOn { id, number } => self.pass_on = Some((id, number)),
-            Input::TransferStarted => self.transfer_started(),
-            Input::TransferRefused => self.transfer_refused(),
-            Input::MachineDetected { beep } => self.machine_detected(beep),
-            Input::HangUpRequested => self.end(super::End::Requested),
-            Input::Tick => {}
-        }
+    /// Falls silent for a reason of our own.
+    fn stop_speaking(&mut self, d: &mut Dialogue) {
+        d.cut();
+        self.stop_response(d);
+        (self.response_deadline, self.caller.missed) = (None, None);
     }
 
-    fn start(&mut self) {
-        if std::mem::replace(&mut self.media, true) {
-            return;
-        }
-        self.quiet = Quiet::since(self.now);
-        self.progress = self.now;
-        if let Some(asked) = &mut self.asked {
-            asked.asked_at = Some(self.now);
-        }
-        match self.agent.greeting.mode {
-            GreetingMode::Wait => self.greet_at = Some(self.now + self.timings.greeting_wait),
-            _ => self.owed = Some(Owed::nothing_asked(self.now)),
-        }
+    /// Whether a goodbye is to come of which nothing has.
+    fn lacks_goodbye(&self, d: &Dialogue) -> bool {
+        let begun = self.response.as_ref().is_some_and(|response| response.sounded);
+        self.is_responding() && !begun && d.playback.is_idle() && !d.phase.is_voicemail()
     }
 
-    fn greet(&mut self) -> bool {
-        let due = self.is_due(self.greet_at) && self.speaking.is_none();
-        if due {
-            self.greet_at = None;
-            self.owed = Some(Owed::nothing_asked(self.now));
-            self.want(Kind::Greeting, Self::greeting(&self.agent));
+    /// Drops what was asked for, and what the model says.
+    fn drop_responses(&mut self) {
+        (self.response, self.requested) = (None, None);
+        self.requests.clear();
+    }
+
+    /// Apologises by TTS and ends the call. A filler that is being heard is heard to its end before.
+    fn give_up(&mut self, d: &mut Dialogue, failure: Failure) {
+        if let Some(closing) = d.phase.closing() {
+            let reason = closing.reason.clone();
+            return d.end(reason);
         }
-        due
-    }
-
-    fn voice_started(&mut self) {
-        let began = (self.now - self.timings.vad_onset).max(self.began);
-        self.voice.turn_began.get_or_insert(began);
-        (self.voice.speaks, self.voice.began) = (true, Some(began));
-        self.quiet.sign_of_life(self.now);
-    }
-
-    fn voice_stopped(&mut self) {
-        let ended = (self.now - self.timings.vad_hangover).max(self.began);
-        (self.voice.speaks, self.voice.ended) = (false, Some(ended));
-        self.quiet.sign_of_life(self.now);
-        // Nobody else hears them now; they wait all the same.
-        if self.lost && self.listens() {
-            self.hears_first = true;
-            self.greet_at = None;
-            self.owed = Some(Owed::an_answer(ended, self.now));
+        if d.media.is_none() || d.phase.is_voicemail() {
+            return d.end(End::Failed(failure));
+        }
+        if d.playback.is_playing_only(Kind::Filler) {
+            self.stop_response(d);
+            self.caller.missed = None;
         } else {
-            self.note_missed(ended);
+            self.stop_speaking(d);
         }
+        self.drop_responses();
+        self.close_with(d, End::Failed(failure), None);
+        self.speak_filler(d, Kind::Goodbye, phrases::usual(d.language.phrases.technical));
     }
 
-    fn is_due(&self, at: Option<Timestamp>) -> bool {
-        at.is_some_and(|at| at <= self.now)
-    }
-
-    fn maximum_at(&self) -> Option<Timestamp> {
-        let longest = Duration::from_secs(self.agent.limits.max_duration_seconds.into());
-        self.closing.is_none().then_some(self.began + longest)
+    fn close_with(&mut self, d: &mut Dialogue, reason: End, tool_call: Option<String>) {
+        self.response_deadline = None;
+        d.close_with(reason, tool_call);
     }
 }
 
-impl fmt::Debug for Realtime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Realtime")
-            .field("now", &self.now)
-            .field("turns", &self.turns)
-            .field("speaking", &self.speaking)
-            .field("closing", &self.closing.is_some())
-            .field("ended", &self.ended)
-            .finish_non_exhaustive()
+impl Strategy for Realtime {
+    fn greet(&mut self, d: &mut Dialogue) {
+        if let Some(requested) = &mut self.requested {
+            requested.requested_at = Some(d.now);
+        }
+        self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
+    }
+
+    fn greet_late(&mut self, d: &mut Dialogue) {
+        self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
+        let direction = greeting_of(&d.agent);
+        self.request_response(Kind::Greeting, direction);
+    }
+
+    fn speech_started(&mut self, d: &mut Dialogue) {
+        self.voice_started(d);
+    }
+
+    fn speech_stopped(&mut self, d: &mut Dialogue, _: u32) {
+        self.voice_stopped(d);
+    }
+
+    fn input(&mut self, d: &mut Dialogue, input: StrategyInput) {
+        let StrategyInput::Realtime(input) = input else { return };
+        match input {
+            Input::SpeechStarted => self.turn_started(d),
+            Input::SpeechStopped => self.turn_stopped(d),
+            Input::TurnCommitted { item } => self.turn_committed(d, item),
+            Input::TurnTranscribed { item, text } => self.turn_transcribed(d, &item, &text),
+            Input::ResponseStarted { response, request } => self.response_started(d, response, request),
+            Input::Busy { request } => self.busy(d, request),
+            Input::Audio { response, item, audio } => self.item_audio(d, &response, &item, audio),
+            Input::Text { response, item, text } => self.item_text(d, &response, &item, &text),
+            Input::AudioDone { item } => self.item_complete(d, &item),
+            Input::ToolCall { response, call, filler } => self.tool_called(d, &response, call, filler),
+            Input::ResponseDone { response, failed } => self.response_done(d, &response, failed),
+            Input::SessionConnecting => self.set_session(d, Session::Lost { hears_first: false }),
+            Input::SessionLost => self.session_lost(d),
+            Input::SessionReady => self.session_ready(d),
+            Input::SessionFailed(failure) => self.give_up(d, failure),
+        }
+    }
+
+    fn tool_result(&mut self, d: &mut Dialogue, _: u32, id: String, result: Value) {
+        self.tool_answered(d, &id, result);
+    }
+
+    fn synthesized(&mut self, _: &mut Dialogue, _: u32) {
+        self.tts_failed = false;
+    }
+
+    fn synthesis_failed(&mut self, d: &mut Dialogue, utterance: u32, _: Failure) {
+        self.tts_failed = true;
+        d.playback.forget(utterance);
+    }
+
+    fn tts_failed(&mut self) {
+        self.tts_failed = true;
+    }
+
+    fn heard(&mut self, d: &mut Dialogue, _: u32, kind: Kind, first: bool) {
+        if first && kind != Kind::Filler {
+            self.response_is_heard(d);
+        }
+    }
+
+    fn say(&mut self, _: &mut Dialogue, kind: Kind, text: &str) {
+        self.request_response(kind, Direction::Exactly(text.to_owned()));
+    }
+
+    fn prompt(&mut self, _: &mut Dialogue, prompt: Prompt) {
+        let (kind, words) = match prompt {
+            Prompt::Reprompt => (Kind::Reprompt, STILL_THERE),
+            Prompt::TimeIsUp => (Kind::Goodbye, TIME_IS_UP),
+        };
+        self.request_response(kind, Direction::Directed(words.to_owned()));
+    }
+
+    fn stop(&mut self, d: &mut Dialogue, for_good: bool) {
+        self.stop_speaking(d);
+        if for_good {
+            self.requests.clear();
+            self.caller.speaking = None;
+        }
+    }
+
+    fn transfer_started(&mut self, _: &mut Dialogue, tool_call: &str) {
+        self.tools.retain(|call| call.id != tool_call);
+        self.response_deadline = None;
+    }
+
+    fn transfer_failed(&mut self, d: &mut Dialogue, tool_call: Option<String>) {
+        self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
+        match tool_call {
+            Some(id) => {
+                self.tool_failed(d, &id, "The caller could not be transferred.");
+                self.request_response(Kind::Response, Direction::Freely);
+            }
+            None => self.request_response(Kind::Response, Direction::Directed(TRANSFER_FAILED.to_owned())),
+        }
+    }
+
+    fn finish(&mut self, _: &mut Dialogue) {}
+
+    fn settle_playback(&mut self, d: &mut Dialogue) -> bool {
+        const RULES: &[Rule] = &[Realtime::give_up_on_cancelled, Realtime::time_out_request, Realtime::time_out_audio];
+        RULES.iter().any(|rule| rule(self, d))
+    }
+
+    fn settle_turn(&mut self, d: &mut Dialogue) -> bool {
+        const RULES: &[Rule] = &[
+            Realtime::time_out_response,
+            Realtime::take_keys,
+            Realtime::end_overdue_turn,
+            Realtime::wait_in_silence,
+            Realtime::prompt_response,
+            Realtime::fill_wait,
+            Realtime::request_next,
+        ];
+        RULES.iter().any(|rule| rule(self, d))
+    }
+
+    fn next_deadline(&self, d: &Dialogue) -> Option<Timestamp> {
+        let all = [
+            self.audio_timeout_at(d),
+            self.overdue_at(d),
+            self.prompt_response_at(d),
+            self.filler_at(d),
+            self.response_timeout_at(d),
+            self.cancel_timeout_at(),
+            self.request_timeout_at(),
+            self.keys_due_at(d),
+        ];
+        all.into_iter().flatten().min()
+    }
+
+    fn is_calm(&self, _: &Dialogue) -> bool {
+        let waits = self.is_responding() || self.response_deadline.is_some() || !self.tools.is_empty();
+        !waits && !self.session.is_lost() && self.caller.speaking.is_none()
+    }
+
+    fn may_say(&self, d: &Dialogue) -> bool {
+        let waits = self.is_responding() || self.response_deadline.is_some();
+        !waits && !self.session.is_lost() && self.caller.speaking.is_none() && d.playback.is_idle()
+    }
+
+    fn may_transfer(&self, d: &Dialogue) -> bool {
+        d.playback.is_idle() && !self.is_responding() && self.caller.speaking.is_none()
+    }
+
+    fn listens(&self, d: &Dialogue) -> bool {
+        self.listens_to_caller(d)
+    }
+
+    fn may_be_cut_off(&self, d: &Dialogue) -> bool {
+        d.agent.interruption.enabled && self.is_talking(d)
+    }
+
+    fn goodbye_silence(&self, d: &Dialogue) -> Option<Duration> {
+        if !d.playback.is_starved() {
+            return None;
+        }
+        let filled = d.phase.closing().is_some_and(|closing| closing.filler == GoodbyeFiller::Said);
+        let awaited = self.is_responding() || !d.playback.is_idle();
+        Some(match (self.lacks_goodbye(d), awaited) {
+            (true, _) if filled => GOODBYE_AFTER_FILLER,
+            (true, _) => d.timings.filler,
+            (false, true) => UNHEARD,
+            (false, false) => d.timings.goodbye_tail,
+        })
+    }
+
+    /// Says something while a goodbye does not come, and in the end says goodbye in its place.
+    fn replace_goodbye(&mut self, d: &mut Dialogue) -> bool {
+        if !self.lacks_goodbye(d) {
+            return false;
+        }
+        let Some(closing) = d.phase.closing_mut() else { return false };
+        if std::mem::replace(&mut closing.filler, GoodbyeFiller::Said) != GoodbyeFiller::Said {
+            self.speak_filler(d, Kind::Filler, phrases::usual(d.language.phrases.fillers));
+        } else {
+            self.stop_speaking(d);
+            self.drop_responses();
+            self.speak_filler(d, Kind::Goodbye, phrases::usual(d.language.phrases.goodbyes));
+        }
+        true
+    }
+
+    fn unheard_since(&self, d: &Dialogue) -> Timestamp {
+        // A session that is only now there was asked to greet them: that is the answer to whatever they have said.
+        if self.requested.is_some() { d.now } else { self.unheard_since }
     }
 }

@@ -1,18 +1,18 @@
-//! What the model is told to speak about, one thing at a time, and the tools that it calls.
+//! Responses requested of the model, one at a time, and the tools that it calls.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Realtime;
-use super::messages::{Direction, Effect};
-use super::waiting::{ANSWER, Owed, too_late};
+use super::response_deadline::{RESPONSE, ResponseDeadline, too_late};
+use super::{Direction, Effect, Realtime};
 use crate::Timestamp;
-use crate::conversation::End;
+use crate::conversation::dialogue::Dialogue;
+use crate::conversation::effect::{Effect as CommonEffect, End};
 use crate::conversation::input::{Failure, FailureCode, ToolCall};
-use crate::conversation::mouth::Kind;
+use crate::conversation::playback::Kind;
 
-/// How often the model is told again when it is busy.
+/// How often a response is requested again when the model is busy.
 const TRIES: u32 = 3;
 /// How often tools run for one turn. A model that wants more than that goes round in circles.
 const MAX_ROUNDS: u32 = 8;
@@ -27,15 +27,25 @@ pub(super) const GO_ON: &str = "You broke off while you were speaking, so the en
     or two short sentences, without saying again what stands in the conversation.";
 
 /// Something that the model is to speak about.
-pub(super) struct Wish {
+pub(super) struct ResponseRequest {
     pub(super) number: u32,
     pub(super) kind: Kind,
     pub(super) direction: Direction,
     pub(super) tries: u32,
     /// The caller has spoken since.
     pub(super) unwanted: bool,
-    /// When the model was told.
-    pub(super) asked_at: Option<Timestamp>,
+    /// When it was sent.
+    pub(super) requested_at: Option<Timestamp>,
+}
+
+impl ResponseRequest {
+    pub(super) fn new(number: u32, kind: Kind, direction: Direction) -> Self {
+        Self { number, kind, direction, tries: 0, unwanted: false, requested_at: None }
+    }
+
+    pub(super) fn is_free_response(&self) -> bool {
+        self.kind == Kind::Response && self.direction == Direction::Freely
+    }
 }
 
 /// What the model is saying.
@@ -43,247 +53,268 @@ pub(super) struct Response {
     pub(super) id: String,
     pub(super) kind: Kind,
     pub(super) direction: Direction,
-    /// Whether it was told to speak.
-    told: bool,
+    /// Whether we asked for it.
+    requested: bool,
     pub(super) sounded: bool,
     called: bool,
     /// Nothing more of it is wanted, since when its end is waited for.
-    pub(super) dead: bool,
+    pub(super) cancelled: bool,
     stopped_at: Option<Timestamp>,
 }
 
 impl Realtime {
-    pub(super) fn want(&mut self, kind: Kind, direction: Direction) {
-        self.last_wish += 1;
-        self.wishes.push_back(Wish {
-            number: self.last_wish,
-            kind,
-            direction,
-            tries: 0,
-            unwanted: false,
-            asked_at: None,
-        });
+    pub(super) fn request_response(&mut self, kind: Kind, direction: Direction) {
+        self.last_request += 1;
+        self.requests.push_back(ResponseRequest::new(self.last_request, kind, direction));
+    }
+
+    pub(super) fn request_response_first(&mut self, kind: Kind, direction: Direction) {
+        self.request_response(kind, direction);
+        self.requests.rotate_right(1);
+    }
+
+    /// Asks again for what the model has not begun with. What the API wants said waits until it may be said.
+    pub(super) fn request_again(&mut self, d: &mut Dialogue, request: ResponseRequest) {
+        match request {
+            ResponseRequest { kind: Kind::Said, direction: Direction::Exactly(text), .. } => {
+                d.say_queue.push_front(text);
+            }
+            request => self.requests.push_front(request),
+        }
     }
 
     /// Whether the model speaks or is about to.
     pub(super) fn is_responding(&self) -> bool {
-        self.response.is_some() || self.asked.is_some() || !self.wishes.is_empty()
+        self.response.is_some() || self.requested.is_some() || !self.requests.is_empty()
     }
 
     /// Whether something is to come that the caller waits for: not what the API has said, nor a question to who is silent.
     pub(super) fn is_awaited(&self) -> bool {
         let awaited = |kind: Kind| !matches!(kind, Kind::Said | Kind::Reprompt);
         let tools = !self.tools.is_empty() && !self.is_responding();
-        let asked = self.asked.iter().chain(&self.wishes).any(|wish| awaited(wish.kind) && !wish.unwanted);
+        let asked =
+            self.requested.iter().chain(&self.requests).any(|request| awaited(request.kind) && !request.unwanted);
         let begun = self.response.as_ref();
-        let begun = begun.is_some_and(|begun| begun.told && !begun.dead && !begun.sounded && awaited(begun.kind));
+        let begun =
+            begun.is_some_and(|begun| begun.requested && !begun.cancelled && !begun.sounded && awaited(begun.kind));
         tools || asked || begun
     }
 
     /// Tells the model what to speak about next, when it is its turn.
-    pub(super) fn ask_next(&mut self) -> bool {
-        let busy = self.response.is_some() || self.asked.is_some() || self.lost || self.passing_on.is_some();
-        let Some(wish) = self.wishes.front().filter(|_| !busy) else { return false };
-        let may = match wish.kind {
+    pub(super) fn request_next(&mut self, d: &mut Dialogue) -> bool {
+        let busy =
+            self.response.is_some() || self.requested.is_some() || self.session.is_lost() || d.phase.is_transferring();
+        let Some(request) = self.requests.front().filter(|_| !busy) else { return false };
+        let may = match request.kind {
             Kind::Goodbye | Kind::Voicemail => true,
             // What nobody waits for comes when nothing else does.
-            Kind::Said | Kind::Reprompt => self.speaking.is_none() && self.owed.is_none() && self.mouth.is_idle(),
-            _ => self.speaking.is_none(),
+            Kind::Said | Kind::Reprompt => {
+                self.caller.speaking.is_none() && self.response_deadline.is_none() && d.playback.is_idle()
+            }
+            _ => self.caller.speaking.is_none(),
         };
-        let Some(wish) = self.wishes.pop_front().filter(|_| may) else { return false };
-        self.effects.push(Effect::Respond { wish: wish.number, direction: wish.direction.clone() });
-        self.asked = Some(Wish { asked_at: Some(self.now), ..wish });
+        // What cannot be said now is overtaken: the model responds to who speaks.
+        let Some(request) = self.requests.pop_front().filter(|_| may) else { return false };
+        d.emit(Effect::Respond { request: request.number, direction: request.direction.clone() });
+        self.requested = Some(ResponseRequest { requested_at: Some(d.now), ..request });
         true
     }
 
-    pub(super) fn response_started(&mut self, id: String, wish: Option<u32>) {
-        let asked = self.asked.take_if(|asked| Some(asked.number) == wish);
+    pub(super) fn response_started(&mut self, d: &mut Dialogue, id: String, request: Option<u32>) {
+        let asked = self.requested.take_if(|asked| Some(asked.number) == request);
         let own = asked.is_none();
-        self.missed = None;
+        self.caller.missed = None;
         if own {
             self.understood();
         }
-        let unwanted = asked.as_ref().is_some_and(|wish| wish.unwanted) || (own && !self.listens());
-        let (kind, direction) = asked.map_or((Kind::Answer, Direction::Freely), |wish| (wish.kind, wish.direction));
+        let unwanted = asked.as_ref().is_some_and(|request| request.unwanted) || (own && !self.listens_to_caller(d));
+        let (kind, direction) =
+            asked.map_or((Kind::Response, Direction::Freely), |request| (request.kind, request.direction));
+        if let Some(before) = &self.response {
+            d.playback.close_response(&before.id);
+        }
         self.response = Some(Response {
             id,
             kind,
             direction,
-            told: !own,
+            requested: !own,
             sounded: false,
             called: false,
-            dead: false,
+            cancelled: false,
             stopped_at: None,
         });
         if unwanted {
-            self.stop_response();
+            self.stop_response(d);
         }
     }
 
     /// The model has begun to answer by itself, which is as good as an answer that it was asked for.
-    pub(super) fn busy(&mut self, wish: u32) {
-        let Some(mut asked) = self.asked.take_if(|asked| asked.number == wish) else { return };
+    pub(super) fn busy(&mut self, d: &mut Dialogue, request: u32) {
+        let Some(mut asked) = self.requested.take_if(|asked| asked.number == request) else { return };
         asked.tries += 1;
-        if asked.kind != Kind::Answer && asked.tries < TRIES && !asked.unwanted {
-            self.wishes.push_front(asked);
+        if asked.kind != Kind::Response && asked.tries < TRIES && !asked.unwanted {
+            self.request_again(d, asked);
         }
     }
 
     /// Stops the response that is under way.
-    pub(super) fn stop_response(&mut self) {
-        let now = self.now;
-        if let Some(response) = self.response.as_mut().filter(|response| !response.dead) {
-            response.dead = true;
+    pub(super) fn stop_response(&mut self, d: &mut Dialogue) {
+        let now = d.now;
+        if let Some(response) = self.response.as_mut().filter(|response| !response.cancelled) {
+            response.cancelled = true;
             response.stopped_at = Some(now);
             let response = response.id.clone();
-            self.effects.push(Effect::Cancel { response });
+            d.emit(Effect::Cancel { response });
         }
-        self.forget_wishes();
+        self.drop_requests();
     }
 
     /// The provider has stopped it already, since the caller speaks.
-    pub(super) fn response_was_stopped(&mut self) {
-        let now = self.now;
+    pub(super) fn response_was_stopped(&mut self, d: &Dialogue) {
+        let now = d.now;
         if let Some(response) = &mut self.response {
-            response.dead = true;
+            response.cancelled = true;
             response.stopped_at.get_or_insert(now);
         }
-        self.forget_wishes();
+        self.drop_requests();
     }
 
     /// What the API wants said is still wanted.
-    fn forget_wishes(&mut self) {
-        if let Some(asked) = &mut self.asked {
+    fn drop_requests(&mut self) {
+        if let Some(asked) = &mut self.requested {
             asked.unwanted = asked.kind != Kind::Said;
         }
-        self.wishes.retain(|wish| wish.kind == Kind::Said);
+        self.requests.retain(|request| request.kind == Kind::Said);
     }
 
-    pub(super) fn cancel_lost_at(&self) -> Option<Timestamp> {
+    pub(super) fn cancel_timeout_at(&self) -> Option<Timestamp> {
         self.response.as_ref()?.stopped_at.map(|at| at + STOPPED)
     }
 
-    /// A server that does not tell the end of what it stopped.
-    pub(super) fn give_up_on_cancelled(&mut self) -> bool {
-        let due = self.is_due(self.cancel_lost_at());
-        if due {
-            self.response = None;
+    /// A server that does not report the end of what it stopped.
+    pub(super) fn give_up_on_cancelled(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.cancel_timeout_at());
+        if due && let Some(response) = self.response.take() {
+            d.playback.close_response(&response.id);
         }
         due
     }
 
-    /// When it is no longer to be expected that the model begins with what it was told.
-    pub(super) fn asked_lost_at(&self) -> Option<Timestamp> {
-        let asked = self.asked.as_ref().filter(|_| !self.lost && self.response.is_none())?;
-        Some(asked.asked_at? + if asked.unwanted { STOPPED } else { ANSWER })
+    /// When the requested response is no longer expected to begin.
+    pub(super) fn request_timeout_at(&self) -> Option<Timestamp> {
+        let asked = self.requested.as_ref().filter(|_| !self.session.is_lost() && self.response.is_none())?;
+        Some(asked.requested_at? + if asked.unwanted { STOPPED } else { RESPONSE })
     }
 
-    pub(super) fn give_up_on_asked(&mut self) -> bool {
-        let due = self.is_due(self.asked_lost_at());
-        if due && self.asked.take().is_some_and(|asked| !asked.unwanted) {
-            self.give_up(too_late());
+    pub(super) fn time_out_request(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.request_timeout_at());
+        if due && self.requested.take().is_some_and(|asked| !asked.unwanted) {
+            self.give_up(d, too_late());
         }
         due
     }
 
-    pub(super) fn response_done(&mut self, id: &str, failed: Option<String>) {
+    pub(super) fn response_done(&mut self, d: &mut Dialogue, id: &str, failed: Option<String>) {
         let Some(response) = self.response.take_if(|response| response.id == id) else { return };
-        self.complete_items(id, failed.is_some());
-        if response.dead {
+        Self::complete_items(d, id, failed.is_some());
+        if response.cancelled {
             return;
         }
         if let Some(words) = failed.as_ref().filter(|_| response.sounded && !response.called) {
-            return self.broke_off(response.kind, words);
+            return self.broke_off(d, response.kind, words);
         }
         if response.sounded || response.called {
             self.failures = 0;
-            self.cover_tools(response.sounded);
-            self.answer_when_tools_have();
+            self.fill_tools(d, response.sounded);
+            self.respond_when_tools_have(d);
             return;
         }
-        if let Some(id) = self.closing.as_mut().and_then(|closing| closing.by_tool.take()) {
-            self.effects.push(Effect::ToolOutput { id, result: json!({ "ok": true }) });
-            self.want(Kind::Goodbye, Direction::Directed(SAY_GOODBYE.to_owned()));
+        if let Some(id) = d.phase.closing_mut().and_then(|closing| closing.tool_call.take()) {
+            d.emit(Effect::ToolOutput { id, result: json!({ "ok": true }) });
+            self.request_response(Kind::Goodbye, Direction::Directed(SAY_GOODBYE.to_owned()));
             return;
         }
-        if failed.is_none() && self.owed.is_none() {
+        if failed.is_none() && self.response_deadline.is_none() {
             return;
         }
         // Who has been answered need not hear what a tool has done.
-        if failed.is_none() && self.rounds > 0 && self.owed.as_ref().is_some_and(|owed| !owed.answers) {
-            self.owed = None;
+        if failed.is_none()
+            && self.rounds > 0
+            && self.response_deadline.as_ref().is_some_and(|deadline| !deadline.answers)
+        {
+            self.response_deadline = None;
             return;
         }
         self.failures += 1;
         if self.failures > 1 {
-            self.fail(failed.as_deref().unwrap_or("it answers without saying anything"));
-        } else if self.speaking.is_none() {
-            self.want(response.kind, response.direction);
+            self.fail(d, failed.as_deref().unwrap_or("it answers without saying anything"));
+        } else if self.caller.speaking.is_none() {
+            self.request_response(response.kind, response.direction);
         }
     }
 
     /// The model failed in the middle of what it said.
-    fn broke_off(&mut self, kind: Kind, words: &str) {
-        if self.closing.is_some() || self.speaking.is_some() {
+    fn broke_off(&mut self, d: &mut Dialogue, kind: Kind, words: &str) {
+        if d.phase.is_closing() || self.caller.speaking.is_some() {
             return;
         }
         self.failures += 1;
         if self.failures > 1 {
-            self.fail(words);
+            self.fail(d, words);
         } else {
-            self.want_first(kind, Direction::Directed(GO_ON.to_owned()));
+            self.request_response_first(kind, Direction::Directed(GO_ON.to_owned()));
         }
     }
 
-    fn fail(&mut self, words: &str) {
-        self.give_up(Failure::new(FailureCode::Pipeline, format!("The speech-to-speech model failed: {words}.")));
+    fn fail(&mut self, d: &mut Dialogue, words: &str) {
+        self.give_up(d, Failure::new(FailureCode::Pipeline, format!("The speech-to-speech model failed: {words}.")));
     }
 
-    pub(super) fn tool_called(&mut self, response: &str, call: ToolCall, filler: Option<String>) {
+    pub(super) fn tool_called(&mut self, d: &mut Dialogue, response: &str, call: ToolCall, filler: Option<String>) {
         let ends = call.name == END_CALL;
         let running = self.response.as_mut().filter(|running| running.id == response);
-        let dead = running.as_ref().is_none_or(|running| running.dead);
-        if self.closing.is_some() || self.machine.is_some() || (ends && dead) {
-            self.effects.push(output(&call.id, "The caller went on. Nothing was done."));
+        let cancelled = running.as_ref().is_none_or(|running| running.cancelled);
+        if d.phase.is_closing() || d.phase.is_voicemail() || (ends && cancelled) {
+            d.emit(output(&call.id, "The caller went on. Nothing was done."));
             return;
         }
         if ends {
-            self.close_with(End::AgentHungUp, Some(call.id));
+            self.close_with(d, End::AgentHungUp, Some(call.id));
             return;
         }
         if let Some(running) = running {
             running.called = true;
-            self.filler = filler.filter(|_| !running.dead && !running.sounded).or(self.filler.take());
+            self.filler = filler.filter(|_| !running.cancelled && !running.sounded).or(self.filler.take());
         }
         self.tools.push(call.clone());
-        self.effects.push(Effect::RunTool { call });
+        d.emit(CommonEffect::RunTool { turn: 0, call });
     }
 
     /// Says what is said while a tool runs, when the model has said nothing.
-    fn cover_tools(&mut self, sounded: bool) {
-        let filler = self.filler.take().filter(|_| !sounded && !self.tools.is_empty() && self.mouth.is_idle());
-        if let Some(filler) = filler.filter(|words| self.speaking.is_none() && !words.trim().is_empty()) {
-            let now = self.now;
-            self.owed.get_or_insert_with(|| Owed::nothing_asked(now)).covered(now);
-            self.cover(Kind::Filler, filler.trim());
+    fn fill_tools(&mut self, d: &mut Dialogue, sounded: bool) {
+        let filler = self.filler.take().filter(|_| !sounded && !self.tools.is_empty() && d.playback.is_idle());
+        if let Some(filler) = filler.filter(|words| self.caller.speaking.is_none() && !words.trim().is_empty()) {
+            let now = d.now;
+            self.response_deadline.get_or_insert_with(|| ResponseDeadline::without_turn(now)).filled(now);
+            self.speak_filler(d, Kind::Filler, filler.trim());
         }
     }
 
-    pub(super) fn tool_answered(&mut self, id: &str, result: Value) {
+    pub(super) fn tool_answered(&mut self, d: &mut Dialogue, id: &str, result: Value) {
         let Some(position) = self.tools.iter().position(|call| call.id == id) else { return };
         let call = self.tools.remove(position);
         match self.take_late(&call.id) {
-            Some(late) => self.answered_late(&late, &result),
+            Some(late) => self.answered_late(d, &late, &result),
             None => {
-                self.effects.push(Effect::ToolOutput { id: call.id.clone(), result: result.clone() });
+                d.emit(Effect::ToolOutput { id: call.id.clone(), result: result.clone() });
                 self.round.push((call, result));
             }
         }
-        self.answer_when_tools_have();
+        self.respond_when_tools_have(d);
     }
 
     /// Once every tool has answered the model goes on, unless the caller speaks: then it will anyway.
-    fn answer_when_tools_have(&mut self) {
+    fn respond_when_tools_have(&mut self, d: &mut Dialogue) {
         let has_news = !self.round.is_empty() || self.late_result;
         if !has_news || !self.tools.is_empty() || self.response.is_some() {
             return;
@@ -291,15 +322,18 @@ impl Realtime {
         self.late_result = false;
         let (calls, results): (Vec<_>, Vec<_>) = std::mem::take(&mut self.round).into_iter().map(by_id).unzip();
         if !calls.is_empty() {
-            let _ = self.history.tools_ran(calls, results);
+            let _ = d.transcript.history.tools_ran(calls, results);
         }
         self.rounds += 1;
         if self.rounds > MAX_ROUNDS {
-            self.give_up(Failure::new(FailureCode::Pipeline, "The speech-to-speech model called tools without end."));
-        } else if self.speaking.is_none() && self.closing.is_none() && self.machine.is_none() {
-            self.want(Kind::Answer, Direction::Freely);
-            let now = self.now;
-            self.owed.get_or_insert_with(|| Owed::nothing_asked(now)).model_since = now;
+            self.give_up(
+                d,
+                Failure::new(FailureCode::Pipeline, "The speech-to-speech model called tools without end."),
+            );
+        } else if self.caller.speaking.is_none() && !d.phase.is_closing() && !d.phase.is_voicemail() {
+            self.request_response(Kind::Response, Direction::Freely);
+            let now = d.now;
+            self.response_deadline.get_or_insert_with(|| ResponseDeadline::without_turn(now)).model_since = now;
         }
     }
 }

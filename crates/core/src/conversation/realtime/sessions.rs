@@ -1,17 +1,18 @@
-//! From a session that is lost to the next one: what was said and called it is told, what it cannot be told it hears.
+//! From a session that is lost to the next one, which gets history and results as text, and hears again what has no text yet.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Realtime;
-use super::messages::{Direction, Effect};
-use super::responses::{GO_ON, Response, SAY_GOODBYE, Wish, by_id, output};
-use super::waiting::Owed;
+use super::response_deadline::ResponseDeadline;
+use super::responses::{GO_ON, Response, SAY_GOODBYE, by_id, output};
+use super::{Direction, Effect, Realtime};
 use crate::Timestamp;
-use crate::conversation::mouth::Kind;
+use crate::conversation::dialogue::Dialogue;
+use crate::conversation::phase::Phase;
+use crate::conversation::playback::Kind;
 
-/// What is heard again begins so long before our own ears noticed the caller.
+/// What is heard again begins this long before our own VAD noticed the caller.
 const LEAD: Duration = Duration::from_millis(200);
 /// Who fell silent longer ago and was not heard by the model had nothing to say.
 const RECENT: Duration = Duration::from_secs(5);
@@ -19,6 +20,23 @@ const RECENT: Duration = Duration::from_secs(5);
 const UNDERSTANDS_NOTHING: u32 = 1;
 /// The answer of a tool that has none yet.
 const STILL_RUNNING: &str = "It is still running. Its answer will follow; do not call it again for the same.";
+
+/// Where the model's session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Session {
+    /// It hears the caller.
+    Ready,
+    /// It hears what the caller said before it began.
+    CatchingUp,
+    /// There is none; the next one hears the caller before it answers them, if `hears_first`.
+    Lost { hears_first: bool },
+}
+
+impl Session {
+    pub(super) fn is_lost(self) -> bool {
+        matches!(self, Self::Lost { .. })
+    }
+}
 
 /// A tool that was called in a session that was lost.
 pub(super) struct LateTool {
@@ -31,9 +49,9 @@ pub(super) struct LateTool {
 /// Whether the session understands the caller.
 #[derive(Debug, Default)]
 pub(super) struct Understanding {
-    /// It has told words of theirs, or answered them by itself.
+    /// It has transcribed words of theirs, or responded by itself.
     shown: bool,
-    /// Our own voice detection has heard them speak since their last turn was counted.
+    /// Our own VAD has heard them speak since their last turn was counted.
     pub(super) spoken: bool,
     /// Turns of theirs of which it has shown nothing.
     unanswered: u32,
@@ -46,8 +64,8 @@ impl Realtime {
     }
 
     /// Counts the caller's turn that the model does not answer by itself: two of which it has understood nothing are enough.
-    pub(super) fn understands_nothing(&mut self) -> bool {
-        let answers = self.owed.as_ref().is_some_and(|owed| owed.answers);
+    pub(super) fn session_understands_nothing(&mut self) -> bool {
+        let answers = self.response_deadline.as_ref().is_some_and(|deadline| deadline.answers);
         if !answers || !std::mem::take(&mut self.understanding.spoken) || self.understanding.shown {
             return false;
         }
@@ -55,89 +73,92 @@ impl Realtime {
         self.understanding.unanswered > UNDERSTANDS_NOTHING
     }
 
-    pub(super) fn session_lost(&mut self) {
-        self.lost = true;
-        self.leave_tools_running();
-        let says_goodbye = self.closing.as_mut().is_some_and(|closing| closing.by_tool.take().is_some());
-        if let Some(by_tool) = &mut self.passing_on {
-            *by_tool = None;
+    pub(super) fn set_session(&mut self, d: &mut Dialogue, session: Session) {
+        self.session = session;
+        d.transcript.on_hold = session.is_lost();
+    }
+
+    pub(super) fn session_lost(&mut self, d: &mut Dialogue) {
+        self.leave_tools_running(d);
+        let says_goodbye = d.phase.closing_mut().is_some_and(|closing| closing.tool_call.take().is_some());
+        if let Phase::Transferring { tool_call } = &mut d.phase {
+            *tool_call = None;
         }
-        let unheard = self.unheard();
-        self.unheard_since = unheard.map_or(self.now, |at| (at - LEAD).max(self.began));
-        self.hears_first = unheard.is_some();
-        (self.speaking, self.missed, self.catching_up) = (None, None, false);
+        let unheard = self.unheard(d);
+        let hears_first = unheard.is_some();
+        self.unheard_since = unheard.map_or(d.now, |at| (at - LEAD).max(d.began));
+        self.set_session(d, Session::Lost { hears_first });
+        (self.caller.speaking, self.caller.missed) = (None, None);
         if let Some(response) = self.response.take() {
-            self.response_was_lost(response, says_goodbye);
+            self.response_was_lost(d, response, says_goodbye, hears_first);
         }
-        self.disown_items();
-        if let Some(asked) = self.asked.take().filter(|asked| !asked.unwanted) {
-            self.want_first(asked.kind, asked.direction);
+        d.playback.disown_items();
+        if let Some(asked) = self.requested.take().filter(|asked| !asked.unwanted) {
+            self.request_response_first(asked.kind, asked.direction);
         }
-        if self.hears_first {
+        if hears_first {
             // It answers what it hears.
-            self.wishes.retain(|wish| !is_answer(wish));
+            self.requests.retain(|request| !request.is_free_response());
         }
     }
 
     /// When the caller began with what the model has not heard, or of which only the lost session knew the words.
-    fn unheard(&mut self) -> Option<Timestamp> {
-        let answering = self.response.as_ref().is_some_and(|response| !response.dead);
-        let waits = self.owed.is_some() || answering || self.speaking.is_some();
-        let untold = self.lines.disown(self.now).filter(|_| waits);
-        let speaks = self.voice.speaks;
-        let recent = |ended: &Timestamp| self.now.since(*ended) < RECENT;
-        let spoke = self.voice.ended.filter(recent).filter(|_| !speaks);
-        let began = self.voice.turn_began.filter(|began| speaks || spoke.is_some_and(|ended| ended >= *began));
-        let began = began.filter(|_| self.listens());
-        if let Some(ended) = spoke.filter(|_| began.is_some() && self.owed.is_none()) {
-            self.owed = Some(Owed::an_answer_since(ended));
+    fn unheard(&mut self, d: &mut Dialogue) -> Option<Timestamp> {
+        let answering = self.response.as_ref().is_some_and(|response| !response.cancelled);
+        let waits = self.response_deadline.is_some() || answering || self.caller.speaking.is_some();
+        let queued_context = d.transcript.disown(d.now).filter(|_| waits);
+        let speaks = self.caller.is_voiced;
+        let recent = |ended: &Timestamp| d.now.since(*ended) < RECENT;
+        let spoke = self.caller.ended.filter(recent).filter(|_| !speaks);
+        let began = self.caller.turn_began.filter(|began| speaks || spoke.is_some_and(|ended| ended >= *began));
+        let began = began.filter(|_| self.listens_to_caller(d));
+        if let Some(ended) = spoke.filter(|_| began.is_some() && self.response_deadline.is_none()) {
+            self.response_deadline = Some(ResponseDeadline::after_turn(ended, ended));
         }
-        untold.into_iter().chain(began).min()
+        queued_context.into_iter().chain(began).min()
     }
 
-    fn response_was_lost(&mut self, response: Response, says_goodbye: bool) {
-        self.complete_items(&response.id, true);
-        if response.dead {
+    fn response_was_lost(&mut self, d: &mut Dialogue, response: Response, says_goodbye: bool, hears_first: bool) {
+        Self::complete_items(d, &response.id, true);
+        if response.cancelled {
             return;
         }
         if says_goodbye && !response.sounded {
-            self.want_first(Kind::Goodbye, Direction::Directed(SAY_GOODBYE.to_owned()));
-        } else if response.kind == Kind::Answer && self.hears_first {
-            let now = self.now;
-            self.owed.get_or_insert_with(|| Owed::nothing_asked(now));
+            self.request_response_first(Kind::Goodbye, Direction::Directed(SAY_GOODBYE.to_owned()));
+        } else if response.kind == Kind::Response && hears_first {
+            let now = d.now;
+            self.response_deadline.get_or_insert_with(|| ResponseDeadline::without_turn(now));
         } else if response.sounded {
-            self.want_first(response.kind, Direction::Directed(GO_ON.to_owned()));
-        } else if self.owed.is_some() {
-            self.want_first(response.kind, response.direction);
+            self.request_response_first(response.kind, Direction::Directed(GO_ON.to_owned()));
+        } else if self.response_deadline.is_some() {
+            self.request_response_first(response.kind, response.direction);
         }
     }
 
-    pub(super) fn want_first(&mut self, kind: Kind, direction: Direction) {
-        self.want(kind, direction);
-        self.wishes.rotate_right(1);
-    }
-
-    pub(super) fn session_resumed(&mut self) {
-        self.lost = false;
-        self.understanding = Understanding::default();
-        self.lines.disown(self.now);
-        self.effects.extend(std::mem::take(&mut self.untold).into_iter().map(|text| Effect::Tell { text }));
-        if let Some(asked) = &mut self.asked {
-            asked.asked_at = Some(self.now);
-        }
+    pub(super) fn session_ready(&mut self, d: &mut Dialogue) {
+        let hears_first = self.session == Session::Lost { hears_first: true };
         // What the caller has said it hears now, and may answer by itself.
-        self.catching_up = std::mem::take(&mut self.hears_first) && self.asked.is_none();
-        let idle = self.wishes.is_empty() && self.asked.is_none() && self.tools.is_empty() && !self.catching_up;
-        if let Some(owed) = &mut self.owed {
-            owed.by_another(self.now);
+        let catching_up = hears_first && self.requested.is_none();
+        self.set_session(d, if catching_up { Session::CatchingUp } else { Session::Ready });
+        self.understanding = Understanding::default();
+        d.transcript.disown(d.now);
+        for text in std::mem::take(&mut self.queued_context) {
+            d.emit(Effect::AddContext { text });
+        }
+        if let Some(asked) = &mut self.requested {
+            asked.requested_at = Some(d.now);
+        }
+        let idle = self.requests.is_empty() && self.requested.is_none() && self.tools.is_empty() && !catching_up;
+        if let Some(deadline) = &mut self.response_deadline {
+            deadline.restart(d.now);
             if idle {
-                self.want(Kind::Answer, Direction::Freely);
+                self.request_response(Kind::Response, Direction::Freely);
             }
         }
     }
 
     /// The next session knows what was called, and hears of what comes of it later: what a tool does is done once.
-    fn leave_tools_running(&mut self) {
+    fn leave_tools_running(&mut self, d: &mut Dialogue) {
         let answered = std::mem::take(&mut self.round).into_iter().map(by_id);
         let running = self.tools.iter().filter(|call| self.late_tools.iter().all(|late| late.id != call.id));
         let running = running.map(|call| by_id((call.clone(), json!({ "status": STILL_RUNNING }))));
@@ -146,7 +167,7 @@ impl Realtime {
             return;
         }
         let known: Vec<_> = calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect();
-        let first = self.history.tools_ran(calls, results);
+        let first = d.transcript.history.tools_ran(calls, results);
         for (i, (id, name)) in known.into_iter().enumerate() {
             if self.tools.iter().any(|call| call.id == id) {
                 self.late_tools.push(LateTool { id, name, place: first + i });
@@ -160,25 +181,21 @@ impl Realtime {
     }
 
     /// What a tool of ours comes to, in the session that called it or in another one.
-    pub(super) fn tell_result(&mut self, id: &str, error: &str) {
+    pub(super) fn tool_failed(&mut self, d: &mut Dialogue, id: &str, error: &str) {
         match self.take_late(id) {
-            Some(late) => self.answered_late(&late, &json!({ "error": error })),
-            None => self.effects.push(output(id, error)),
+            Some(late) => self.answered_late(d, &late, &json!({ "error": error })),
+            None => d.emit(output(id, error)),
         }
     }
 
-    pub(super) fn answered_late(&mut self, tool: &LateTool, result: &Value) {
-        self.history.tool_answered(tool.place, result);
+    pub(super) fn answered_late(&mut self, d: &mut Dialogue, tool: &LateTool, result: &Value) {
+        d.transcript.history.tool_answered(tool.place, result);
         self.late_result = true;
         let text = format!("[{} answered] {result}", tool.name);
-        if self.lost {
-            self.untold.push(text);
+        if self.session.is_lost() {
+            self.queued_context.push(text);
         } else {
-            self.effects.push(Effect::Tell { text });
+            d.emit(Effect::AddContext { text });
         }
     }
-}
-
-fn is_answer(wish: &Wish) -> bool {
-    wish.kind == Kind::Answer && wish.direction == Direction::Freely
 }

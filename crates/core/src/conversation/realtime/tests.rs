@@ -5,28 +5,31 @@ mod missed;
 
 use serde_json::json;
 
+use super::Input as RealtimeInput;
 use super::*;
-use crate::conversation::{Failure, FailureCode};
+use crate::conversation::{Conversation, Effect, FailureCode, Input, SpeechSource};
 
 /// A conversation and what came of it: effects in short words, in order.
 struct Script {
-    engine: Realtime,
+    engine: Conversation,
     now: i64,
     done: Vec<String>,
     words: Vec<String>,
     /// The last utterance of the other voice.
     cover: u32,
+    /// The last request for a response.
+    request: u32,
 }
 
 impl Script {
     fn new(change: impl FnOnce(&mut AgentConfig)) -> Self {
         let mut agent = AgentConfig::new("Book.");
         change(&mut agent);
-        let engine = Realtime::new(&agent, Timestamp::from_millis(0));
-        Self { engine, now: 0, done: Vec::new(), words: Vec::new(), cover: 0 }
+        let engine = Conversation::realtime(&agent, Timestamp::from_millis(0));
+        Self { engine, now: 0, done: Vec::new(), words: Vec::new(), cover: 0, request: 0 }
     }
 
-    /// The greeting is on the line: two seconds of sound, as item `hello`.
+    /// The greeting is on the line: two seconds of audio, as item `hello`.
     fn greeted() -> Self {
         let mut script = Self::new(|_| {});
         script.at(0, Input::MediaStarted);
@@ -62,37 +65,52 @@ impl Script {
                     continue;
                 }
                 Effect::HangUp { reason } => format!("{seconds}s {reason:?}"),
-                Effect::Cover { utterance, text, .. } => {
+                Effect::Speak { utterance, text, source: SpeechSource::Within(_), .. } => {
                     self.cover = utterance;
                     format!("{seconds}s cover {text}")
                 }
-                Effect::Truncate { item, heard_ms } => format!("truncate {item} {heard_ms}"),
-                Effect::ToolOutput { id, result } => format!("output {id} {result}"),
-                Effect::Respond { wish, direction } => format!("respond {wish} {direction:?}"),
-                Effect::Tell { text } => format!("tell {text}"),
+                Effect::Realtime(super::Effect::Truncate { item, heard }) => {
+                    format!("truncate {item} {}", heard.as_millis())
+                }
+                Effect::Realtime(super::Effect::ToolOutput { id, result }) => format!("output {id} {result}"),
+                Effect::Realtime(super::Effect::Respond { request, direction }) => {
+                    self.request = request;
+                    format!("respond {request} {direction:?}")
+                }
+                Effect::Realtime(super::Effect::AddContext { text }) => format!("tell {text}"),
                 Effect::Transfer { .. } => "transfer".to_owned(),
-                Effect::Cancel { .. } => "cancel".to_owned(),
+                Effect::Realtime(super::Effect::Cancel { .. }) => "cancel".to_owned(),
                 Effect::ClearPlayback => "clear".to_owned(),
-                Effect::RunTool { call } => format!("run {}", call.name),
-                Effect::EndTurn => "end turn".to_owned(),
-                Effect::Replace => format!("{seconds}s replace"),
-                Effect::Announce { .. } | Effect::Complete { .. } | Effect::Turn(_) => continue,
+                Effect::RunTool { call, .. } => format!("run {}", call.name),
+                Effect::Realtime(super::Effect::EndTurn) => "end turn".to_owned(),
+                Effect::Realtime(super::Effect::ReplaceSession) => format!("{seconds}s replace"),
+                _ => continue,
             });
         }
     }
 
     /// A whole response with one item.
-    fn says(&mut self, ms: i64, response: &str, wish: Option<u32>, item: &str, text: &str, lasts: u64) -> &mut Self {
+    fn says(&mut self, ms: i64, response: &str, request: Option<u32>, item: &str, text: &str, lasts: u64) -> &mut Self {
         let (id, item) = (response.to_owned(), item.to_owned());
-        self.at(ms, Input::ResponseStarted { response: id.clone(), wish });
-        self.at(ms, Input::Words { response: id.clone(), item: item.clone(), text: text.to_owned() });
-        self.at(ms, Input::Sound { response: id.clone(), item: item.clone(), samples: lasts * 8 });
-        self.at(ms, Input::SoundDone { item });
-        self.at(ms, Input::ResponseDone { response: id, failed: None })
+        self.at(ms, Input::from(RealtimeInput::ResponseStarted { response: id.clone(), request }));
+        self.at(
+            ms,
+            Input::from(RealtimeInput::Text { response: id.clone(), item: item.clone(), text: text.to_owned() }),
+        );
+        self.at(
+            ms,
+            Input::from(RealtimeInput::Audio {
+                response: id.clone(),
+                item: item.clone(),
+                audio: Duration::from_millis(lasts),
+            }),
+        );
+        self.at(ms, Input::from(RealtimeInput::AudioDone { item }));
+        self.at(ms, Input::from(RealtimeInput::ResponseDone { response: id, failed: None }))
     }
 
     fn played(&mut self, ms: i64, utterance: u32, heard: u64) -> &mut Self {
-        self.at(ms, Input::Played { utterance, samples: heard * 8 })
+        self.at(ms, Input::PlaybackProgress { utterance, audio: Duration::from_millis(heard) })
     }
 
     fn heard(&mut self, ms: i64, utterance: u32) -> &mut Self {
@@ -101,18 +119,28 @@ impl Script {
 
     /// The caller speaks from `ms` for half a second.
     fn caller(&mut self, ms: i64, item: &str) -> &mut Self {
-        self.at(ms, Input::VoiceStarted).at(ms, Input::SpeechStarted);
-        self.at(ms + 500, Input::VoiceStopped).at(ms + 500, Input::SpeechStopped);
-        self.at(ms + 500, Input::TurnTaken { item: item.to_owned() })
+        self.at(ms, Input::SpeechStarted).at(ms, Input::from(RealtimeInput::SpeechStarted));
+        self.at(ms + 500, Input::SpeechStopped { segment: 0 }).at(ms + 500, Input::from(RealtimeInput::SpeechStopped));
+        self.at(ms + 500, Input::from(RealtimeInput::TurnCommitted { item: item.to_owned() }))
     }
 
     fn said(&mut self, ms: i64, item: &str, text: &str) -> &mut Self {
-        self.at(ms, Input::CallerSaid { item: item.to_owned(), text: text.to_owned() })
+        self.at(ms, Input::from(RealtimeInput::TurnTranscribed { item: item.to_owned(), text: text.to_owned() }))
     }
 
     fn done(&mut self) -> Vec<String> {
         std::mem::take(&mut self.done)
     }
+}
+
+/// So much audio of a filler was synthesized.
+fn synthesized(utterance: u32, ms: u64) -> Input {
+    let audio = Duration::from_millis(ms);
+    Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: true }
+}
+
+fn failed(utterance: u32) -> Input {
+    Input::SynthesisFailed { utterance, failure: Failure::new(FailureCode::Pipeline, "x") }
 }
 
 fn call(id: &str, name: &str) -> ToolCall {
@@ -156,11 +184,15 @@ fn words_that_never_come_hold_up_nothing_for_long() {
 fn late_sound_of_an_interrupted_response_is_not_played() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1");
-    script.at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
-    script.at(3_700, Input::SpeechStarted);
+    script.at(3_600, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
+    script.at(3_700, Input::from(RealtimeInput::SpeechStarted));
     let effects = script.engine.handle(
         Timestamp::from_millis(3_800),
-        Input::Sound { response: "r2".to_owned(), item: "i2".to_owned(), samples: 800 },
+        Input::from(RealtimeInput::Audio {
+            response: "r2".to_owned(),
+            item: "i2".to_owned(),
+            audio: Duration::from_millis(100),
+        }),
     );
     assert_eq!(effects, []);
 }
@@ -170,14 +202,14 @@ fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1").until(5_600);
     assert_eq!(script.done(), ["respond 2 Freely", "5s cover One moment."], "told to answer first");
-    script.at(5_600, Input::CoverReady { utterance: 2, samples: 8_000, complete: true }).heard(6_600, 2).until(9_200);
+    script.at(5_600, synthesized(2, 1000)).heard(6_600, 2).until(9_200);
     assert_eq!(script.done(), ["9s cover This is taking longer than usual. One moment, please."]);
-    script.at(9_200, Input::CoverReady { utterance: 3, samples: 8_000, complete: true }).heard(10_200, 3).until(11_600);
+    script.at(9_200, synthesized(3, 1000)).heard(10_200, 3).until(11_600);
     assert_eq!(
         script.done()[..1],
         ["11s cover Sorry, I cannot go on because of a technical problem. Please call again later."]
     );
-    script.at(11_700, Input::CoverFailed { utterance: 4, samples: 0 }).until(12_000);
+    script.at(11_700, failed(4)).until(12_000);
     assert_eq!(script.done(), ["11s Failed(Failure(ProviderTimeout))"], "who cannot be told is not kept");
 }
 
@@ -185,11 +217,13 @@ fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
 fn a_phrase_that_is_being_heard_is_not_broken_off_by_the_apology() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1").said(3_600, "c1", "Hi.").until(5_600);
-    script.at(5_600, Input::CoverReady { utterance: 2, samples: 8_000, complete: true }).played(5_700, 2, 100);
-    script.at(5_800, Input::Failed(Failure::new(FailureCode::Pipeline, "x"))).heard(6_600, 2);
+    script.at(5_600, synthesized(2, 1000)).played(5_700, 2, 100);
+    script
+        .at(5_800, Input::from(RealtimeInput::SessionFailed(Failure::new(FailureCode::Pipeline, "x"))))
+        .heard(6_600, 2);
     assert_eq!(script.words[2..], ["Agent: One moment."], "to its end");
     assert!(!script.done().contains(&"clear".to_owned()));
-    script.at(6_600, Input::CoverReady { utterance: 3, samples: 8_000, complete: true }).heard(7_700, 3).until(8_100);
+    script.at(6_600, synthesized(3, 1000)).heard(7_700, 3).until(8_100);
     assert_eq!(script.done(), ["8s Failed(Failure(Pipeline))"]);
     assert!(script.words[3].contains("technical problem"), "{:?}", script.words);
 }
@@ -199,13 +233,20 @@ fn a_goodbye_that_does_not_come_is_covered_and_then_said_in_the_other_voice() {
     for comes in [true, false] {
         let mut script = Script::greeted();
         script.heard(2_000, 1).caller(3_000, "c1").said(3_500, "c1", "That is all.");
-        script.at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
-        script.at(3_600, Input::ToolCall { response: "r2".to_owned(), call: call("a", "end_call"), filler: None });
-        script.at(3_700, Input::ResponseDone { response: "r2".to_owned(), failed: None });
+        script.at(3_600, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
+        script.at(
+            3_600,
+            Input::from(RealtimeInput::ToolCall {
+                response: "r2".to_owned(),
+                call: call("a", "end_call"),
+                filler: None,
+            }),
+        );
+        script.at(3_700, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
         assert_eq!(script.done(), ["output a {\"ok\":true}", "respond 2 Directed"]);
         script.until(5_700);
         assert_eq!(script.done(), ["5s cover One moment."]);
-        script.at(5_700, Input::CoverReady { utterance: 2, samples: 8_000, complete: true }).heard(6_700, 2);
+        script.at(5_700, synthesized(2, 1000)).heard(6_700, 2);
         if comes {
             script.says(7_000, "r3", Some(2), "i3", "Goodbye then.", 500).heard(7_600, 3).until(8_000);
             assert_eq!(
@@ -216,10 +257,7 @@ fn a_goodbye_that_does_not_come_is_covered_and_then_said_in_the_other_voice() {
         }
         script.until(9_200);
         assert_eq!(script.done(), ["9s cover Goodbye."]);
-        script
-            .at(9_200, Input::CoverReady { utterance: 3, samples: 4_000, complete: true })
-            .heard(9_700, 3)
-            .until(10_100);
+        script.at(9_200, synthesized(3, 500)).heard(9_700, 3).until(10_100);
         assert_eq!(script.done(), ["10s AgentHungUp"]);
         assert_eq!(script.words.last().map(String::as_str), Some("Agent: Goodbye."));
     }
@@ -229,14 +267,14 @@ fn a_goodbye_that_does_not_come_is_covered_and_then_said_in_the_other_voice() {
 fn one_thing_at_a_time_is_asked_of_the_model() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1");
-    script.at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
+    script.at(3_600, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
     script.at(3_700, Input::Say { text: "x".to_owned(), interrupt: false });
     assert_eq!(script.done(), Vec::<String>::new(), "while it answers");
     script.at(3_800, Input::Say { text: "y".to_owned(), interrupt: true });
     assert_eq!(script.done(), ["cancel"], "and what is stopped has to end first");
-    script.at(3_900, Input::ResponseDone { response: "r2".to_owned(), failed: None });
-    assert_eq!(script.done(), ["respond 2 Exactly"].map(|first| first.replace('2', "3")));
-    script.at(4_000, Input::Busy { wish: 3 });
+    script.at(3_900, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
+    assert_eq!(script.done(), ["respond 2 Exactly"]);
+    script.at(4_000, Input::from(RealtimeInput::Busy { request: 2 }));
     assert_eq!(script.done(), ["respond 3 Exactly"], "a busy model is told again");
 }
 
@@ -245,16 +283,22 @@ fn every_tool_answers_before_the_model_goes_on_once() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1");
     let response = || "r2".to_owned();
-    script.at(3_600, Input::ResponseStarted { response: response(), wish: None });
-    script.at(3_600, Input::ToolCall { response: response(), call: call("a", "tables"), filler: None });
-    script.at(3_600, Input::ToolCall { response: response(), call: call("b", "weather"), filler: None });
-    script.at(3_600, Input::ToolResult { id: "a".to_owned(), result: json!(1) });
-    script.at(3_600, Input::ResponseDone { response: response(), failed: None });
+    script.at(3_600, Input::from(RealtimeInput::ResponseStarted { response: response(), request: None }));
+    script.at(
+        3_600,
+        Input::from(RealtimeInput::ToolCall { response: response(), call: call("a", "tables"), filler: None }),
+    );
+    script.at(
+        3_600,
+        Input::from(RealtimeInput::ToolCall { response: response(), call: call("b", "weather"), filler: None }),
+    );
+    script.at(3_600, Input::ToolResult { turn: 0, id: "a".to_owned(), result: json!(1) });
+    script.at(3_600, Input::from(RealtimeInput::ResponseDone { response: response(), failed: None }));
     assert_eq!(script.done(), ["run tables", "run weather", "output a 1"]);
     script.until(20_000);
     let bridged = script.done();
     assert!(bridged.iter().all(|done| done.contains("cover") || done == "clear"), "not the model's fault: {bridged:?}");
-    script.at(20_000, Input::ToolResult { id: "b".to_owned(), result: json!(2) });
+    script.at(20_000, Input::ToolResult { turn: 0, id: "b".to_owned(), result: json!(2) });
     assert_eq!(script.done(), ["output b 2", "respond 2 Freely"]);
 }
 
@@ -262,10 +306,28 @@ fn every_tool_answers_before_the_model_goes_on_once() {
 fn a_goodbye_is_heard_and_can_be_taken_back_once() {
     let ends = |script: &mut Script, ms: i64, response: &str, utterance: u32| {
         let id = response.to_owned();
-        script.at(ms, Input::ResponseStarted { response: id.clone(), wish: None });
-        script.at(ms, Input::Sound { response: id.clone(), item: id.clone(), samples: 8_000 });
-        script.at(ms, Input::ToolCall { response: id.clone(), call: call(response, "end_call"), filler: None });
-        script.at(ms, Input::ResponseDone { response: id, failed: None }).played(ms + 500, utterance, 500);
+        script.at(ms, Input::from(RealtimeInput::ResponseStarted { response: id.clone(), request: None }));
+        script.at(
+            ms,
+            Input::from(RealtimeInput::Audio {
+                response: id.clone(),
+                item: id.clone(),
+                audio: Duration::from_millis(1000),
+            }),
+        );
+        script.at(
+            ms,
+            Input::from(RealtimeInput::ToolCall {
+                response: id.clone(),
+                call: call(response, "end_call"),
+                filler: None,
+            }),
+        );
+        script.at(ms, Input::from(RealtimeInput::ResponseDone { response: id, failed: None })).played(
+            ms + 500,
+            utterance,
+            500,
+        );
     };
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1");
@@ -274,7 +336,7 @@ fn a_goodbye_is_heard_and_can_be_taken_back_once() {
     assert!(script.done().iter().any(|done| done.starts_with("output bye") && done.contains("goes on")));
     ends(&mut script, 5_000, "again", 3);
     assert!(!script.engine.listens(), "nobody is kept on the line for ever");
-    script.at(5_600, Input::SpeechStarted).heard(6_000, 3).until(6_300);
+    script.at(5_600, Input::from(RealtimeInput::SpeechStarted)).heard(6_000, 3).until(6_300);
     assert_eq!(script.done().last().map(String::as_str), Some("6s AgentHungUp"));
 }
 
@@ -296,12 +358,14 @@ fn a_machine_hears_the_message_after_the_beep_and_nothing_else() {
         agent.answering_machine.on_machine = OnMachine::LeaveMessage;
         agent.answering_machine.message = Some("Call us.".to_owned());
     });
-    script.at(0, Input::MediaStarted).at(100, Input::ResponseStarted { response: "r1".to_owned(), wish: Some(1) });
+    script
+        .at(0, Input::MediaStarted)
+        .at(100, Input::from(RealtimeInput::ResponseStarted { response: "r1".to_owned(), request: Some(1) }));
     script.at(1_900, Input::MachineDetected { beep: false });
     assert_eq!((script.done(), script.engine.listens()), (vec!["cancel".to_owned()], false));
-    script.at(2_100, Input::ResponseDone { response: "r1".to_owned(), failed: None });
-    script.at(2_200, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
-    script.at(2_300, Input::ResponseDone { response: "r2".to_owned(), failed: None });
+    script.at(2_100, Input::from(RealtimeInput::ResponseDone { response: "r1".to_owned(), failed: None }));
+    script.at(2_200, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
+    script.at(2_300, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
     script.at(9_000, Input::MachineDetected { beep: true });
     assert_eq!(script.done(), ["cancel", "respond 2 Exactly"], "nobody answers a machine");
     script.says(9_200, "r3", Some(2), "i3", "Call us.", 500).heard(9_800, 1).until(10_200);
@@ -328,7 +392,7 @@ fn silence_and_the_longest_duration_end_a_call() {
     assert_eq!(long.done().last().map(String::as_str), Some("11s MaxDuration"));
 }
 
-/// The times at which something was said to bridge a wait, whose sound lasts a second each.
+/// The times at which something was said to cover a wait, whose audio lasts a second each.
 fn bridged(script: &mut Script, until: i64) -> Vec<i64> {
     let mut times = Vec::new();
     for ms in ((script.now / 20 + 1) * 20..until).step_by(20) {
@@ -337,7 +401,7 @@ fn bridged(script: &mut Script, until: i64) -> Vec<i64> {
             times.push(ms);
             script.done.clear();
             let utterance = script.cover;
-            script.at(ms, Input::CoverReady { utterance, samples: 8_000, complete: true });
+            script.at(ms, synthesized(utterance, 1000));
             script.played(ms + 20, utterance, 20).heard(ms + 1_000, utterance);
         }
     }
@@ -349,12 +413,22 @@ fn a_slow_tool_is_bridged_for_as_long_as_it_takes() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1");
     let response = || "r2".to_owned();
-    script.at(3_600, Input::ResponseStarted { response: response(), wish: None });
+    script.at(3_600, Input::from(RealtimeInput::ResponseStarted { response: response(), request: None }));
     let words = "Let me see.".to_owned();
-    script.at(3_600, Input::Words { response: response(), item: "i2".to_owned(), text: words });
-    script.at(3_600, Input::Sound { response: response(), item: "i2".to_owned(), samples: 8_000 });
-    script.at(3_700, Input::ToolCall { response: response(), call: call("a", "tables"), filler: None });
-    script.at(3_700, Input::ResponseDone { response: response(), failed: None }).heard(4_600, 2);
+    script.at(3_600, Input::from(RealtimeInput::Text { response: response(), item: "i2".to_owned(), text: words }));
+    script.at(
+        3_600,
+        Input::from(RealtimeInput::Audio {
+            response: response(),
+            item: "i2".to_owned(),
+            audio: Duration::from_millis(1000),
+        }),
+    );
+    script.at(
+        3_700,
+        Input::from(RealtimeInput::ToolCall { response: response(), call: call("a", "tables"), filler: None }),
+    );
+    script.at(3_700, Input::from(RealtimeInput::ResponseDone { response: response(), failed: None })).heard(4_600, 2);
     let times = bridged(&mut script, 20_000);
     let gaps: Vec<i64> = std::iter::once(4_600)
         .chain(times.iter().map(|ms| ms + 1_000))
@@ -371,13 +445,23 @@ fn a_tools_own_words_are_said_when_the_model_says_nothing() {
         script
             .heard(2_000, 1)
             .caller(3_000, "c1")
-            .at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None });
+            .at(3_600, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
         if says {
-            script.at(3_600, Input::Sound { response: "r2".to_owned(), item: "i2".to_owned(), samples: 8_000 });
+            script.at(
+                3_600,
+                Input::from(RealtimeInput::Audio {
+                    response: "r2".to_owned(),
+                    item: "i2".to_owned(),
+                    audio: Duration::from_millis(1000),
+                }),
+            );
         }
         let filler = Some("Let me look that up.".to_owned());
-        script.at(3_700, Input::ToolCall { response: "r2".to_owned(), call: call("a", "tables"), filler });
-        script.at(3_800, Input::ResponseDone { response: "r2".to_owned(), failed: None });
+        script.at(
+            3_700,
+            Input::from(RealtimeInput::ToolCall { response: "r2".to_owned(), call: call("a", "tables"), filler }),
+        );
+        script.at(3_800, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
         assert_eq!(script.done().last().map(String::as_str), Some(expected));
     }
 }
@@ -387,9 +471,9 @@ fn a_model_that_does_not_hear_the_end_of_a_turn_is_told_to_answer() {
     let mut script = Script::greeted();
     script
         .heard(2_000, 1)
-        .at(3_000, Input::VoiceStarted)
-        .at(3_100, Input::SpeechStarted)
-        .at(3_900, Input::VoiceStopped);
+        .at(3_000, Input::SpeechStarted)
+        .at(3_100, Input::from(RealtimeInput::SpeechStarted))
+        .at(3_900, Input::SpeechStopped { segment: 0 });
     script.until(6_300);
     assert_eq!(script.done(), Vec::<String>::new(), "they may go on");
     script.until(6_400);
@@ -398,7 +482,11 @@ fn a_model_that_does_not_hear_the_end_of_a_turn_is_told_to_answer() {
     assert_eq!(done, ["6s cover One moment.", "end turn", "respond 2 Freely"]);
 
     let mut speaks = Script::greeted();
-    speaks.heard(2_000, 1).at(3_000, Input::VoiceStarted).at(3_100, Input::SpeechStarted).until(30_000);
+    speaks
+        .heard(2_000, 1)
+        .at(3_000, Input::SpeechStarted)
+        .at(3_100, Input::from(RealtimeInput::SpeechStarted))
+        .until(30_000);
     assert_eq!(speaks.done(), Vec::<String>::new(), "who speaks is listened to");
 }
 
@@ -406,7 +494,10 @@ fn a_model_that_does_not_hear_the_end_of_a_turn_is_told_to_answer() {
 fn a_tone_in_place_of_words_is_heard_and_not_written_down() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1").until(5_600);
-    script.at(5_600, Input::CoverFailed { utterance: 2, samples: 3_200 }).played(5_700, 2, 20).heard(6_000, 2);
+    script
+        .at(5_600, Input::ReplacedByTone { utterance: 2, audio: Duration::from_millis(400) })
+        .played(5_700, 2, 20)
+        .heard(6_000, 2);
     script.done();
     script.until(8_300);
     assert_eq!(script.done(), Vec::<String>::new(), "it was a sign of life");

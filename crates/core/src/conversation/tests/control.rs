@@ -62,10 +62,10 @@ fn tones_of_any_length_are_neither_silence_nor_a_lost_voice() {
     agent.silence.hangup_after_seconds = Some(10);
     let mut talk = Talk::with_answer(&agent, "Yes, at ten.");
     talk.line.held = true; // As the tones do it.
-    talk.tell(Input::KeysStarted).until(30_000);
+    talk.tell(Input::DtmfSendStarted).until(30_000);
     assert_eq!(talk.end(), None);
     talk.line.held = false;
-    talk.tell(Input::KeysSent).until(32_000);
+    talk.tell(Input::DtmfSent).until(32_000);
     assert_eq!(talk.transcript().last(), Some(&(Speaker::Agent, "Yes, at ten.", false)));
     talk.until(60_000);
     assert!(talk.end().is_some_and(|(at, reason)| at > 39_000 && *reason == End::Silence), "{:?}", talk.end());
@@ -77,8 +77,29 @@ fn nobody_is_answered_while_the_carrier_is_asked_and_a_refusal_is_told() {
     talk.until(3_500).tell(Input::TransferStarted);
     talk.until(4_000).caller_says("Hello?", 500).until(9_000);
     assert_eq!((talk.spoken().len(), talk.asks().len()), (1, 1), "silence");
-    talk.tell(Input::TransferRefused).until(10_000);
+    talk.tell(Input::TransferFailed).until(10_000);
     assert!(NOT_PUT_THROUGH.contains(&talk.spoken()[1].1), "{:?}", talk.spoken());
     talk.until(14_000);
     assert_eq!(talk.last_question().last(), Some(&user("Hello?")), "what was said meanwhile is answered");
+}
+
+#[test]
+fn a_tool_transfers_the_caller_once_they_have_heard_so_unless_they_speak_before() {
+    for interrupts in [false, true] {
+        let mut talk = Talk::with(&quiet_agent());
+        talk.until(1_000).caller_says("Somebody else, please.", 500).until(2_000);
+        talk.delta("I will put you through.").model_calls("a", "transfer").model_done(); // 23 characters: 1380 ms.
+        talk.tell(Input::TransferRequested { id: "a".to_owned(), number: "+12025550142".to_owned() });
+        if interrupts {
+            talk.until(2_500).caller_starts().until(2_800).partial("Wait, no").until(3_000).caller_stops("Wait, no.");
+        }
+        talk.until(6_000);
+        let transfers = talk.times(|effect| matches!(effect, Effect::Transfer { .. }));
+        assert_eq!(transfers, if interrupts { vec![] } else { vec![3_380] });
+        if !interrupts {
+            talk.tell(Input::TransferStarted).tell(Input::TransferFailed);
+            assert!(NOT_PUT_THROUGH.contains(&talk.spoken()[1].1), "{:?}", talk.spoken());
+            assert_eq!(talk.transcript()[1], (Speaker::Agent, "I will put you through.", false));
+        }
+    }
 }

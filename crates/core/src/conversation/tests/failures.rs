@@ -47,7 +47,7 @@ fn a_model_that_never_answers_ends_the_call_with_a_word() {
     assert!(matches!(end, (21_900..30_000, End::Failed(failure)) if failure.code == FailureCode::ProviderTimeout));
 }
 
-/// The longest time without a sound of the agent from `since` to the end, in milliseconds.
+/// The longest time without a audio of the agent from `since` to the end, in milliseconds.
 fn longest_silence(talk: &Talk, since: u64) -> u64 {
     let mut silent_since = since;
     let mut longest = 0;
@@ -102,7 +102,7 @@ fn a_refused_key_is_not_tried_twice() {
 fn a_voice_that_refuses_in_the_middle_of_a_call_is_not_tried_twice() {
     let mut talk = asked();
     talk.model_says("We have a table at seven.").until(2_900);
-    talk.tell(Input::SpeechFailed { utterance: 1, failure: failure(FailureCode::Refused) });
+    talk.tell(Input::SynthesisFailed { utterance: 1, failure: failure(FailureCode::Refused) });
     assert_eq!(talk.spoken().len(), 1);
     assert!(matches!(talk.end(), Some((_, End::Failed(failure))) if failure.code == FailureCode::Refused));
 }
@@ -130,7 +130,7 @@ fn a_voice_that_fails_twice_ends_the_call() {
 fn a_voice_that_fails_once_loses_the_thread() {
     let mut talk = asked();
     talk.model_says("We have a table at seven.").until(2_900);
-    talk.tell(Input::SpeechFailed { utterance: 1, failure: failure(FailureCode::Pipeline) }).until(9_000);
+    talk.tell(Input::SynthesisFailed { utterance: 1, failure: failure(FailureCode::Pipeline) }).until(9_000);
     assert_eq!(talk.spoken().last().map(|(_, text)| *text), Some(LOST_THREAD[0]));
     assert_eq!(talk.history().last(), Some(&assistant("We have a table\u{2026}")));
     assert_eq!(talk.end(), None);
@@ -142,7 +142,7 @@ fn a_sentence_that_fails_is_missed_when_its_turn_comes() {
     let fails = |talk: &mut Talk, code| {
         let failed = talk.model_says(answer).spoken().len();
         let utterance = u32::try_from(failed).unwrap();
-        talk.until(2_900).tell(Input::SpeechFailed { utterance, failure: failure(code) });
+        talk.until(2_900).tell(Input::SynthesisFailed { utterance, failure: failure(code) });
     };
     let mut talk = asked();
     fails(&mut talk, FailureCode::Pipeline);
@@ -176,7 +176,7 @@ fn a_silent_voice_ends_the_call() {
 #[test]
 fn a_recogniser_that_is_lost_ends_the_call_with_a_word() {
     let mut talk = asked();
-    talk.tell(Input::RecogniserFailed(failure(FailureCode::Pipeline))).until(20_000);
+    talk.tell(Input::from(cascade::Input::SttFailed(failure(FailureCode::Pipeline)))).until(20_000);
     assert_eq!(talk.spoken(), [(2_000, TECHNICAL[0])]);
     assert!(matches!(talk.end(), Some((_, End::Failed(f))) if f.words == "It broke."));
 }

@@ -12,7 +12,7 @@ fn the_agent_greets_as_soon_as_there_is_media() {
     let agent = greeter(GreetingMode::Speak);
     let mut talk = Talk::with(&agent);
     assert_eq!(talk.spoken(), [(0, "Hello, this is Luigi's.")]);
-    assert_eq!(Conversation::opening(&agent).as_deref(), Some("Hello, this is Luigi's."), "what was prepared is said");
+    assert_eq!(Conversation::greeting(&agent).as_deref(), Some("Hello, this is Luigi's."), "what was prepared is said");
     talk.tell(Input::MediaStarted).until(4_000);
     assert_eq!(talk.history(), [assistant("Hello, this is Luigi's.")]);
 }
@@ -46,6 +46,6 @@ fn a_greeting_that_must_be_heard_is_not_interrupted() {
     agent.greeting.interruptible = false;
     let mut talk = Talk::with(&agent);
     talk.until(300).caller_says("A table for two, please.", 700).until(5_000);
-    assert!(talk.times(|effect| matches!(effect, Effect::Pause | Effect::ClearPlayback)).is_empty());
+    assert!(talk.times(|effect| matches!(effect, Effect::PausePlayback | Effect::ClearPlayback)).is_empty());
     assert_eq!(talk.last_question(), [assistant("Hello, this is Luigi's."), user("A table for two, please.")]);
 }

@@ -42,7 +42,7 @@ fn agent(seed: u16) -> AgentConfig {
 struct Watched {
     conversation: Conversation,
     agent: AgentConfig,
-    /// Keys pressed that a turn has not shown yet.
+    /// DtmfCollector pressed that a turn has not shown yet.
     keys: String,
     now: Timestamp,
     began: Timestamp,
@@ -52,7 +52,7 @@ struct Watched {
     texts: HashMap<u32, String>,
     /// Utterances of which anything was played.
     heard: HashSet<u32>,
-    /// Whether the sound of phrases is kept, and which were said before everything else.
+    /// Whether the audio of phrases is kept, and which were said before everything else.
     ready: bool,
     first: HashSet<u32>,
     words: u32,
@@ -79,26 +79,32 @@ impl Watched {
     fn check(&mut self, effect: Effect) -> Option<Input> {
         assert!(!self.ended, "nothing follows a hang-up");
         match effect {
-            Effect::Ask { turn, messages, .. } => {
+            Effect::Cascade(cascade::Effect::RequestCompletion { turn, messages, .. }) => {
                 assert!(turn > self.last_ask, "questions rise");
                 assert_eq!(messages[0].role, Role::System);
                 self.last_ask = turn;
             }
-            Effect::Speak { utterance, text, ready_only, .. } => {
+            Effect::Speak { utterance, text, source, .. } => {
+                let cached_only = source == SpeechSource::Cached;
                 assert!(utterance > self.last_utterance, "utterances rise");
                 assert!(!text.is_empty());
                 assert!(!text.to_lowercase().contains("stale"), "an answer to another question is dropped");
                 self.last_utterance = utterance;
                 self.texts.insert(utterance, text);
-                if ready_only && self.ready {
+                if cached_only && self.ready {
                     self.first.insert(utterance);
-                    return Some(Input::SpeechReady { utterance, samples: 800, words: Vec::new(), complete: true });
-                } else if ready_only {
-                    return Some(Input::SpeechFailed { utterance, failure: failure(FailureCode::ProviderTimeout) });
+                    return Some(Input::SpeechSynthesized {
+                        utterance,
+                        audio: Duration::from_millis(100),
+                        words: Vec::new(),
+                        complete: true,
+                    });
+                } else if cached_only {
+                    return Some(Input::SynthesisFailed { utterance, failure: failure(FailureCode::ProviderTimeout) });
                 }
             }
-            Effect::Pause => assert!(!std::mem::replace(&mut self.held, true), "held twice"),
-            Effect::Resume => assert!(std::mem::replace(&mut self.held, false), "went on without being held"),
+            Effect::PausePlayback => assert!(!std::mem::replace(&mut self.held, true), "held twice"),
+            Effect::ResumePlayback => assert!(std::mem::replace(&mut self.held, false), "went on without being held"),
             Effect::ClearPlayback => self.held = false,
             Effect::Transcript(entry) => {
                 assert!(!entry.text.is_empty() && entry.start <= entry.end && entry.end <= self.now);
@@ -121,7 +127,7 @@ impl Watched {
         }
     }
 
-    /// Keys of a turn were pressed, in that order and since the turn before; none is longer than may be.
+    /// DtmfCollector of a turn were pressed, in that order and since the turn before; none is longer than may be.
     fn check_keys(&mut self, text: &str) {
         let inputs = crate::privacy::pressed_in(text);
         assert!(inputs.is_empty() || self.agent.dtmf.enabled, "nobody listens to keys");
@@ -178,27 +184,33 @@ impl Watched {
         match what % 44 {
             0..4 => Input::SpeechStarted,
             4..8 => Input::SpeechStopped { segment },
-            8..11 => Input::Partial { text: self.say(b) },
-            11..15 => Input::Final { segment, text: self.say(b) },
-            15 => Input::TurnJudged,
-            16..20 if turn == self.last_ask => Input::ModelDelta { turn, text: format!(" {}", self.say(b)) },
-            16..20 => Input::ModelDelta { turn, text: "Stale, stale, stale. Stale.".to_owned() },
+            8..11 => Input::from(cascade::Input::TranscriptPartial { text: self.say(b) }),
+            11..15 => Input::from(cascade::Input::TranscriptFinal { segment, text: self.say(b) }),
+            15 => Input::from(cascade::Input::EndOfTurn),
+            16..20 if turn == self.last_ask => {
+                Input::from(cascade::Input::LlmText { turn, text: format!(" {}", self.say(b)) })
+            }
+            16..20 => Input::from(cascade::Input::LlmText { turn, text: "Stale, stale, stale. Stale.".to_owned() }),
             20 => {
                 let name = if b % 2 == 0 { "end_call" } else { "tables" };
                 let call =
                     ToolCall { id: (b % 4).to_string(), name: name.to_owned(), arguments: json!({}), signature: None };
-                Input::ModelToolCall { turn, call, filler: (b % 3 == 0).then(|| "One moment.".to_owned()) }
+                Input::from(cascade::Input::LlmToolCall {
+                    turn,
+                    call,
+                    filler: (b % 3 == 0).then(|| "One moment.".to_owned()),
+                })
             }
-            21..24 => Input::ModelDone { turn },
-            24 => Input::ModelFailed { turn, failure },
+            21..24 => Input::from(cascade::Input::LlmDone { turn }),
+            24 => Input::from(cascade::Input::LlmFailed { turn, failure }),
             25..28 => {
-                let samples = u64::from(b) * 100;
-                Input::SpeechReady { utterance, samples, words: Vec::new(), complete: b % 2 == 0 }
+                let audio = Duration::from_micros(u64::from(b) * 12_500);
+                Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: b % 2 == 0 }
             }
-            28 => Input::SpeechFailed { utterance, failure },
+            28 => Input::SynthesisFailed { utterance, failure },
             29..32 => {
                 self.heard.insert(utterance);
-                Input::Played { utterance, samples: u64::from(b) * 100 }
+                Input::PlaybackProgress { utterance, audio: Duration::from_micros(u64::from(b) * 12_500) }
             }
             32..35 => {
                 self.heard.extend(1..=utterance.min(self.last_utterance));
@@ -209,17 +221,17 @@ impl Watched {
                 Input::Dtmf { digit: if b < 192 { ['1', '2', '#', 'D'][usize::from(b % 4)] } else { char::from(b) } }
             }
             36 => match a % 8 {
-                0 => Input::KeysStarted,
-                1 => Input::KeysSent,
+                0 => Input::DtmfSendStarted,
+                1 => Input::DtmfSent,
                 2 => Input::TransferStarted,
-                3 => Input::TransferRefused,
+                3 => Input::TransferFailed,
                 _ => Input::Say { text: self.say(b), interrupt: a % 8 > 5 },
             },
             37 => Input::MachineDetected { beep: b % 2 == 0 },
             38 => Input::ToolResult { turn, id: (b % 4).to_string(), result: json!(b) },
             _ => match b {
                 0..8 => Input::HangUpRequested,
-                8..16 => Input::RecogniserFailed(failure),
+                8..16 => Input::from(cascade::Input::SttFailed(failure)),
                 16..64 => Input::MediaStarted,
                 _ => Input::Tick,
             },
@@ -239,7 +251,7 @@ proptest! {
         let agent = agent(seed);
         let began = at(1_000);
         let mut watched = Watched {
-            conversation: Conversation::new(&agent, began),
+            conversation: Conversation::cascade(&agent, began),
             agent: agent.clone(),
             keys: String::new(),
             now: began,

@@ -21,7 +21,7 @@ fn eventful(language: &str) -> Talk {
     talk.until(7_000).model_says("Sieben?");
     talk.until(9_000).caller_says("", 1_500); // Unclear.
     talk.until(28_000).tell(Input::TransferStarted);
-    talk.until(30_000).tell(Input::TransferRefused);
+    talk.until(30_000).tell(Input::TransferFailed);
     talk.until(70_000);
     talk
 }
@@ -51,7 +51,7 @@ fn a_german_agent_says_everything_in_german() {
 fn an_agent_of_a_language_without_a_table_says_only_what_the_model_says() {
     let talk = eventful("xx");
     assert_eq!(talk.spoken().into_iter().map(|(_, text)| text).collect::<Vec<_>>(), ["Sieben?"]);
-    let ready = talk.times(|effect| matches!(effect, Effect::Speak { ready_only: true, .. }));
+    let ready = talk.times(|effect| matches!(effect, Effect::Speak { source: SpeechSource::Cached, .. }));
     assert!(ready.is_empty());
     assert_eq!(talk.end(), Some((60_300, &End::MaxDuration)), "without a goodbye");
     assert!(Conversation::phrases(&agent("xx")).is_empty());
@@ -63,7 +63,7 @@ fn a_caller_who_waited_for_a_transfer_is_not_hung_up_on_because_nothing_is_said_
     agent.silence.hangup_after_seconds = Some(10);
     let mut talk = Talk::with(&agent);
     talk.until(5_000).tell(Input::TransferStarted);
-    talk.until(30_000).tell(Input::TransferRefused);
+    talk.until(30_000).tell(Input::TransferFailed);
     talk.until(50_000);
     assert_eq!(talk.end(), Some((40_000, &End::Silence)));
 }

@@ -1,28 +1,32 @@
-//! Stories in virtual time: a caller, a model and a line that plays 60 ms of sound for each character.
+//! Stories in virtual time: a caller, a model and a line that plays 60 ms of audio for each character.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Conversation, Effect, End, Failure, FailureCode, Input, Message, Role, Speaker, ToolCall};
+use super::{
+    Conversation, Effect, End, Failure, FailureCode, Input, Message, Role, Speaker, SpeechSource, StrategyInput,
+    ToolCall, cascade,
+};
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 use crate::language::{ENGLISH, WordList};
 
+mod closing;
 mod control;
-mod dead_air;
-mod ending;
+mod dtmf;
 mod failures;
 mod greeting;
 mod interleaving;
 mod interruption;
-mod keys;
 mod language;
-mod machine;
+mod response_deadline;
+mod settling;
 mod silence;
 mod tools;
 mod turn_taking;
+mod voicemail;
 
 const REPROMPTS: WordList = ENGLISH.phrases.reprompts;
 const FILLERS: WordList = ENGLISH.phrases.fillers;
@@ -36,7 +40,6 @@ const NOT_PUT_THROUGH: WordList = ENGLISH.phrases.not_put_through;
 const TIME_IS_UP: WordList = ENGLISH.phrases.time_is_up;
 
 const MS_PER_CHARACTER: u64 = 60;
-const SAMPLES_PER_MS: u64 = 8;
 
 /// How the voice works.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,7 +61,7 @@ struct Talk {
     conversation: Conversation,
     now: u64,
     voice: Voice,
-    /// Whether the sound of phrases is kept.
+    /// Whether the audio of phrases is kept.
     ready: bool,
     line: Line,
     segment: u32,
@@ -82,10 +85,10 @@ fn failure(code: FailureCode) -> Failure {
     Failure::new(code, "It broke.")
 }
 
-/// How long a text takes to say, in milliseconds and in samples.
-fn length(text: &str) -> (u64, u64) {
+/// How long a text takes to say, in milliseconds and as a duration.
+fn length(text: &str) -> (u64, Duration) {
     let ms = MS_PER_CHARACTER * u64::try_from(text.chars().count()).unwrap();
-    (ms, ms * SAMPLES_PER_MS)
+    (ms, Duration::from_millis(ms))
 }
 
 impl Talk {
@@ -95,14 +98,14 @@ impl Talk {
     }
 
     fn with_voice(agent: &AgentConfig, voice: Voice) -> Self {
-        let conversation = Conversation::new(agent, at(0));
+        let conversation = Conversation::cascade(agent, at(0));
         let line = Line { queue: VecDeque::new(), played_ms: 0, held: false };
         let mut talk = Self { conversation, now: 0, voice, ready: false, line, segment: 0, effects: Vec::new() };
         talk.tell(Input::MediaStarted);
         talk
     }
 
-    /// An answered turn: the caller asked something at 1 s, the agent says `answer` from 3 s on.
+    /// An answered turn: the caller asked something at 1 s, the agent says `llm` from 3 s on.
     fn with_answer(agent: &AgentConfig, answer: &str) -> Self {
         let mut talk = Self::with(agent);
         talk.until(1_000).caller_says("Is there a table?", 500);
@@ -120,30 +123,30 @@ impl Talk {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Speak { utterance, text, ready_only: true, .. } => {
+            Effect::Speak { utterance, text, source: SpeechSource::Cached, .. } => {
                 if self.ready {
-                    let (ms, samples) = length(&text);
+                    let (ms, audio) = length(&text);
                     self.line.queue.push_front((utterance, ms));
-                    self.tell(Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true });
+                    self.tell(Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: true });
                 } else {
                     let failure = failure(FailureCode::ProviderTimeout);
-                    self.tell(Input::SpeechFailed { utterance, failure });
+                    self.tell(Input::SynthesisFailed { utterance, failure });
                 }
             }
             Effect::Speak { utterance, text, .. } => match self.voice {
                 Voice::Speaks => {
-                    let (ms, samples) = length(&text);
+                    let (ms, audio) = length(&text);
                     self.line.queue.push_back((utterance, ms));
-                    self.tell(Input::SpeechReady { utterance, samples, words: Vec::new(), complete: true });
+                    self.tell(Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: true });
                 }
                 Voice::Fails(code) => {
-                    self.tell(Input::SpeechFailed { utterance, failure: failure(code) });
+                    self.tell(Input::SynthesisFailed { utterance, failure: failure(code) });
                 }
                 Voice::SaysNothing => {}
             },
             Effect::ClearPlayback => self.line = Line { queue: VecDeque::new(), played_ms: 0, held: false },
-            Effect::Pause => self.line.held = true,
-            Effect::Resume => self.line.held = false,
+            Effect::PausePlayback => self.line.held = true,
+            Effect::ResumePlayback => self.line.held = false,
             _ => {}
         }
     }
@@ -166,12 +169,12 @@ impl Talk {
         self
     }
 
-    /// 20 ms of sound are heard.
+    /// 20 ms of audio are heard.
     fn play(&mut self) {
         let Some(&(utterance, length)) = self.line.queue.front().filter(|_| !self.line.held) else { return };
         self.line.played_ms += 20;
         if self.line.played_ms < length {
-            self.tell(Input::Played { utterance, samples: self.line.played_ms * SAMPLES_PER_MS });
+            self.tell(Input::PlaybackProgress { utterance, audio: Duration::from_millis(self.line.played_ms) });
         } else {
             self.line.played_ms = 0;
             self.line.queue.pop_front();
@@ -191,27 +194,27 @@ impl Talk {
         let segment = self.segment;
         self.segment += 1;
         self.until(ended + 200).tell(Input::SpeechStopped { segment });
-        self.until(ended + 300).tell(Input::Final { segment, text: words.to_owned() })
+        self.until(ended + 300).tell(Input::from(cascade::Input::TranscriptFinal { segment, text: words.to_owned() }))
     }
 
-    /// The caller speaks for `ms` from now on. Returns 300 ms after the last sound.
+    /// The caller speaks for `ms` from now on. Returns 300 ms after the last audio.
     fn caller_says(&mut self, words: &str, ms: u64) -> &mut Self {
         let ends = self.now + ms;
         self.caller_starts().until(ends).caller_stops(words)
     }
 
     fn partial(&mut self, words: &str) -> &mut Self {
-        self.tell(Input::Partial { text: words.to_owned() })
+        self.tell(Input::from(cascade::Input::TranscriptPartial { text: words.to_owned() }))
     }
 
     fn delta(&mut self, text: &str) -> &mut Self {
         let turn = self.last_ask();
-        self.tell(Input::ModelDelta { turn, text: text.to_owned() })
+        self.tell(Input::from(cascade::Input::LlmText { turn, text: text.to_owned() }))
     }
 
     fn model_done(&mut self) -> &mut Self {
         let turn = self.last_ask();
-        self.tell(Input::ModelDone { turn })
+        self.tell(Input::from(cascade::Input::LlmDone { turn }))
     }
 
     /// A whole answer to the last question.
@@ -226,18 +229,18 @@ impl Talk {
     fn model_calls_with(&mut self, id: &str, name: &str, filler: Option<&str>) -> &mut Self {
         let turn = self.last_ask();
         let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({}), signature: None };
-        self.tell(Input::ModelToolCall { turn, call, filler: filler.map(str::to_owned) })
+        self.tell(Input::from(cascade::Input::LlmToolCall { turn, call, filler: filler.map(str::to_owned) }))
     }
 
     fn model_fails(&mut self, code: FailureCode) -> &mut Self {
         let turn = self.last_ask();
-        self.tell(Input::ModelFailed { turn, failure: failure(code) })
+        self.tell(Input::from(cascade::Input::LlmFailed { turn, failure: failure(code) }))
     }
 
     /// When each question was asked, and whether early.
     fn asks(&self) -> Vec<(u64, bool)> {
         let ask = |(ms, effect): &(u64, Effect)| match effect {
-            Effect::Ask { speculative, .. } => Some((*ms, *speculative)),
+            Effect::Cascade(cascade::Effect::RequestCompletion { speculative, .. }) => Some((*ms, *speculative)),
             _ => None,
         };
         self.effects.iter().filter_map(ask).collect()
@@ -245,7 +248,7 @@ impl Talk {
 
     fn last_ask(&self) -> u32 {
         let turn = |(_, effect): &(u64, Effect)| match effect {
-            Effect::Ask { turn, .. } => Some(*turn),
+            Effect::Cascade(cascade::Effect::RequestCompletion { turn, .. }) => Some(*turn),
             _ => None,
         };
         self.effects.iter().rev().find_map(turn).expect("the model was asked")
@@ -254,7 +257,7 @@ impl Talk {
     /// What the model was last asked, without the instructions.
     fn last_question(&self) -> Vec<(Role, String)> {
         let messages = |(_, effect): &(u64, Effect)| match effect {
-            Effect::Ask { messages, .. } => Some(messages.clone()),
+            Effect::Cascade(cascade::Effect::RequestCompletion { messages, .. }) => Some(messages.clone()),
             _ => None,
         };
         plain(self.effects.iter().rev().find_map(messages).expect("the model was asked"))
@@ -268,7 +271,7 @@ impl Talk {
     fn spoken(&self) -> Vec<(u64, &str)> {
         let mut spoken = Vec::new();
         for (ms, effect) in &self.effects {
-            if let Effect::Speak { text, ready_only: false, .. } = effect {
+            if let Effect::Speak { text, source: SpeechSource::Any, .. } = effect {
                 spoken.push((*ms, text.as_str()));
             }
         }

@@ -17,7 +17,7 @@ use crate::carrier::registry;
 use crate::panics::caught;
 use crate::store::calls::commands::{self, Command, Waiting};
 use crate::store::{self, Store, dial_policy, tenants};
-use crate::talk::{self, Wish};
+use crate::talk::{self, CarrierRequest};
 
 /// How long recovery waits for the carrier events that reached other nodes.
 const REPORTS: Duration = Duration::from_secs(3);
@@ -113,13 +113,13 @@ impl Runner {
     }
 
     /// Performs the agent's request to the carrier.
-    pub(super) fn carrier_request(&mut self, request: Wish) {
+    pub(super) fn carrier_request(&mut self, request: CarrierRequest) {
         if !self.call.is_in_conversation() {
             return;
         }
         match request {
-            Wish::Press(digits) => self.press(&digits),
-            Wish::Transfer(to) => self.transfer(&to, EndedBy::Agent),
+            CarrierRequest::SendDtmf(digits) => self.press(&digits),
+            CarrierRequest::Transfer(to) => self.transfer(&to, EndedBy::Agent),
         }
     }
 
@@ -213,7 +213,7 @@ impl Runner {
         if accepted {
             return Some(CallInput::TalkEnded(TalkEnd::Transferred { by }));
         }
-        self.talk.tell(talk::Command::TransferRefused);
+        self.talk.tell(talk::Command::TransferFailed);
         None
     }
 }

@@ -19,7 +19,7 @@ use crate::calls::setup::CallPlan;
 use crate::panics::caught;
 use crate::providers::Spent;
 use crate::store::calls::{TranscriptEntry, WrapUp};
-use crate::talk::{Command, Ended, Line, Note, Report, Wish};
+use crate::talk::{CarrierRequest, Command, Ended, Note, Report, TranscriptLine};
 
 /// How long a stopped conversation may take to say how it went.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -41,7 +41,7 @@ pub(super) enum TalkEvent {
     /// Something was said.
     Line(TranscriptEntry),
     /// The agent requests something of the carrier.
-    Request(Wish),
+    Request(CarrierRequest),
     /// It is over.
     Ended(TalkEnd),
 }
@@ -86,8 +86,8 @@ impl Talk {
         tokio::select! {
             biased;
             note = next_note(&mut self.notes) => match note {
-                Note::Line(line) => TalkEvent::Line(self.entry(line)),
-                Note::Wish(request) => TalkEvent::Request(request),
+                Note::Transcript(line) => TalkEvent::Line(self.entry(line)),
+                Note::CarrierRequest(request) => TalkEvent::Request(request),
             },
             report = report(&mut self.stage) => {
                 self.stage = TalkState::Ended(report.ok().map(Box::new));
@@ -129,14 +129,14 @@ impl Talk {
     pub(super) fn line_at_hand(&mut self) -> Option<TranscriptEntry> {
         loop {
             // Wishes of a conversation that is over come too late.
-            if let Note::Line(line) = self.notes.as_mut()?.try_recv().ok()? {
+            if let Note::Transcript(line) = self.notes.as_mut()?.try_recv().ok()? {
                 return Some(self.entry(line));
             }
         }
     }
 
     /// What is written down of a line: agents repeat what callers said, DTMF included.
-    fn entry(&mut self, line: Line) -> TranscriptEntry {
+    fn entry(&mut self, line: TranscriptLine) -> TranscriptEntry {
         if !line.by_agent {
             self.redactor = std::mem::take(&mut self.redactor).knowing(pressed_in(&line.text));
         }
@@ -328,7 +328,8 @@ mod tests {
         let mut talk = Talk { redactor: Redactor::new(&[Redact::Dtmf]), ..Talk::none() };
         let mut written = |by_agent, text: &str| {
             let text = text.to_owned();
-            talk.entry(Line { by_agent, text, start_ms: 0, end_ms: 0, interrupted: false, latency_ms: None }).text
+            talk.entry(TranscriptLine { by_agent, text, start_ms: 0, end_ms: 0, interrupted: false, latency_ms: None })
+                .text
         };
         assert_eq!(written(true, "Is it order 4711?"), "Is it order 4711?", "nobody has pressed it");
         assert_eq!(written(false, "[keys] 4711"), "[keys] [dtmf]");

@@ -1,6 +1,6 @@
 //! What remains of a conversation in which something panics, in virtual time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,30 +15,32 @@ use switchhook_media::wav;
 use tokio::time::sleep;
 use uuid::Uuid;
 
+use super::cascade::SttEvents;
 use super::*;
 use crate::carrier::FromCarrier;
 use crate::carrier::media_queue::media_queue;
 use crate::config::Config;
 use crate::outbound::Client;
 use crate::providers::scripted::{ScriptedLlm, ScriptedTts};
-use crate::providers::{Stt, SttOptions, SttSession};
-use crate::talk::pipeline::{KnownRates, LlmSettings, Proven, TtsSettings};
+use crate::providers::{Stt, SttEvent, SttOptions, SttSession};
+use crate::talk::pipeline::{KnownRates, LlmSettings, ProviderHealth, TtsSettings};
+use crate::talk::prepared::Prepared;
 use crate::talk::tools::{Shared, Toolbox};
 
 const GREETING: &str = "Hello, this is Ava from Harbor Table.";
 
-/// What a recogniser does that has a bug.
+/// What an STT does that has a bug.
 #[derive(Clone, Copy, Debug)]
 enum Bug {
     None,
     Opening,
     /// In the task of whoever gives it the caller's audio, after so many frames.
-    Hearing(u32),
+    Audio(u32),
     /// In a task of its own.
     Task(Duration),
 }
 
-struct Recogniser {
+struct SttProvider {
     bug: Bug,
     heard: Arc<AtomicU32>,
 }
@@ -50,7 +52,7 @@ struct Session {
 }
 
 #[async_trait]
-impl Stt for Recogniser {
+impl Stt for SttProvider {
     async fn open(&self, _: SttOptions, events: mpsc::Sender<SttEvent>) -> Result<Box<dyn SttSession>, ProviderError> {
         let mut events = Some(events);
         match self.bug {
@@ -63,7 +65,7 @@ impl Stt for Recogniser {
                     panic!("a bug in a task")
                 });
             }
-            Bug::None | Bug::Hearing(_) => {}
+            Bug::None | Bug::Audio(_) => {}
         }
         Ok(Box::new(Session { bug: self.bug, heard: self.heard.clone(), _events: events }))
     }
@@ -72,7 +74,7 @@ impl Stt for Recogniser {
 impl SttSession for Session {
     fn audio(&mut self, _: &CallerAudio) {
         let heard = self.heard.fetch_add(1, Ordering::Relaxed);
-        assert!(!matches!(self.bug, Bug::Hearing(after) if heard >= after), "a bug in hearing");
+        assert!(!matches!(self.bug, Bug::Audio(after) if heard >= after), "a bug in stt");
     }
 
     fn speech_stopped(&mut self, _: u32) {}
@@ -84,16 +86,16 @@ fn agent() -> AgentConfig {
     agent
 }
 
-fn pipeline(agent: &AgentConfig, recognisers: Vec<Arc<dyn Stt>>) -> Pipeline {
+fn pipeline(agent: &AgentConfig, providers: Vec<Arc<dyn Stt>>) -> Pipeline {
     let config = Config::for_tests("/nonexistent");
     let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let call = CallId::from_uuid(Uuid::nil());
     let tools = Toolbox::new(client, &shared, agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call);
-    let (language, proven) = ("en-US".to_owned(), Proven::default());
-    let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, proven };
+    let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
+    let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, health };
     Pipeline {
-        stt: recognisers.into_iter().map(|stt| (stt, SttOptions::default())).collect(),
+        stt: providers.into_iter().map(|stt| (stt, SttOptions::default())).collect(),
         llm: vec![(Arc::new(ScriptedLlm::new(None).expect("a flow")), LlmSettings::default())],
         tts: vec![(Arc::new(ScriptedTts), voice)],
         phrases: Arc::default(),
@@ -121,11 +123,11 @@ fn line() -> Media {
 }
 
 /// Holds a call until it ends, or hangs up after 20 s. Gives how it went, its transcript and how long it took.
-async fn held(recognisers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<String>, Duration) {
+async fn held(providers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<String>, Duration) {
     let agent = agent();
-    let pipeline = pipeline(&agent, recognisers);
+    let pipeline = pipeline(&agent, providers);
     let settings = Settings { agent, recording: Some(recording.to_owned()) };
-    let prepared = Prepared::new(settings, pipeline);
+    let prepared = Prepared::new(settings, pipeline, Vec::new());
     let (commands, orders) = mpsc::unbounded_channel();
     let (notes, mut noted) = mpsc::unbounded_channel();
     let began = Instant::now();
@@ -136,7 +138,7 @@ async fn held(recognisers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<
     });
     let report = talk.await.expect("no panic gets out of it");
     let mut said = Vec::new();
-    while let Some(Note::Line(line)) = noted.recv().await {
+    while let Some(Note::Transcript(line)) = noted.recv().await {
         said.push(line.text);
     }
     (report, said, began.elapsed())
@@ -149,9 +151,9 @@ fn failed(end: &Ended) -> bool {
 #[tokio::test(start_paused = true)]
 async fn a_recogniser_that_panics_ends_the_call_with_all_that_is_known_of_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for bug in [Bug::Opening, Bug::Hearing(250), Bug::Task(Duration::from_secs(5))] {
+    for bug in [Bug::Opening, Bug::Audio(250), Bug::Task(Duration::from_secs(5))] {
         let path = folder.path().join(format!("{bug:?}.wav"));
-        let recogniser = Recogniser { bug, heard: Arc::default() };
+        let recogniser = SttProvider { bug, heard: Arc::default() };
         let (report, said, took) = held(vec![Arc::new(recogniser)], &path).await;
         assert!(failed(&report.end), "{bug:?}: {:?}", report.end);
         assert!(took < Duration::from_secs(12), "{bug:?}: it ended after {took:?}");
@@ -169,10 +171,10 @@ async fn a_recogniser_that_panics_ends_the_call_with_all_that_is_known_of_it() {
 #[tokio::test(start_paused = true)]
 async fn a_recogniser_that_panics_is_replaced_by_the_next() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for bug in [Bug::Opening, Bug::Hearing(100), Bug::Task(Duration::from_secs(2))] {
+    for bug in [Bug::Opening, Bug::Audio(100), Bug::Task(Duration::from_secs(2))] {
         let next = Arc::new(AtomicU32::new(0));
-        let first = Arc::new(Recogniser { bug, heard: Arc::default() });
-        let second = Arc::new(Recogniser { bug: Bug::None, heard: next.clone() });
+        let first = Arc::new(SttProvider { bug, heard: Arc::default() });
+        let second = Arc::new(SttProvider { bug: Bug::None, heard: next.clone() });
         let (report, _, _) = held(vec![first, second], &folder.path().join("call.wav")).await;
         assert!(!failed(&report.end), "{bug:?}: {:?}", report.end);
         assert!(next.load(Ordering::Relaxed) > 100, "{bug:?}: the next one hears the caller");
@@ -182,20 +184,21 @@ async fn a_recogniser_that_panics_is_replaced_by_the_next() {
 #[tokio::test(start_paused = true)]
 async fn a_task_of_the_conversation_that_panics_ends_the_call() {
     let agent = agent();
-    let (events, heard) = mpsc::channel(64);
+    let (events, events_in) = mpsc::channel(64);
     let usage = Spent::default();
-    let recogniser: Arc<dyn Stt> = Arc::new(Recogniser { bug: Bug::None, heard: Arc::default() });
+    let recogniser: Arc<dyn Stt> = Arc::new(SttProvider { bug: Bug::None, heard: Arc::default() });
     let pipeline = pipeline(&agent, vec![recogniser]);
-    let hearing = pipeline.hear(events, &usage);
+    let stt = pipeline.start_stt(events, &usage);
     let (notes, _noted) = mpsc::unbounded_channel();
     let settings = Settings { agent, recording: None };
-    let mut driver = Driver::new(settings, pipeline, None, hearing, line(), notes, usage);
+    let models = Models::Cascade(Box::new(Cascade::new(stt, SttEvents::new(events_in), None)));
+    let mut driver = Driver::new(&settings, pipeline, models, line(), notes, usage);
     driver.tasks.spawn(async {
         sleep(Duration::from_secs(3)).await;
         panic!("a bug in a tool")
     });
     let began = Instant::now();
-    driver.run(Heard::new(heard), mpsc::unbounded_channel().1).await;
+    driver.run(mpsc::unbounded_channel().1).await;
     assert!(driver.end.as_ref().is_some_and(failed), "{:?}", driver.end);
     assert_eq!(began.elapsed().as_secs(), 3);
 }

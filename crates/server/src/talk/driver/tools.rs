@@ -4,29 +4,26 @@ use serde_json::Value;
 use switchhook_core::conversation::{Input, ToolCall};
 
 use super::Driver;
-use crate::talk::tools::Deed;
-use crate::talk::{Note, Wish};
+use crate::talk::tools::ToolOutcome;
+use crate::talk::{CarrierRequest, Note};
 
 impl Driver {
-    /// Starts what the model wants; what it is to be told at once comes back.
+    /// Runs a tool call. Returns what comes of it at once.
     pub(super) fn run_tool(&mut self, turn: u32, call: ToolCall) -> Option<Input> {
         let result = match self.pipeline.tools.run(&call) {
-            Deed::Tell(result) => result,
-            Deed::Wish(wish, result) => {
-                self.wish(wish);
+            ToolOutcome::Result(result) => result,
+            ToolOutcome::CarrierRequest(request, result) => {
+                self.request_of_carrier(request);
                 result
             }
-            Deed::PassOn(number) => {
-                self.pass_on = Some(number);
-                return None;
-            }
-            Deed::Ask(asking) => return self.wait_for(turn, call.id, asking.answer()),
-            Deed::Call(calling) => return self.wait_for(turn, call.id, calling.answer()),
+            ToolOutcome::Transfer(number) => return Some(Input::TransferRequested { id: call.id, number }),
+            ToolOutcome::Http(asking) => return self.wait_for(turn, call.id, asking.answer()),
+            ToolOutcome::Mcp(calling) => return self.wait_for(turn, call.id, calling.answer()),
         };
         Some(Input::ToolResult { turn, id: call.id, result })
     }
 
-    /// It runs to its end also when the caller interrupts: what a service was asked to do it may have done.
+    /// Runs to its end also when the caller interrupts: the service may have done what it was asked to.
     fn wait_for(
         &mut self,
         turn: u32,
@@ -40,18 +37,8 @@ impl Driver {
         None
     }
 
-    /// Has the caller passed on as soon as they have heard that they will be.
-    pub(super) fn pass_on_when_silent(&mut self) {
-        if self.handset.playback.is_idle()
-            && self.handset.in_flight.is_empty()
-            && let Some(number) = self.pass_on.take()
-        {
-            self.wish(Wish::Transfer(number));
-        }
-    }
-
-    fn wish(&mut self, wish: Wish) {
+    pub(super) fn request_of_carrier(&mut self, request: CarrierRequest) {
         // A runner that is gone carries nothing out.
-        let _ = self.notes.send(Note::Wish(wish));
+        let _ = self.notes.send(Note::CarrierRequest(request));
     }
 }

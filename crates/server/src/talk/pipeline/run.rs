@@ -1,4 +1,4 @@
-//! One question, asked of providers as [`Race`] says, until one of them has answered to the end.
+//! One question, asked of providers as [`Hedging`] says, until one of them has answered to the end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use futures_util::future::select_all;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::bill::Bill;
-use super::pace::Pace;
-use super::proven::Proven;
-use super::race::{Race, Step};
-use super::{Signal, VOICE_PATIENCE, WAITING, model_patience, none_configured, out_of_patience, stopped};
+use super::health::ProviderHealth;
+use super::hedging::{Hedging, Step};
+use super::response_times::ResponseTimes;
+use super::usage_ledger::UsageLedger;
+use super::{Signal, TTS_TIMEOUT, WAITING, llm_timeout, none_configured, stopped, timed_out};
 use crate::panics::caught;
 use crate::providers::prices::Rates;
 use crate::providers::{ProviderError, Usage};
 
-/// A provider that has no room for longer is not waited for: the turn engine gives up after ten seconds.
+/// A provider that has no room for longer is not waited for: the conversation gives up after ten seconds.
 const LONGEST_WAIT: Duration = Duration::from_secs(7);
 
 /// What providers are run for.
@@ -36,10 +36,10 @@ impl Kind {
     }
 
     /// For each of so many providers.
-    fn patience(self, providers: usize) -> Duration {
+    fn timeout_after(self, providers: usize) -> Duration {
         match self {
-            Self::Model => model_patience(providers),
-            Self::Voice => VOICE_PATIENCE,
+            Self::Model => llm_timeout(providers),
+            Self::Voice => TTS_TIMEOUT,
         }
     }
 }
@@ -49,13 +49,13 @@ pub(super) struct Entry<'p, P> {
     pub(super) provider: &'p P,
     pub(super) rates: Option<Rates>,
     /// Where its times are noted.
-    pub(super) pace: Option<Arc<Pace>>,
+    pub(super) response_times: Option<Arc<ResponseTimes>>,
     /// After how long a second one is asked as well.
     pub(super) late_after: Option<Duration>,
     /// What it has shown in this call.
-    pub(super) proven: &'p Proven,
+    pub(super) health: &'p ProviderHealth,
     /// What being asked costs when the answer is not waited for.
-    pub(super) in_vain: Usage,
+    pub(super) unanswered: Usage,
 }
 
 /// Something that a provider does.
@@ -113,13 +113,13 @@ impl<T, W: Future<Output = Result<Usage, ProviderError>>> Attempt<T, W> {
 }
 
 /// The work of a provider, once it has room again. One that will not have it soon is not waited for; one that panics has failed.
-async fn when_it_has_room(
-    proven: &Proven,
+async fn once_not_rate_limited(
+    health: &ProviderHealth,
     kind: Kind,
     begin: impl FnOnce(),
     work: impl Future<Output = Result<Usage, ProviderError>>,
 ) -> Result<Usage, ProviderError> {
-    if let Some((wait, error)) = proven.has_no_room() {
+    if let Some((wait, error)) = health.rate_limited() {
         if wait > LONGEST_WAIT {
             return Err(error);
         }
@@ -131,13 +131,13 @@ async fn when_it_has_room(
 
 /// The providers to ask, those without room last, and the error of one that refuses and is left out.
 fn not_refusing<'p, P>(entries: Vec<Entry<'p, P>>) -> (Vec<Entry<'p, P>>, Option<ProviderError>) {
-    let refused = entries.iter().find_map(|entry| entry.proven.refusal());
-    let mut entries: Vec<_> = entries.into_iter().filter(|entry| entry.proven.refusal().is_none()).collect();
-    entries.sort_by_key(|entry| entry.proven.has_no_room().is_some());
+    let refused = entries.iter().find_map(|entry| entry.health.refusal());
+    let mut entries: Vec<_> = entries.into_iter().filter(|entry| entry.health.refusal().is_none()).collect();
+    entries.sort_by_key(|entry| entry.health.rate_limited().is_some());
     (entries, refused)
 }
 
-/// Runs the first provider that works and signals what it gives, tagged with `tag`. What was asked is on the `bill` until it
+/// Runs the first provider that works and signals what it gives, tagged with `tag`. What was asked is on the `ledger` until it
 /// is signalled.
 pub(super) async fn run<P, T, W>(
     kind: Kind,
@@ -145,17 +145,17 @@ pub(super) async fn run<P, T, W>(
     entries: Vec<Entry<'_, P>>,
     start: impl Fn(&P, mpsc::Sender<T>) -> W,
     signals: mpsc::Sender<(u32, Signal<T>)>,
-    bill: &Bill,
+    ledger: &UsageLedger,
 ) where
     W: Future<Output = Result<Usage, ProviderError>>,
 {
     let began = Instant::now();
     let (entries, refused) = not_refusing(entries);
-    let late_after = |entry: &Entry<'_, P>| entry.late_after.filter(|_| entry.proven.has_no_room().is_none());
-    let mut race = Race::new(kind.patience(entries.len()), entries.iter().map(late_after).collect());
+    let late_after = |entry: &Entry<'_, P>| entry.late_after.filter(|_| entry.health.rate_limited().is_none());
+    let mut hedging = Hedging::new(kind.timeout_after(entries.len()), entries.iter().map(late_after).collect());
     let mut attempts = Vec::new();
     let mut last = refused.unwrap_or_else(|| none_configured(kind.words()));
-    let mut steps = vec![race.begin(Duration::ZERO)];
+    let mut steps = vec![hedging.begin(Duration::ZERO)];
     let mut spoken = None;
     let result = loop {
         for step in steps.drain(..) {
@@ -163,16 +163,17 @@ pub(super) async fn run<P, T, W>(
                 Step::Start { attempt, position } => {
                     let (pieces, received) = mpsc::channel(WAITING);
                     let (entry, number) = (&entries[position], attempt);
-                    let since = Instant::now() + entry.proven.has_no_room().map_or(Duration::ZERO, |(wait, _)| wait);
-                    let begin = move || bill.asked(number, entry.cost(entry.in_vain), entry.rates);
-                    let work = Box::pin(when_it_has_room(entry.proven, kind, begin, start(entry.provider, pieces)));
+                    let since = Instant::now() + entry.health.rate_limited().map_or(Duration::ZERO, |(wait, _)| wait);
+                    let begin = move || ledger.asked(number, entry.cost(entry.unanswered), entry.rates);
+                    let work =
+                        Box::pin(once_not_rate_limited(entry.health, kind, begin, start(entry.provider, pieces)));
                     attempts.push(Attempt { number, position, since, work, received, result: None });
                 }
-                Step::Cancel { attempt } | Step::LoseHope { attempt } => {
+                Step::Cancel { attempt } | Step::TimeOut { attempt } => {
                     let at = attempts.iter().position(|running| running.number == attempt);
                     let lost = attempts.remove(at.expect("what is cancelled was started and has not ended"));
-                    lose(&entries[lost.position], &lost, matches!(step, Step::LoseHope { .. }));
-                    last = out_of_patience(kind.words(), lost.since.elapsed());
+                    lose(&entries[lost.position], &lost, matches!(step, Step::TimeOut { .. }));
+                    last = timed_out(kind.words(), lost.since.elapsed());
                 }
                 Step::GiveUp => {}
             }
@@ -182,50 +183,50 @@ pub(super) async fn run<P, T, W>(
             let _ = signals.send((tag, Signal::Piece(piece))).await;
             let winner = attempts.pop().expect("the one that spoke is left");
             let (entry, number) = (&entries[winner.position], winner.number);
-            bill.answers(number);
+            ledger.answers(number);
             let result = winner.rest(tag, &signals).await;
-            break result.map(|usage| (number, entry.cost(usage))).map_err(|error| entry.proven.judge(error));
+            break result.map(|usage| (number, entry.cost(usage))).map_err(|error| entry.health.judge(error));
         }
         if attempts.is_empty() {
             break Err(last);
         }
-        let deadline = race.next_deadline();
+        let deadline = hedging.next_deadline();
         tokio::select! {
             biased;
             (at, first) = first_sign(&mut attempts) => match first {
                 First::Piece(piece) => {
                     note(&entries, &attempts[at]);
-                    entries[attempts[at].position].proven.note();
+                    entries[attempts[at].position].health.note();
                     spoken = Some(piece);
-                    steps = race.spoke(attempts[at].number);
+                    steps = hedging.spoke(attempts[at].number);
                 }
                 First::Over(Ok(usage)) => {
                     let entry = &entries[attempts[at].position];
-                    entry.proven.note();
+                    entry.health.note();
                     break Ok((attempts[at].number, entry.cost(usage)));
                 }
                 First::Over(Err(error)) => {
                     let failed = attempts.remove(at);
                     // Whoever refuses charges nothing; whoever is late may have done the work.
                     if !matches!(error, ProviderError::Timeout { .. }) {
-                        bill.settled(failed.number);
+                        ledger.settled(failed.number);
                     }
-                    let error = entries[failed.position].proven.judge(error);
+                    let error = entries[failed.position].health.judge(error);
                     // One that may be asked again is more hopeful than one that refuses.
                     if last.is_final() || !error.is_final() {
                         last = error;
                     }
-                    steps.extend(race.failed(began.elapsed(), failed.number));
+                    steps.extend(hedging.failed(began.elapsed(), failed.number));
                 }
             },
             () = sleep_until(began + deadline.unwrap_or_default()), if deadline.is_some() => {
-                steps = race.tick(began.elapsed());
+                steps = hedging.tick(began.elapsed());
             }
         }
     };
     let signal = result.map_or_else(Signal::Failed, |(attempt, usage)| {
-        bill.settled(attempt);
-        Signal::Done(usage + bill.usage(0))
+        ledger.settled(attempt);
+        Signal::Done(usage + ledger.usage(0))
     });
     let _ = signals.send((tag, signal)).await;
 }
@@ -248,18 +249,18 @@ async fn first_sign<T, W: Future<Output = Result<Usage, ProviderError>>>(
 fn lose<P, T, W>(entry: &Entry<'_, P>, lost: &Attempt<T, W>, hope: bool) {
     let waited = lost.since.elapsed();
     if hope {
-        entry.proven.lets_down();
+        entry.health.note_failure();
     }
-    match &entry.pace {
-        Some(pace) if hope => pace.note(waited),
-        Some(pace) => pace.note_taken_back(waited),
+    match &entry.response_times {
+        Some(response_times) if hope => response_times.note(waited),
+        Some(response_times) => response_times.note_taken_back(waited),
         None => {}
     }
 }
 
 /// Remembers how long an attempt took to its first sign.
 fn note<P, T, W>(entries: &[Entry<'_, P>], attempt: &Attempt<T, W>) {
-    if let Some(pace) = &entries[attempt.position].pace {
-        pace.note(attempt.since.elapsed());
+    if let Some(response_times) = &entries[attempt.position].response_times {
+        response_times.note(attempt.since.elapsed());
     }
 }

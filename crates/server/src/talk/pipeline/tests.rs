@@ -78,7 +78,7 @@ fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
     let tools = Toolbox::new(client, &shared, &agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call);
     let settings = || {
         let settings = LlmSettings::default();
-        (0..20).for_each(|_| settings.pace.note(Duration::from_millis(1)));
+        (0..20).for_each(|_| settings.response_times.note(Duration::from_millis(1)));
         settings
     };
     Pipeline {
@@ -116,11 +116,11 @@ async fn a_model_that_is_late_gets_company_and_is_taken_back_when_the_other_answ
     let (said, usage) = asked(&pipeline).await;
     let usage = usage.expect("answered");
     assert_eq!(said, "Four it is.");
-    assert!(began.elapsed() < PATIENCE, "it was not waited for until hope was lost");
+    assert!(began.elapsed() < LLM_TIMEOUT, "it was not waited for until hope was lost");
     assert_eq!((usage.llm_input_tokens, usage.llm_output_tokens), (4, 2), "both have read the question");
     assert!(usage.llm_estimated);
     let_go.await.expect_err("it was dropped");
-    let times = pipeline.llm[0].1.pace.late_after();
+    let times = pipeline.llm[0].1.response_times.late_after();
     assert_eq!(times, Some(Duration::from_millis(400)), "one wait in vain is not the usual");
 }
 
@@ -192,14 +192,14 @@ async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
 async fn one_that_hangs_is_asked_last_for_a_while() {
     let mut first = Vec::new();
     let both = pipeline(vec![Told::to([Ok("First."), Ok("First.")]), Told::to([Ok("Second."), Ok("Second.")])], false);
-    both.llm[0].1.proven.lets_down();
+    both.llm[0].1.health.note_failure();
     for wait in [0, 59, 2] {
         tokio::time::advance(Duration::from_secs(wait)).await;
         first.push(asked(&both).await.0);
     }
     assert_eq!(first, ["Second.", "Second.", "First."], "and comes back");
 
-    // Four of them: the last has its turn before the engine loses its patience.
+    // Four of them: the last has its turn before the conversation loses its timeout_after.
     let four = pipeline(vec![never(), never(), never(), Told::to([Ok("Fourth."), Ok("Fourth.")])], false);
     let began = tokio::time::Instant::now();
     assert_eq!(asked(&four).await.0, "Fourth.");
@@ -274,13 +274,13 @@ async fn rate_limits_are_known_to_all_calls_and_refusals_to_their_own() {
     let limits = RateLimits::default();
     let (one, other) = (limits.of("llm", None, Some("a")), limits.of("llm", None, Some("a")));
     one.judge(busy(5));
-    assert_eq!(other.has_no_room(), Some((Duration::from_secs(5), busy(5))));
-    assert!(limits.of("llm", None, Some("b")).has_no_room().is_none());
-    assert!(limits.of("tts", None, Some("a")).has_no_room().is_none());
+    assert_eq!(other.rate_limited(), Some((Duration::from_secs(5), busy(5))));
+    assert!(limits.of("llm", None, Some("b")).rate_limited().is_none());
+    assert!(limits.of("tts", None, Some("a")).rate_limited().is_none());
     one.judge(wrong_key());
     assert!(one.refusal().is_some() && other.refusal().is_none());
     tokio::time::advance(Duration::from_secs(5)).await;
-    assert!(other.has_no_room().is_none());
+    assert!(other.rate_limited().is_none());
 }
 
 #[tokio::test]
@@ -322,8 +322,8 @@ impl Tts for Sings {
 fn choir(voices: Vec<Sings>) -> Pipeline {
     let mut choir = pipeline(Vec::new(), false);
     for (price, voice) in (1..).zip(voices) {
-        let (language, proven) = ("en-US".to_owned(), Proven::default());
-        let settings = TtsSettings { voice: None, model: None, speed: 1.0, language, proven };
+        let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
+        let settings = TtsSettings { voice: None, model: None, speed: 1.0, language, health };
         choir.tts.push((Arc::new(voice), settings));
         let rates = Rates { tts_characters_million: Some(1e6 * f64::from(price)), ..Rates::default() };
         choir.rates.tts.push(Some(rates));
@@ -402,6 +402,6 @@ async fn a_provider_that_panics_has_failed_and_the_next_one_answers() {
     let alone = pipeline(vec![Arc::new(Panics)], false);
     let (_, failed) = asked(&alone).await;
     assert!(matches!(failed, Err(ProviderError::Failed { .. })), "{failed:?}");
-    let (looked_back, _) = alone.analyse(&[], None, PATIENCE).await;
+    let (looked_back, _) = alone.analyse(&[], None, LLM_TIMEOUT).await;
     assert!(looked_back.is_err());
 }

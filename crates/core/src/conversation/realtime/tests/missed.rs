@@ -1,10 +1,10 @@
-//! Callers whom only our own voice detection hears.
+//! Callers whom only our own VAD hears.
 
 use super::*;
 
 /// The caller speaks for so long, and the model does not notice.
 fn missed(script: &mut Script, ms: i64, lasts: i64) {
-    script.at(ms, Input::VoiceStarted).at(ms + lasts + 200, Input::VoiceStopped);
+    script.at(ms, Input::SpeechStarted).at(ms + lasts + 200, Input::SpeechStopped { segment: 0 });
 }
 
 #[test]
@@ -18,8 +18,8 @@ fn a_caller_whom_the_model_does_not_notice_is_answered_all_the_same() {
     let mut done = script.done();
     done.sort();
     assert_eq!(done, ["6s cover One moment.", "end turn", "respond 2 Freely"], "2.7 s after their last sound");
-    script.at(6_210, Input::CoverFailed { utterance: 2, samples: 0 });
-    script.at(6_220, Input::TurnTaken { item: "c1".to_owned() }).said(6_500, "c1", "For two.");
+    script.at(6_210, failed(2));
+    script.at(6_220, Input::from(RealtimeInput::TurnCommitted { item: "c1".to_owned() })).said(6_500, "c1", "For two.");
     script.says(6_600, "r2", Some(2), "i2", "Good.", 500).heard(7_200, 3);
     assert_eq!(script.words, ["Agent: one two three four", "Caller: For two.", "Agent: Good."]);
     assert_eq!((script.engine.turns(), script.done()), (1, Vec::<String>::new()));
@@ -41,7 +41,7 @@ fn noises_and_what_the_model_notices_late_are_not_missed() {
     let mut late = Script::greeted();
     late.heard(2_000, 1);
     missed(&mut late, 3_000, 500);
-    late.at(3_900, Input::SpeechStarted).at(4_000, Input::SpeechStopped);
+    late.at(3_900, Input::from(RealtimeInput::SpeechStarted)).at(4_000, Input::from(RealtimeInput::SpeechStopped));
     late.says(4_100, "r2", None, "i2", "Good.", 500).heard(4_700, 2).until(9_000);
     assert_eq!(late.done(), Vec::<String>::new());
 }
@@ -55,7 +55,7 @@ fn a_session_that_understands_nothing_in_two_turns_is_replaced_and_the_next_one_
         let response = format!("r{session}");
         let asked = if session == 0 { 2 } else { 4 };
         let cover = script.until(start + 6_450).cover;
-        script.at(start + 6_450, Input::CoverFailed { utterance: cover, samples: 0 });
+        script.at(start + 6_450, failed(cover));
         script.says(start + 6_500, &response, Some(asked), &response, "Hello?", 500).heard(start + 7_100, cover + 1);
         assert!(!script.done().iter().any(|done| done.contains("replace")), "once is no proof");
         missed(&mut script, start + 8_000, 700);
@@ -65,13 +65,13 @@ fn a_session_that_understands_nothing_in_two_turns_is_replaced_and_the_next_one_
         assert!(replaced.contains(&format!("{seconds}s replace")), "{replaced:?}");
         assert_eq!(script.engine.unheard_since().as_millis(), 3_000 - 64 - 200, "all that nobody has understood");
         let cover = script.cover;
-        script.at(start + 11_500, Input::CoverFailed { utterance: cover, samples: 0 });
-        script.at(start + 12_000, Input::Resumed).until(start + 12_900);
+        script.at(start + 11_500, failed(cover));
+        script.at(start + 12_000, Input::from(RealtimeInput::SessionReady)).until(start + 12_900);
         assert_eq!(script.done(), Vec::<String>::new(), "the next one is hearing them");
         script.until(start + 13_100);
         assert_eq!(script.done(), [format!("respond {} Freely", asked + 1)], "which it did not answer by itself");
         script.says(start + 13_200, "next", Some(asked + 1), "next", "Yes?", 500);
-        let heard = script.engine.mouth.last();
+        let heard = script.engine.dialogue.playback.last();
         script.heard(start + 13_800, heard);
     }
 }
@@ -83,25 +83,28 @@ fn a_session_that_has_understood_something_is_not_replaced() {
         script.heard(2_000, 1);
         match proof {
             0 => script.caller(3_000, "c1").said(3_600, "c1", "For two."),
-            1 => script.at(3_000, Input::SpeechStarted).at(3_500, Input::SpeechStopped),
-            _ => script.at(3_600, Input::ResponseStarted { response: "r2".to_owned(), wish: None }),
+            1 => script
+                .at(3_000, Input::from(RealtimeInput::SpeechStarted))
+                .at(3_500, Input::from(RealtimeInput::SpeechStopped)),
+            _ => script
+                .at(3_600, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None })),
         };
         if proof < 2 {
             script.until(5_600).says(5_600, "r2", Some(2), "i2", "Good.", 500);
         } else {
             script.says(3_600, "r2", None, "i2", "Good.", 500);
         }
-        let heard = script.engine.mouth.last();
+        let heard = script.engine.dialogue.playback.last();
         script.heard(6_500, heard);
         for turn in 0..4_i64 {
             missed(&mut script, 10_000 + turn * 10_000, 700);
             script.until(14_000 + turn * 10_000);
             let cover = script.cover;
-            script.at(14_000 + turn * 10_000, Input::CoverFailed { utterance: cover, samples: 0 });
-            let wish = script.engine.last_wish;
+            script.at(14_000 + turn * 10_000, failed(cover));
+            let request = script.request;
             let (id, item) = (format!("again {turn}"), format!("i {turn}"));
-            script.says(14_100 + turn * 10_000, &id, Some(wish), &item, "Yes?", 500);
-            let heard = script.engine.mouth.last();
+            script.says(14_100 + turn * 10_000, &id, Some(request), &item, "Yes?", 500);
+            let heard = script.engine.dialogue.playback.last();
             script.heard(15_000 + turn * 10_000, heard);
         }
         let done = script.done();

@@ -4,7 +4,7 @@
 //! tools and nothing else. The connection belongs to one call and is closed with it.
 
 pub(crate) mod listing;
-pub(crate) mod told;
+pub(crate) mod result;
 pub(crate) mod transport;
 
 use std::collections::{BTreeMap, HashMap};
@@ -32,7 +32,7 @@ use self::transport::Transport;
 use super::secrets::Secrets;
 use super::{CALL_HEADER, Check, LATE, UNREACHABLE, error};
 use crate::outbound::Client;
-use crate::talk::plain::plain_value;
+use crate::talk::strip_nul::strip_nul_value;
 
 /// How long a server may take to say what tools it has, connecting included. A caller may be waiting.
 const LISTING: Duration = Duration::from_secs(4);
@@ -211,7 +211,7 @@ impl Server {
         let peer = self.connected().await?;
         let answer = peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await?;
         match answer {
-            CallToolResponse::Complete(result) => Ok(told::result(&result)),
+            CallToolResponse::Complete(result) => Ok(result::to_json(&result)),
             // Both need capabilities that we do not claim to have.
             CallToolResponse::InputRequired(_) | CallToolResponse::Task(_) => Err(Trouble::Protocol),
             _ => Err(Trouble::Protocol),
@@ -220,14 +220,14 @@ impl Server {
 }
 
 /// A tool of a server, about to be used.
-pub(in crate::talk) struct Calling {
+pub(in crate::talk) struct McpCall {
     pub(super) server: Arc<Server>,
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
     pub(super) check: Check,
 }
 
-impl Calling {
+impl McpCall {
     /// What the model is told.
     pub(in crate::talk) async fn answer(self) -> Value {
         if let Some(wrong) = self.check.wrong().await {
@@ -235,10 +235,12 @@ impl Calling {
         }
         let Self { server, tool, arguments, check: _ } = self;
         let called = timeout(server.deadline, server.call(tool, arguments)).await;
-        plain_value(match called.unwrap_or(Err(Trouble::Late(server.deadline))) {
+        strip_nul_value(match called.unwrap_or(Err(Trouble::Late(server.deadline))) {
             Ok(result) => result,
             // In the words of the server, which are meant for the model.
-            Err(Trouble::Refused(refusal)) => error(&format!("The tool refused: {}", told::cut(&refusal.message))),
+            Err(Trouble::Refused(refusal)) => {
+                error(&format!("The tool refused: {}", result::truncate(&refusal.message)))
+            }
             Err(trouble) => {
                 tracing::warn!(server = %server.prefix, reason = %trouble, "a tool of an MCP server could not be used");
                 error(if matches!(trouble, Trouble::Late(_)) { LATE } else { UNREACHABLE })

@@ -14,7 +14,7 @@ use switchhook::providers::{
     Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
     TtsAudio, TtsRequest, Usage,
 };
-use switchhook::talk::pipeline::{KnownRates, LlmSettings, Pipeline, Proven, TtsSettings};
+use switchhook::talk::pipeline::{KnownRates, LlmSettings, Pipeline, ProviderHealth, TtsSettings};
 use switchhook::talk::tools::{Shared, Toolbox};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{Conversation, ToolCall};
@@ -58,8 +58,8 @@ impl Cast {
             (mind, LlmSettings::default())
         });
         let options = SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new() };
-        let (language, proven) = (LANGUAGE.to_owned(), Proven::default());
-        let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, proven };
+        let (language, health) = (LANGUAGE.to_owned(), ProviderHealth::default());
+        let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, health };
         let pipeline = Pipeline {
             stt: vec![(Arc::new(Understanding(ears)), options)],
             llm: minds.collect(),

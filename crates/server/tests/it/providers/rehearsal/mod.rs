@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use switchhook::talk::prepared::{News, Prepared};
+use switchhook::talk::prepared::{Preparation, Prepared};
 use switchhook::talk::realtime::Model;
-use switchhook::talk::{Ended, Line as Entry, Note, Report, Settings};
+use switchhook::talk::{Ended, Note, Report, Settings, TranscriptLine as Entry};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
 use switchhook_media::frame::{FRAME_DURATION, Frame};
@@ -65,7 +65,7 @@ impl Rehearsal {
         let mut refused = None;
         while Instant::now() < answered && refused.is_none() {
             pass().await;
-            if let Some(News::Failed(failure)) = prepared.news().now_or_never() {
+            if let Some(Preparation::Failed(failure)) = prepared.progress().now_or_never() {
                 refused = Some(failure);
             }
         }
@@ -220,7 +220,7 @@ impl Rehearsal {
             self.at_work = now;
         }
         while let Ok(note) = self.notes.try_recv() {
-            if let Note::Line(entry) = note {
+            if let Note::Transcript(entry) = note {
                 self.transcript.push(entry);
             }
         }

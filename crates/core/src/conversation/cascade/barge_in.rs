@@ -1,0 +1,187 @@
+//! When a caller who speaks over the agent means to interrupt.
+//!
+//! The agent falls silent at once, which costs nothing: it can go on from the very sample. Whether it was an interruption is
+//! judged afterwards, by how long the voice lasted and by what was said.
+
+use crate::Timestamp;
+use crate::agent::Interruption;
+use crate::conversation::timings::Timings;
+use crate::language::Language;
+
+/// Playback is held.
+#[derive(Clone, Copy)]
+pub(super) struct Overlap {
+    /// When the voice began.
+    pub(super) onset: Timestamp,
+    /// When it was reported to have stopped.
+    pub(super) stopped: Option<Timestamp>,
+}
+
+/// What an overlap turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is too early to say.
+    Wait,
+    /// The caller wants to speak.
+    Interrupt,
+    /// It was nothing, or no more than "mm-hmm".
+    GoOn,
+}
+
+/// What was said over the agent.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a> {
+    pub(super) language: &'static Language,
+    /// The words so far.
+    pub(super) text: &'a str,
+    /// Whether the STT has said all it has to say.
+    pub(super) settled: bool,
+    /// Whether nothing of what the agent is saying was heard yet: then nothing is lost by listening.
+    pub(super) nothing_heard: bool,
+}
+
+impl Words<'_> {
+    /// Whether the words alone show that the caller wants to speak.
+    pub(super) fn interrupt(&self, settings: &Interruption) -> bool {
+        let content = self.content(settings);
+        let needed = if self.nothing_heard { 1 } else { usize::try_from(settings.min_words).unwrap_or(usize::MAX) };
+        let words = self.language.words(self.text);
+        let command = words.iter().any(|word| self.language.commands.contains(&word.as_str()));
+        needed > 0 && content > 0 && (content >= needed || command)
+    }
+
+    /// Whether there is nothing in them that would want an answer.
+    pub(super) fn are_backchannel(&self, settings: &Interruption) -> bool {
+        self.content(settings) == 0
+    }
+
+    /// How many words are left when backchannels and hesitations are taken out.
+    fn content(&self, settings: &Interruption) -> usize {
+        let backchannels: Vec<_> = settings.backchannels.iter().map(|phrase| self.language.words(phrase)).collect();
+        let words = self.language.words(self.text);
+        let left = self.language.words_outside(&words, &backchannels);
+        left.into_iter().filter(|word| !self.language.hesitations.contains(word)).count()
+    }
+}
+
+impl Overlap {
+    pub(super) fn judge(&self, said: Words<'_>, settings: &Interruption, timings: &Timings, now: Timestamp) -> Verdict {
+        if said.interrupt(settings) {
+            return Verdict::Interrupt;
+        }
+        let enough = self.speech_needed(said, settings, timings);
+        match self.stopped {
+            Some(stopped) if (stopped - timings.vad_hangover).since(self.onset) >= enough => Verdict::Interrupt,
+            Some(_) if said.settled => Verdict::GoOn,
+            _ if now < self.verdict_at(said, settings, timings) => Verdict::Wait,
+            Some(_) => Verdict::GoOn,
+            None => Verdict::Interrupt,
+        }
+    }
+
+    /// When time alone brings a verdict.
+    pub(super) fn verdict_at(&self, said: Words<'_>, settings: &Interruption, timings: &Timings) -> Timestamp {
+        match self.stopped {
+            // A stop is reported late: until then, voice that has ended still looks as if it went on.
+            None => self.onset + self.speech_needed(said, settings, timings) + timings.vad_hangover,
+            Some(stopped) => stopped + timings.false_interruption,
+        }
+    }
+
+    fn speech_needed(&self, said: Words<'_>, settings: &Interruption, timings: &Timings) -> std::time::Duration {
+        let needed = std::time::Duration::from_millis(settings.min_speech_ms.into());
+        let only_backchannels = !said.text.is_empty() && said.are_backchannel(settings);
+        if only_backchannels { needed.max(timings.long_backchannel) } else { needed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::AgentConfig;
+
+    fn said(text: &str, settled: bool) -> Words<'_> {
+        Words { language: Language::of("en"), text, settled, nothing_heard: false }
+    }
+
+    #[test]
+    fn backchannels_are_no_words() {
+        let settings = Interruption::default();
+        for (text, content) in
+            [("Mm-hmm.", 0), ("okay, right, I see", 0), ("uh yeah", 0), ("yes but Sunday", 2), ("I want", 2), ("", 0)]
+        {
+            assert_eq!(said(text, true).content(&settings), content, "{text}");
+        }
+    }
+
+    #[test]
+    fn voice_or_words_interrupt_and_noise_does_not() {
+        let (settings, timings) = (Interruption::default(), Timings::default()); // 500 ms or two words.
+        let at = Timestamp::from_millis;
+        let going_on = Overlap { onset: at(0), stopped: None };
+        // A stop is told 200 ms after the voice: at 600 the voice lasted 400 ms.
+        let short = Overlap { onset: at(0), stopped: Some(at(600)) };
+        let long = Overlap { onset: at(0), stopped: Some(at(700)) };
+        let table = [
+            (going_on, said("", false), 699, Verdict::Wait), // 500 + 200
+            (going_on, said("", false), 700, Verdict::Interrupt),
+            (going_on, said("I want", false), 300, Verdict::Interrupt),
+            (going_on, said("I", false), 300, Verdict::Wait),
+            (going_on, said("wait", false), 300, Verdict::Interrupt),
+            (going_on, said("yeah okay", false), 1_699, Verdict::Wait), // 1500 + 200
+            (going_on, said("yeah okay", false), 1_700, Verdict::Interrupt),
+            (short, said("", false), 600, Verdict::Wait),
+            (short, said("", true), 600, Verdict::GoOn),
+            (short, said("", false), 1_600, Verdict::GoOn), // 600 + 1000
+            (short, said("sure", true), 600, Verdict::GoOn),
+            (long, said("", true), 700, Verdict::Interrupt),
+            (long, said("okay right", true), 700, Verdict::GoOn),
+        ];
+        for (overlap, words, now, expected) in table {
+            let verdict = overlap.judge(words, &settings, &timings, at(now));
+            assert_eq!(verdict, expected, "{} at {now} ms", words.text);
+        }
+    }
+
+    #[test]
+    fn words_are_not_looked_at_when_the_agent_says_so() {
+        let settings = Interruption { min_words: 0, ..Interruption::default() };
+        assert!(!said("stop it now please", true).interrupt(&settings));
+    }
+
+    #[test]
+    fn every_language_knows_its_backchannels_and_commands() {
+        let table = [
+            ("de", "ja, genau, mhm", 0, false),
+            ("de", "ähm ach so", 0, false),
+            ("de", "Moment", 1, true),
+            ("de", "ja aber nicht Sonntag", 3, true),
+            ("es", "sí, claro, ya veo", 0, false),
+            ("es", "espere", 1, true),
+            ("fr", "oui d\u{2019}accord, très bien", 0, false),
+            ("fr", "attendez", 1, true),
+            ("it", "sì, ho capito", 0, false),
+            ("it", "no", 1, true),
+            ("pt-PT", "pois é, está bem", 0, false),
+            ("pt", "não", 1, true),
+            ("nl", "ja ja, ik begrijp het", 0, false),
+            ("nl", "wacht", 1, true),
+            ("hi", "जी हाँ, ठीक है, अच्छा", 0, false),
+            ("hi", "haan ji", 0, false),
+            ("hi", "रुकिए", 1, true),
+            ("ja", "はいはい、なるほど", 0, false),
+            ("ja", "えーと、そうですか", 0, false),
+            ("ja", "ちょっと待ってください", 1, true),
+            ("ja", "明日がいい", 2, true),
+            ("xx", "okay", 1, false),
+        ];
+        for (tag, text, content, interrupts) in table {
+            let mut agent = AgentConfig::new("Book tables.");
+            tag.clone_into(&mut agent.language);
+            agent.localise();
+            let said = Words { language: Language::of(tag), ..said(text, true) };
+            let verdict = (said.content(&agent.interruption), said.interrupt(&agent.interruption));
+            assert_eq!(verdict, (content, interrupts), "{tag}: {text}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What the caller says: voice and words of the turn that is being spoken.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::Timestamp;
+
+/// The caller's turn so far. Segments are joined in order, whatever the order of their words' arrival.
+#[derive(Default)]
+pub(super) struct CallerTurn {
+    /// Since when there is voice on the line.
+    speaking: Option<Timestamp>,
+    /// The first audio or key of the turn.
+    began: Option<Timestamp>,
+    /// The last audio or key.
+    ended: Option<Timestamp>,
+    /// How much voice there was in this turn.
+    voiced: Duration,
+    finals: BTreeMap<u32, String>,
+    /// Stopped segments whose words are not in.
+    missing: BTreeSet<u32>,
+    partial: String,
+    judged: bool,
+    /// The segment being spoken or to come next.
+    current: u32,
+    /// Segments before this one belong to turns that are over.
+    open_from: u32,
+}
+
+/// A turn that is over.
+pub(super) struct FinishedTurn {
+    pub(super) text: String,
+    pub(super) began: Timestamp,
+    pub(super) ended: Timestamp,
+    pub(super) voiced: Duration,
+    /// Whether the STT has answered for all of it.
+    pub(super) answered: bool,
+}
+
+impl CallerTurn {
+    pub(super) fn started(&mut self, onset: Timestamp) {
+        self.speaking = Some(onset);
+        self.began.get_or_insert(onset);
+        self.judged = false;
+    }
+
+    pub(super) fn stopped(&mut self, segment: u32, end: Timestamp) {
+        if let Some(onset) = self.speaking.take() {
+            self.voiced += end.since(onset);
+        }
+        self.current = self.current.max(segment.saturating_add(1));
+        if segment < self.open_from {
+            return;
+        }
+        self.touched(end);
+        if !self.finals.contains_key(&segment) {
+            self.missing.insert(segment);
+        }
+    }
+
+    /// Whether there are words in it.
+    pub(super) fn partial(&mut self, text: &str, now: Timestamp) -> bool {
+        text.trim().clone_into(&mut self.partial);
+        let words = !self.partial.is_empty();
+        if words {
+            self.found_words(now);
+        }
+        words
+    }
+
+    /// Whether there are words in it; late words of a turn that is over do not count, unless it was over without any.
+    pub(super) fn settled(&mut self, segment: u32, text: &str, now: Timestamp) -> bool {
+        let awaited = self.missing.remove(&segment) || self.finals.contains_key(&segment) || segment >= self.current;
+        if segment < self.open_from || (text.trim().is_empty() && !awaited) {
+            return false;
+        }
+        self.partial.clear();
+        let text = text.trim().to_owned();
+        let words = !text.is_empty();
+        self.finals.insert(segment, text);
+        if words {
+            self.found_words(now);
+        }
+        words
+    }
+
+    /// Words without voice: a quiet speaker whom voice activity detection missed.
+    fn found_words(&mut self, now: Timestamp) {
+        self.began.get_or_insert(now);
+        if self.speaking.is_none() {
+            self.ended.get_or_insert(now);
+        }
+    }
+
+    /// The caller pressed a key.
+    pub(super) fn key(&mut self, now: Timestamp) {
+        self.began.get_or_insert(now);
+        self.touched(now);
+    }
+
+    fn touched(&mut self, at: Timestamp) {
+        self.ended = Some(self.ended.map_or(at, |before| before.max(at)));
+    }
+
+    pub(super) fn judged_over(&mut self) {
+        self.judged = true;
+    }
+
+    /// Since when there is voice on the line.
+    pub(super) fn speaking(&self) -> Option<Timestamp> {
+        self.speaking
+    }
+
+    pub(super) fn ended(&self) -> Option<Timestamp> {
+        self.ended
+    }
+
+    pub(super) fn is_judged_over(&self) -> bool {
+        self.judged
+    }
+
+    /// Whether the words of every stopped segment are in.
+    pub(super) fn is_settled(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// Whether the words are the STT's last ones.
+    pub(super) fn is_final(&self) -> bool {
+        self.is_settled() && self.partial.is_empty()
+    }
+
+    /// Whether there are words, or are to be.
+    pub(super) fn has_words(&self) -> bool {
+        !(self.missing.is_empty() && self.finals.is_empty() && self.partial.is_empty())
+    }
+
+    /// The spoken words so far.
+    pub(super) fn words(&self) -> String {
+        let finals = self.finals.values().map(String::as_str);
+        let all: Vec<&str> = finals.chain([self.partial.as_str()]).filter(|text| !text.is_empty()).collect();
+        all.join(" ")
+    }
+
+    /// Ends the turn, with this as its text. Words that come late for it will be dropped, except when there were none at all.
+    pub(super) fn take(&mut self, text: String, now: Timestamp) -> FinishedTurn {
+        let ended = self.ended.unwrap_or(now);
+        let said = FinishedTurn {
+            began: self.began.unwrap_or(ended).min(ended),
+            ended,
+            voiced: self.voiced,
+            answered: self.is_settled(),
+            text,
+        };
+        if !said.text.is_empty() {
+            let last = self.finals.keys().next_back().map_or(0, |segment| segment.saturating_add(1));
+            self.open_from = self.open_from.max(self.current).max(last);
+            if self.speaking.is_some() && self.judged {
+                self.open_from = self.open_from.max(self.current.saturating_add(1));
+            }
+        }
+        *self = Self { speaking: self.speaking, current: self.current, open_from: self.open_from, ..Self::default() };
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(at: i64) -> Timestamp {
+        Timestamp::from_millis(at)
+    }
+
+    fn take(caller: &mut CallerTurn, now: Timestamp) -> FinishedTurn {
+        let text = caller.words();
+        caller.take(text, now)
+    }
+
+    #[test]
+    fn segments_are_joined_in_order_and_late_words_of_a_past_turn_are_dropped() {
+        let mut caller = CallerTurn::default();
+        caller.started(ms(0));
+        caller.stopped(0, ms(500));
+        caller.started(ms(700));
+        caller.stopped(1, ms(900));
+        assert!(caller.settled(1, "for two", ms(1_000)));
+        assert!(!caller.is_settled(), "segment 0 is missing");
+        assert!(caller.settled(0, " a table ", ms(1_100)));
+        let said = take(&mut caller, ms(1_500));
+        assert_eq!((said.text.as_str(), said.began, said.ended), ("a table for two", ms(0), ms(900)));
+        assert_eq!(said.voiced, Duration::from_millis(700));
+        assert!(!caller.settled(1, "for three", ms(1_600)));
+        assert!(!caller.has_words());
+    }
+
+    #[test]
+    fn a_turn_given_up_without_words_still_takes_them_later() {
+        let mut caller = CallerTurn::default();
+        caller.started(ms(0));
+        caller.stopped(0, ms(500));
+        assert_eq!(take(&mut caller, ms(3_500)).text, "");
+        assert!(caller.settled(0, "hello", ms(3_600)));
+        assert_eq!(take(&mut caller, ms(3_700)).text, "hello");
+    }
+
+    #[test]
+    fn so_does_a_turn_that_was_answered_without_words_and_no_silence_reopens_it() {
+        let mut caller = CallerTurn::default();
+        caller.started(ms(0));
+        caller.stopped(0, ms(500));
+        assert!(!caller.settled(0, "", ms(1_200)));
+        assert_eq!(take(&mut caller, ms(1_200)).text, "");
+        assert!(!caller.settled(0, " ", ms(1_250)) && !caller.has_words());
+        assert!(caller.settled(0, "yes", ms(1_300)), "they were only late");
+        assert_eq!(take(&mut caller, ms(1_400)).text, "yes");
+        assert!(!caller.settled(0, "yes, please", ms(1_500)) && !caller.has_words());
+    }
+}

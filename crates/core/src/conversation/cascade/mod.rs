@@ -1,0 +1,312 @@
+//! Turns by STT, LLM and TTS: we judge when the caller has finished and when they interrupt, and speak the LLM's response
+//! sentence by sentence.
+//!
+//! `caller_turn` is what the caller says; `endpointing` says how much silence ends it (`turn_taking`). `llm` requests the response,
+//! which `sentences` cuts into utterances, and runs its `tools`. `barge_in` judges callers who speak over the agent (`overlap`).
+//! `response_deadline` lets no caller wait in silence, and `failures` covers up for providers.
+
+mod barge_in;
+mod caller_turn;
+mod endpointing;
+mod failures;
+mod llm;
+mod messages;
+mod overlap;
+mod response_deadline;
+mod sentences;
+mod tools;
+mod turn_taking;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use self::messages::{Effect, Input};
+
+use self::barge_in::{Overlap, Words};
+use self::caller_turn::CallerTurn;
+use self::llm::{LlmRequest, TurnResponse};
+use self::response_deadline::ResponseDeadline;
+use self::sentences::sentences_of;
+use self::tools::LateTool;
+
+use super::Conversation;
+use super::dialogue::Dialogue;
+use super::effect::{Effect as CommonEffect, End};
+use super::input::{Failure, StrategyInput};
+use super::phase::Phase;
+use super::phrases;
+use super::playback::Kind;
+use super::strategy::{Prompt, Strategy};
+use crate::Timestamp;
+use crate::agent::GreetingMode;
+use crate::language::WordList;
+
+/// The state of a cascade.
+#[derive(Default)]
+pub(super) struct Cascade {
+    /// What the caller is saying.
+    turn: CallerTurn,
+    /// The LLM is asked, or its tools run.
+    request: Option<LlmRequest>,
+    late_tools: Vec<LateTool>,
+    /// The caller's turn that is being answered.
+    response: Option<TurnResponse>,
+    /// Playback is held because the caller speaks over it.
+    overlap: Option<Overlap>,
+    last_turn: u32,
+    speculations: u32,
+    llm_failures: u32,
+    /// How long the LLM was waited for since its last sign of life, in requests that were cancelled.
+    llm_waited: Duration,
+    tts_failures: u32,
+    /// The caller waits to hear something.
+    response_deadline: Option<ResponseDeadline>,
+    /// When the agent was last heard.
+    heard_at: Option<Timestamp>,
+    /// How many fillers stood in for a late TTS since it was last heard.
+    dead_air_fillers: u32,
+    unclear: u32,
+    /// Whether the turn before this one had a filler.
+    filled: bool,
+}
+
+type Rule = fn(&mut Cascade, &mut Dialogue) -> bool;
+
+impl Strategy for Cascade {
+    fn greet(&mut self, d: &mut Dialogue) {
+        if d.agent.greeting.mode == GreetingMode::Generate {
+            self.expect_response(d.now);
+            let messages = d.transcript.history.messages();
+            self.ask(d, Kind::Greeting, messages, None);
+        } else if let Some(text) = Conversation::greeting(&d.agent) {
+            self.say_text(d, Kind::Greeting, &text);
+        } else {
+            d.phase = Phase::Conversing;
+        }
+    }
+
+    fn greet_late(&mut self, d: &mut Dialogue) {
+        let text = d.agent.greeting.text.trim().to_owned();
+        if !text.is_empty() && d.is_calm() && self.is_calm(d) {
+            self.say_text(d, Kind::Greeting, &text);
+        }
+    }
+
+    fn speech_started(&mut self, d: &mut Dialogue) {
+        self.voice_started(d);
+    }
+
+    fn speech_stopped(&mut self, d: &mut Dialogue, segment: u32) {
+        self.voice_stopped(d, segment);
+    }
+
+    fn input(&mut self, d: &mut Dialogue, input: StrategyInput) {
+        let StrategyInput::Cascade(input) = input else { return };
+        match input {
+            Input::TranscriptPartial { text } => {
+                if self.turn.partial(&text, d.now) {
+                    d.caller_active();
+                }
+            }
+            Input::TranscriptFinal { segment, text } => {
+                if self.turn.settled(segment, &text, d.now) {
+                    d.caller_active();
+                }
+            }
+            Input::EndOfTurn => self.turn.judged_over(),
+            Input::SttFailed(failure) => self.give_up(d, failure),
+            Input::LlmText { turn, text } => self.llm_text(d, turn, &text),
+            Input::LlmToolCall { turn, call, filler } => self.llm_tool_call(d, turn, call, filler),
+            Input::LlmDone { turn } => self.llm_done(d, turn),
+            Input::LlmFailed { turn, failure } => self.llm_failed(d, turn, failure),
+        }
+    }
+
+    fn tool_result(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value) {
+        self.tool_answered(d, turn, id, result);
+    }
+
+    fn synthesized(&mut self, d: &mut Dialogue, utterance: u32) {
+        if d.playback.cached_kind(utterance).is_none() {
+            self.note_audio_made(d, utterance);
+        }
+    }
+
+    fn synthesis_failed(&mut self, d: &mut Dialogue, utterance: u32, failure: Failure) {
+        self.utterance_failed(d, utterance, failure);
+    }
+
+    fn heard(&mut self, d: &mut Dialogue, utterance: u32, kind: Kind, _: bool) {
+        self.agent_heard(d, kind, utterance);
+    }
+
+    fn played(&mut self, _: &mut Dialogue, kind: Kind) {
+        if kind == Kind::Response {
+            self.response = None;
+        }
+        // A phrase may have come from the cache, and says nothing about the TTS.
+        if !matches!(kind, Kind::Filler | Kind::Apology) {
+            self.tts_failures = 0;
+        }
+    }
+
+    fn key_pressed(&mut self, d: &mut Dialogue) {
+        self.turn.key(d.now);
+    }
+
+    fn dtmf_sent(&mut self, d: &mut Dialogue) {
+        self.defer_response_deadline(d.now);
+    }
+
+    fn say(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
+        self.cancel_llm(d);
+        let sentences = sentences_of(text, d.language);
+        for (i, sentence) in sentences.iter().enumerate() {
+            self.speak(d, kind, sentence, i + 1 == sentences.len());
+        }
+        if !sentences.is_empty() {
+            d.playback.close();
+        }
+    }
+
+    fn prompt(&mut self, d: &mut Dialogue, prompt: Prompt) {
+        match prompt {
+            Prompt::Reprompt => self.say_one_of(d, Kind::Reprompt, d.language.phrases.reprompts),
+            Prompt::TimeIsUp => self.say_one_of(d, Kind::Goodbye, d.language.phrases.time_is_up),
+        }
+    }
+
+    fn stop(&mut self, d: &mut Dialogue, _: bool) {
+        self.stop_speaking(d);
+    }
+
+    fn transfer_started(&mut self, d: &mut Dialogue, _: &str) {
+        // A response that stopped for the transfer was not cut short by it.
+        d.playback.close();
+        self.stop_speaking(d);
+    }
+
+    fn transfer_failed(&mut self, d: &mut Dialogue, _: Option<String>) {
+        self.say_one_of(d, Kind::Said, d.language.phrases.not_put_through);
+    }
+
+    fn finish(&mut self, d: &mut Dialogue) {
+        self.cancel_llm(d);
+        d.cut();
+        let said = self.take_caller_turn(d);
+        turn_taking::record(d, &said, true);
+    }
+
+    fn settle_playback(&mut self, d: &mut Dialogue) -> bool {
+        const RULES: &[Rule] = &[
+            Cascade::handle_tts_failure,
+            Cascade::judge_overlap,
+            Cascade::drop_backchannel,
+            Cascade::drop_speculation,
+        ];
+        RULES.iter().any(|rule| rule(self, d))
+    }
+
+    fn settle_turn(&mut self, d: &mut Dialogue) -> bool {
+        const RULES: &[Rule] = &[
+            Cascade::fill_dead_air,
+            Cascade::time_out_tts,
+            Cascade::time_out_llm,
+            Cascade::time_out_tools,
+            Cascade::finish_response,
+            Cascade::take_turn,
+            Cascade::speculate,
+            Cascade::fill,
+        ];
+        RULES.iter().any(|rule| rule(self, d))
+    }
+
+    fn settled(&mut self, d: &mut Dialogue) {
+        self.clear_response_deadline(d);
+    }
+
+    fn next_deadline(&self, d: &Dialogue) -> Option<Timestamp> {
+        let all = [
+            self.overlap_at(d),
+            self.tts_timeout_at(d),
+            self.dead_air_at(d),
+            self.llm_timeout_at(d),
+            self.tools_timeout_at(d),
+            self.turn_over_at(d),
+            self.filler_at(d),
+        ];
+        all.into_iter().flatten().min()
+    }
+
+    fn is_calm(&self, d: &Dialogue) -> bool {
+        !self.caller_is_heard(d) && self.request.is_none()
+    }
+
+    fn may_reprompt(&self, d: &Dialogue) -> bool {
+        !d.language.phrases.reprompts.is_empty()
+    }
+
+    fn may_say(&self, d: &Dialogue) -> bool {
+        !self.is_responding() && !self.caller_is_heard(d)
+    }
+
+    fn may_transfer(&self, d: &Dialogue) -> bool {
+        d.playback.is_silent() && self.overlap.is_none()
+    }
+
+    fn may_be_cut_off(&self, d: &Dialogue) -> bool {
+        self.is_busy(d) && self.may_be_interrupted(d)
+    }
+
+    /// A caller who speaks meanwhile is heard out where that can change anything.
+    fn goodbye_silence(&self, d: &Dialogue) -> Option<Duration> {
+        let heard_out = !d.may_cancel_goodbye() || (self.turn.speaking().is_none() && self.turn.is_settled());
+        (d.playback.is_idle() && heard_out).then_some(d.timings.goodbye_tail)
+    }
+
+    fn caller_goes_on(&self, d: &Dialogue) -> bool {
+        let all = d.language.words(&self.turn.words());
+        let content: Vec<&str> =
+            all.iter().map(String::as_str).filter(|word| !d.language.farewells.contains(word)).collect();
+        let text = content.join(" ");
+        let words = Words { language: d.language, text: &text, settled: self.turn.is_final(), nothing_heard: false };
+        words.interrupt(&d.agent.interruption)
+    }
+}
+
+impl Cascade {
+    fn speak(&mut self, d: &mut Dialogue, kind: Kind, text: &str, last_of_turn: bool) -> u32 {
+        self.synthesis_requested(d);
+        d.speak(kind, text, last_of_turn)
+    }
+
+    /// Says one utterance, a response by itself.
+    fn say_text(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
+        self.speak(d, kind, text, true);
+        d.playback.close();
+    }
+
+    /// Says one of the phrases; nothing in a language without a table.
+    fn say_one_of(&mut self, d: &mut Dialogue, kind: Kind, phrases: WordList) {
+        if let Some(phrase) = phrases::vary(phrases, d.now, &d.last_said) {
+            self.say_text(d, kind, phrase);
+        }
+    }
+
+    /// Falls silent at once: what was heard is recorded, the rest is forgotten. What the API wanted said and has not begun waits on.
+    fn stop_speaking(&mut self, d: &mut Dialogue) {
+        self.cancel_llm(d);
+        let held = self.overlap.take().is_some();
+        if !d.cut() && held {
+            d.emit(CommonEffect::ClearPlayback);
+        }
+        self.response = None;
+        d.pending_transfer = None;
+    }
+
+    fn end_call(&mut self, d: &mut Dialogue, reason: End) {
+        self.finish(d);
+        d.end(reason);
+    }
+}

@@ -1,0 +1,79 @@
+//! The caller speaks while the agent speaks or is about to: the audio is held at once, then it goes on or is cut.
+
+use super::Cascade;
+use super::barge_in::{Overlap, Verdict, Words};
+use crate::Timestamp;
+use crate::conversation::dialogue::Dialogue;
+use crate::conversation::effect::Effect;
+use crate::conversation::playback::Kind;
+
+impl Cascade {
+    pub(super) fn voice_started(&mut self, d: &mut Dialogue) {
+        let onset = d.now - d.timings.vad_onset;
+        self.turn.started(onset);
+        if !self.is_busy(d) || !self.may_be_interrupted(d) {
+            return;
+        }
+        if self.overlap.replace(Overlap { onset, stopped: None }).is_none() {
+            d.emit(Effect::PausePlayback);
+        }
+    }
+
+    pub(super) fn voice_stopped(&mut self, d: &mut Dialogue, segment: u32) {
+        self.turn.stopped(segment, d.now - d.timings.vad_hangover);
+        if let Some(overlap) = &mut self.overlap {
+            overlap.stopped.get_or_insert(d.now);
+        }
+    }
+
+    /// Whether the agent speaks or will do so before it listens again.
+    pub(super) fn is_busy(&self, d: &Dialogue) -> bool {
+        !d.playback.is_idle() || self.llm_pending()
+    }
+
+    pub(super) fn may_be_interrupted(&self, d: &Dialogue) -> bool {
+        let said = d.playback.current().or_else(|| self.request.as_ref().map(|request| request.kind));
+        let allowed = said != Some(Kind::Greeting) || d.agent.greeting.interruptible;
+        allowed && d.agent.interruption.enabled && !d.phase.is_closing() && !d.phase.is_voicemail()
+    }
+
+    /// What the caller said over the agent.
+    pub(super) fn words_over_agent<'a>(&self, d: &Dialogue, text: &'a str) -> Words<'a> {
+        Words { language: d.language, text, settled: self.turn.is_final(), nothing_heard: !d.playback.was_heard() }
+    }
+
+    pub(super) fn overlap_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        let overlap = self.overlap?;
+        let text = self.turn.words();
+        Some(overlap.verdict_at(self.words_over_agent(d, &text), &d.agent.interruption, &d.timings))
+    }
+
+    /// Voice is judged while the audio is held; words also when they come after it went on, or when no voice was found.
+    pub(super) fn judge_overlap(&mut self, d: &mut Dialogue) -> bool {
+        if self.overlap.is_none() && !(self.has_turn(d) && self.is_busy(d) && self.may_be_interrupted(d)) {
+            return false;
+        }
+        let text = self.turn.words();
+        let words = self.words_over_agent(d, &text);
+        let settings = &d.agent.interruption;
+        let verdict = match &self.overlap {
+            Some(overlap) => overlap.judge(words, settings, &d.timings, d.now),
+            // Whoever is asked to say it again has said it already, and was only understood late.
+            None if words.interrupt(settings) || (d.playback.current() == Some(Kind::Unclear) && !text.is_empty()) => {
+                Verdict::Interrupt
+            }
+            None => Verdict::Wait,
+        };
+        match verdict {
+            Verdict::Wait => return false,
+            Verdict::Interrupt => self.stop_speaking(d),
+            Verdict::GoOn => {
+                let stopped = self.overlap.take().and_then(|overlap| overlap.stopped);
+                self.defer_response_deadline(stopped.unwrap_or(d.now));
+                d.playback.touch(d.now);
+                d.emit(Effect::ResumePlayback);
+            }
+        }
+        true
+    }
+}

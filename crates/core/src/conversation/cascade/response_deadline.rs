@@ -1,0 +1,126 @@
+//! Dead air: the silence of the agent while a response is due. A filler covers the wait for the LLM; for a TTS that is late, a cached
+//! phrase is played before what is stuck. In the end the TTS is given up.
+
+use super::Cascade;
+use crate::Timestamp;
+use crate::conversation::dialogue::Dialogue;
+use crate::conversation::input::{Failure, FailureCode};
+use crate::conversation::phase::GoodbyeFiller;
+use crate::conversation::playback::Kind;
+
+/// How often in a row a phrase stands in for a late TTS.
+const MAX_DEAD_AIR_FILLERS: u32 = 2;
+
+/// The caller waits to hear the agent.
+#[derive(Clone, Copy)]
+pub(super) struct ResponseDeadline {
+    /// The audio of the caller, or the event, that a response is due to.
+    since: Timestamp,
+    /// Since when a voice has been asked to speak.
+    asked: Option<Timestamp>,
+}
+
+impl Cascade {
+    /// What happened at this time wants an answer.
+    pub(super) fn expect_response(&mut self, since: Timestamp) {
+        self.response_deadline = Some(ResponseDeadline { since, asked: None });
+    }
+
+    /// The TTS was asked to speak.
+    pub(super) fn synthesis_requested(&mut self, d: &Dialogue) {
+        let (now, heard) = (d.now, self.heard_at);
+        let deadline = self.response_deadline.get_or_insert(ResponseDeadline { since: now, asked: None });
+        // One that has failed leaves no more time to the next.
+        if deadline.asked.is_none_or(|asked| Some(asked) <= heard) {
+            deadline.asked = Some(now);
+        }
+    }
+
+    /// There was a reason to be silent until then.
+    pub(super) fn defer_response_deadline(&mut self, until: Timestamp) {
+        if let Some(deadline) = &mut self.response_deadline {
+            deadline.since = deadline.since.max(until);
+        }
+    }
+
+    /// The caller hears the agent.
+    pub(super) fn agent_heard(&mut self, d: &mut Dialogue, kind: Kind, utterance: u32) {
+        self.heard_at = Some(d.now);
+        if d.playback.cached_kind(utterance).is_none() {
+            self.dead_air_fillers = 0;
+        }
+        self.note_audio_heard(d, kind, utterance);
+    }
+
+    /// Forgets the deadline once the agent neither speaks nor is about to.
+    pub(super) fn clear_response_deadline(&mut self, d: &Dialogue) {
+        if d.playback.is_silent() && !self.llm_pending() {
+            self.response_deadline = None;
+        }
+    }
+
+    /// Since when there has been no audio, while one is due.
+    pub(super) fn silent_since(&self, d: &Dialogue) -> Option<Timestamp> {
+        let deadline = self.response_deadline?;
+        [Some(deadline.since), self.heard_at, d.media, self.turn.ended()].into_iter().flatten().max()
+    }
+
+    /// When a silence is to be broken by a voice that is yet to be asked.
+    pub(super) fn silence_too_long_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        Some(self.silent_since(d)? + d.timings.dead_air.saturating_sub(d.timings.voice_start))
+    }
+
+    /// When a phrase is to stand in for the TTS that is waited for.
+    pub(super) fn dead_air_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        let listening = self.overlap.is_some() || self.turn.speaking().is_some();
+        // A machine does not notice dead air.
+        if listening || d.phase.is_voicemail() || d.dtmf_sending || !d.playback.lacks_audio() {
+            return None;
+        }
+        let silence = if goodbye_filler_missing(d) { d.timings.goodbye_silence } else { d.timings.dead_air };
+        let (silent_since, asked) = (self.silent_since(d)?, self.response_deadline?.asked);
+        if d.language.phrases.fillers.is_empty() {
+            // The wait for the model was not covered either: it leaves the TTS no less time.
+            return Some(silent_since.max(asked.unwrap_or(silent_since)) + silence);
+        }
+        let due = silent_since + silence;
+        let latest = due + d.timings.voice_start / 2;
+        let begun = asked.map(|asked| asked + d.timings.voice_start);
+        Some(begun.map_or(due, |begun| begun.clamp(due, latest)))
+    }
+
+    pub(super) fn fill_dead_air(&mut self, d: &mut Dialogue) -> bool {
+        if !d.is_due(self.dead_air_at(d)) {
+            return false;
+        }
+        if self.dead_air_fillers >= MAX_DEAD_AIR_FILLERS || Self::is_late_goodbye(d) {
+            self.end_without_tts(d, late());
+        } else {
+            self.dead_air_fillers += 1;
+            let phrases = d.language.phrases;
+            let fresh = phrases.covers().find(|phrase| *phrase != d.last_said);
+            match fresh.or(phrases.covers().next()) {
+                Some(phrase) => d.speak_cached(Kind::Filler, phrase),
+                None => self.go_without_filler(d),
+            }
+        }
+        true
+    }
+
+    /// Whether what is late is a goodbye that one of the phrases can stand in for, or was waited for without a phrase.
+    fn is_late_goodbye(d: &Dialogue) -> bool {
+        d.phase.is_closing() && (goodbye_filler_missing(d) || d.playback.current() == Some(Kind::Goodbye))
+    }
+}
+
+fn goodbye_filler_missing(d: &Dialogue) -> bool {
+    d.phase.closing().is_some_and(|closing| closing.filler == GoodbyeFiller::Missing)
+}
+
+/// The TTS was waited for in vain.
+pub(super) fn late() -> Failure {
+    Failure::new(
+        FailureCode::ProviderTimeout,
+        "The voice did not speak in time; check its connection or choose another voice.",
+    )
+}

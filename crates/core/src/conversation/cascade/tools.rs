@@ -1,0 +1,120 @@
+//! Tools that the model calls: they run, and it is asked again with what they answered. Those for which nobody waits any more run on,
+//! and what they answer is known to the model when it is asked next.
+
+use serde_json::{Value, json};
+
+use super::Cascade;
+use super::llm::{LlmRequest, Stage};
+use crate::Timestamp;
+use crate::conversation::dialogue::Dialogue;
+use crate::conversation::effect::Effect;
+use crate::conversation::input::{Failure, FailureCode};
+use crate::conversation::playback::Kind;
+
+/// How often tools run for one turn. A model that wants more than that goes round in circles.
+const MAX_ROUNDS: u32 = 8;
+
+/// A tool that runs while the conversation has gone on.
+pub(super) struct LateTool {
+    /// The number of the request that called it.
+    turn: u32,
+    id: String,
+    /// Where in the history its result belongs.
+    place: usize,
+}
+
+impl Cascade {
+    pub(super) fn run_tools(&mut self, d: &mut Dialogue, mut request: LlmRequest) {
+        let (turn, calls, filler) = (request.turn, request.calls.clone(), request.filler.take());
+        request.stage = Stage::Tools(d.now);
+        request.rounds += 1;
+        let circling = request.rounds > MAX_ROUNDS;
+        let silent = !request.said;
+        self.request = Some(request);
+        if circling {
+            self.give_up(d, Failure::new(FailureCode::Pipeline, "The language model called tools without end."));
+        } else {
+            if let Some(filler) = filler.filter(|_| silent) {
+                self.say_text(d, Kind::Filler, &filler);
+            }
+            for call in calls {
+                d.emit(Effect::RunTool { turn, call });
+            }
+        }
+    }
+
+    pub(super) fn tool_answered(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value) {
+        let running = |request: &&mut LlmRequest| request.turn == turn && matches!(request.stage, Stage::Tools(_));
+        let Some(request) = self.request.as_mut().filter(running) else {
+            return self.tool_answered_late(d, turn, &id, &result);
+        };
+        let wanted = request.calls.iter().any(|call| call.id == id);
+        if !wanted || request.results.iter().any(|(known, _)| *known == id) {
+            return;
+        }
+        request.results.push((id, result));
+        if request.calls.iter().all(|call| request.results.iter().any(|(id, _)| *id == call.id)) {
+            self.send_tool_results(d);
+        }
+    }
+
+    /// The next question tells of it: what a tool did is done, whether anybody waited or not.
+    fn tool_answered_late(&mut self, d: &mut Dialogue, turn: u32, id: &str, result: &Value) {
+        let late = self.late_tools.iter().position(|tool| tool.turn == turn && tool.id == id);
+        if let Some(late) = late.map(|at| self.late_tools.swap_remove(at)) {
+            d.transcript.history.tool_answered(late.place, result);
+        }
+    }
+
+    /// Asks again, for the same turn. Tools that have not answered count as failed.
+    fn send_tool_results(&mut self, d: &mut Dialogue) {
+        let Some(request) = self.request.take() else { return };
+        let (kind, said, rounds) = (request.kind, request.said, request.rounds);
+        self.remember_tools(d, request, &json!({ "error": "The tool did not answer in time." }));
+        let messages = d.transcript.history.messages();
+        self.ask(d, kind, messages, None);
+        if let Some(again) = &mut self.request {
+            again.said = said;
+            again.rounds = rounds;
+        }
+    }
+
+    /// Tools go on when the caller speaks meanwhile, and must not be called once more for the same.
+    pub(super) fn leave_tools_running(&mut self, d: &mut Dialogue, request: LlmRequest) {
+        let running = "It is still running: the caller spoke meanwhile. Do not call it again for the same.";
+        self.remember_tools(d, request, &json!({ "status": running }));
+    }
+
+    /// Notes what was called and what came of it; `otherwise` stands for what has not answered.
+    fn remember_tools(&mut self, d: &mut Dialogue, request: LlmRequest, otherwise: &Value) {
+        let mut answers = request.results;
+        let mut late = Vec::new();
+        let results = request.calls.iter().enumerate().map(|(i, call)| {
+            let answer = answers.iter().position(|(id, _)| *id == call.id).map(|at| answers.swap_remove(at).1);
+            if answer.is_none() {
+                late.push((i, call.id.clone()));
+            }
+            (call.id.clone(), answer.unwrap_or_else(|| otherwise.clone()))
+        });
+        let results = results.collect();
+        let first = d.transcript.history.tools_ran(request.calls, results);
+        let turn = request.turn;
+        self.late_tools.extend(late.into_iter().map(|(i, id)| LateTool { turn, id, place: first + i }));
+    }
+
+    pub(super) fn tools_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        match self.request.as_ref()?.stage {
+            Stage::Tools(since) => Some(since + d.timings.tool),
+            _ => None,
+        }
+    }
+
+    /// The model goes on without tools that take too long.
+    pub(super) fn time_out_tools(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.tools_timeout_at(d));
+        if due {
+            self.send_tool_results(d);
+        }
+        due
+    }
+}

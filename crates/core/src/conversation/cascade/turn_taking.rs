@@ -1,0 +1,193 @@
+//! When the caller's turn is over, and what is done about it.
+
+use std::time::Duration;
+
+use super::Cascade;
+use super::barge_in::Words;
+use super::caller_turn::FinishedTurn;
+use super::endpointing::{Spoken, is_likely_end, is_yes_no_question, silence_needed};
+use crate::Timestamp;
+use crate::conversation::dialogue::Dialogue;
+use crate::conversation::playback::Kind;
+use crate::conversation::transcript::CallerWords;
+
+/// How often the model is asked early in one turn: each time that the caller goes on is money thrown away.
+pub(super) const MAX_SPECULATIONS: u32 = 3;
+/// How often in a row a caller is asked to say it again. After that there is noise on the line rather than speech.
+const MAX_UNCLEAR: u32 = 2;
+
+impl Cascade {
+    /// When the turn is over unless something is said; nothing while there is none or it cannot be taken.
+    pub(super) fn turn_over_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        let waits = self.is_busy(d) || self.overlap.is_some() || d.phase.is_closing() || d.phase.is_transferring();
+        if waits || !self.has_turn(d) {
+            return None;
+        }
+        let ended = self.turn.ended().unwrap_or(d.now);
+        let words = self.turn.words();
+        if d.dtmf.is_complete() || (self.turn.is_judged_over() && !words.is_empty()) {
+            return Some(ended);
+        }
+        if self.turn.speaking().is_some() {
+            return None;
+        }
+        let silence = if !d.dtmf.is_empty() {
+            Duration::from_millis(d.agent.dtmf.digit_timeout_ms.into())
+        } else {
+            silence_needed(self.spoken(d, &words), &d.agent.turn_taking)
+        };
+        // An STT that takes long has not forgotten what was said.
+        let recognised = if self.turn.is_settled() { silence } else { silence.max(d.timings.stt) };
+        Some(ended + recognised)
+    }
+
+    fn spoken<'a>(&self, d: &Dialogue, words: &'a str) -> Spoken<'a> {
+        let yes_no = is_yes_no_question(&d.last_said, d.language);
+        Spoken { language: d.language, text: words, settled: self.turn.is_final(), yes_no }
+    }
+
+    pub(super) fn take_turn(&mut self, d: &mut Dialogue) -> bool {
+        if !d.is_due(self.turn_over_at(d)) {
+            return false;
+        }
+        let said = self.take_caller_turn(d);
+        self.speculations = 0;
+        if said.text.is_empty() {
+            self.ask_to_repeat(d, &said);
+            return true;
+        }
+        record(d, &said, true);
+        self.unclear = 0;
+        // Nobody answers a machine.
+        if !d.phase.is_voicemail() {
+            self.respond(d, &said);
+        }
+        true
+    }
+
+    /// Whether the caller has said or typed something that nobody has dealt with, not counting voice that goes on.
+    pub(super) fn has_turn(&self, d: &Dialogue) -> bool {
+        self.turn.has_words() || !d.dtmf.is_empty()
+    }
+
+    /// The same, counting it.
+    pub(super) fn caller_is_heard(&self, d: &Dialogue) -> bool {
+        self.turn.speaking().is_some() || self.has_turn(d)
+    }
+
+    /// Words and keys of the turn, as the model sees them.
+    fn caller_text(&self, d: &Dialogue) -> String {
+        let (words, keys) = (self.turn.words(), d.dtmf.text());
+        let space = if words.is_empty() || keys.is_empty() { "" } else { " " };
+        [words.as_str(), space, keys.as_str()].concat()
+    }
+
+    pub(super) fn take_caller_turn(&mut self, d: &mut Dialogue) -> FinishedTurn {
+        let text = self.caller_text(d);
+        d.dtmf.take();
+        self.turn.take(text, d.now)
+    }
+
+    /// Somebody spoke, and no words came of it. An STT that does not answer at all says nothing about the caller, who is not to
+    /// be left in silence.
+    fn ask_to_repeat(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
+        self.cancel_llm(d);
+        let unclear = said.voiced >= d.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
+        if (unclear || !said.answered) && !d.phase.is_voicemail() {
+            self.unclear += u32::from(said.answered);
+            self.expect_response(said.ended);
+            self.say_one_of(d, Kind::Unclear, d.language.phrases.unclear);
+        }
+    }
+
+    /// Asks the model although the turn is not over, when it probably is.
+    pub(super) fn speculate(&mut self, d: &mut Dialogue) -> bool {
+        let may = d.agent.turn_taking.speculative && self.speculations < MAX_SPECULATIONS;
+        let silent = self.turn.speaking().is_none() && d.dtmf.is_empty();
+        if !may || !silent || self.request.is_some() || d.phase.is_voicemail() || self.turn_over_at(d).is_none() {
+            return false;
+        }
+        let words = self.turn.words();
+        if words.is_empty() || !is_likely_end(self.spoken(d, &words)) {
+            return false;
+        }
+        self.speculations += 1;
+        let messages = d.transcript.history.with_caller(&words);
+        self.ask(d, Kind::Response, messages, Some(words));
+        true
+    }
+
+    /// The caller has said more than what the model was asked about.
+    pub(super) fn drop_speculation(&mut self, d: &mut Dialogue) -> bool {
+        let early = self.request.as_ref().and_then(|request| request.early.as_ref());
+        let outdated = early.is_some_and(|words| *words != self.caller_text(d));
+        if outdated {
+            self.cancel_llm(d);
+        }
+        outdated
+    }
+
+    /// "Mm-hmm" while the agent speaks wants no answer, unless the agent is about to finish: then it is one.
+    pub(super) fn drop_backchannel(&mut self, d: &mut Dialogue) -> bool {
+        let listening_to = self.is_busy(d) && self.overlap.is_none() && !d.phase.is_closing();
+        let complete = self.has_turn(d) && self.turn.speaking().is_none() && self.turn.is_final();
+        if !listening_to || !complete || !d.dtmf.is_empty() {
+            return false;
+        }
+        let text = self.turn.words();
+        let about_to_finish = d.playback.remaining().is_some_and(|rest| rest <= d.timings.backchannel_boundary);
+        let answers = about_to_finish && !self.llm_pending() && !text.is_empty();
+        let words = Words { language: d.language, text: &text, settled: true, nothing_heard: false };
+        if answers || !words.are_backchannel(&d.agent.interruption) {
+            return false;
+        }
+        let said = self.take_caller_turn(d);
+        record(d, &said, false);
+        true
+    }
+
+    /// When the wait for an answer is to be covered: soon after the turn, though not in two turns in a row, which would be a
+    /// habit; and whenever it lasts so long that callers wonder whether anybody is there, also in the middle of an answer.
+    pub(super) fn filler_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        let listening = self.overlap.is_some() || self.turn.speaking().is_some();
+        let engaged = !d.phase.is_open() || d.dtmf_sending;
+        let wordless = d.language.phrases.fillers.is_empty();
+        if wordless || !self.llm_pending() || !d.playback.is_silent() || listening || engaged {
+            return None;
+        }
+        let response = self.response.as_ref();
+        let first = response.filter(|response| response.may_fill && d.playback.is_idle());
+        let first = first.map(|response| response.turn_ended + d.timings.filler);
+        [first, self.silence_too_long_at(d)].into_iter().flatten().min()
+    }
+
+    pub(super) fn fill(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.filler_at(d));
+        if due {
+            let first = !std::mem::replace(&mut self.filled, true);
+            if let Some(response) = &mut self.response {
+                response.may_fill = false;
+            }
+            // The rest of an answer that stands still comes after the filler.
+            d.playback.close();
+            let retries = self.request.as_mut().is_some_and(|request| std::mem::take(&mut request.is_retry));
+            self.say_one_of(
+                d,
+                Kind::Filler,
+                match (retries, first) {
+                    (true, _) => d.language.phrases.retrying,
+                    (false, true) => d.language.phrases.fillers,
+                    (false, false) => d.language.phrases.still_here,
+                },
+            );
+        }
+        due
+    }
+}
+
+/// Writes what the caller said.
+pub(super) fn record(d: &mut Dialogue, said: &FinishedTurn, remembered: bool) {
+    if !said.text.is_empty() {
+        d.record_caller(CallerWords { text: said.text.clone(), start: said.began, end: said.ended, remembered });
+    }
+}

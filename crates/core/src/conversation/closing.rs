@@ -1,0 +1,98 @@
+//! How a conversation ends: after silence, at the longest duration, and with a goodbye that is heard.
+
+use std::time::Duration;
+
+use super::Conversation;
+use super::effect::End;
+use super::strategy::Prompt;
+use crate::Timestamp;
+
+impl Conversation {
+    /// Ends the call at once.
+    pub(super) fn end(&mut self, reason: End) {
+        self.strategy.finish(&mut self.dialogue);
+        self.dialogue.end(reason);
+    }
+
+    /// When the longest duration is over; nothing while the last words are said.
+    pub(super) fn maximum_at(&self) -> Option<Timestamp> {
+        Some(self.dialogue.longest_at()).filter(|_| !self.dialogue.phase.is_closing())
+    }
+
+    pub(super) fn reach_maximum(&mut self) -> bool {
+        let due = self.dialogue.is_due(self.maximum_at());
+        if due && self.dialogue.media.is_none() {
+            self.end(End::MaxDuration);
+        } else if due {
+            self.strategy.stop(&mut self.dialogue, true);
+            self.dialogue.close_with(End::MaxDuration, None);
+            self.strategy.prompt(&mut self.dialogue, Prompt::TimeIsUp);
+        }
+        due
+    }
+
+    /// When the goodbye is over.
+    pub(super) fn closing_at(&self) -> Option<Timestamp> {
+        let d = &self.dialogue;
+        let closing = d.phase.closing()?;
+        let Some(silence) = self.strategy.goodbye_silence(d).filter(|_| !d.dtmf_sending) else {
+            return Some(closing.limit);
+        };
+        let silent_since = d.silence.anybody().max(closing.since).max(d.playback.progress().unwrap_or(closing.since));
+        Some((silent_since + silence).min(closing.limit))
+    }
+
+    pub(super) fn finish_closing(&mut self) -> bool {
+        if self.dialogue.may_cancel_goodbye() && self.strategy.caller_goes_on(&self.dialogue) {
+            self.dialogue.cancel_goodbye();
+            self.strategy.stop(&mut self.dialogue, false);
+            return true;
+        }
+        if !self.dialogue.is_due(self.closing_at()) {
+            return false;
+        }
+        if let Some(closing) = self.dialogue.phase.closing() {
+            let (reason, late) = (closing.reason.clone(), self.dialogue.now >= closing.limit);
+            if late || !self.strategy.replace_goodbye(&mut self.dialogue) {
+                self.end(reason);
+            }
+        }
+        true
+    }
+
+    /// Whether nobody speaks, is about to, or waits for anything.
+    pub(super) fn is_calm(&self) -> bool {
+        self.dialogue.is_calm() && self.strategy.is_calm(&self.dialogue)
+    }
+
+    pub(super) fn hang_up_on_silence_at(&self) -> Option<Timestamp> {
+        let d = &self.dialogue;
+        let after = d.agent.silence.hangup_after_seconds?;
+        self.is_calm().then(|| d.silence.caller() + Duration::from_secs(after.into()))
+    }
+
+    pub(super) fn hang_up_on_silence(&mut self) -> bool {
+        let due = self.dialogue.is_due(self.hang_up_on_silence_at());
+        if due {
+            self.end(End::Silence);
+        }
+        due
+    }
+
+    pub(super) fn reprompt_at(&self) -> Option<Timestamp> {
+        let d = &self.dialogue;
+        let settings = &d.agent.silence;
+        let again = self.greet_at().is_none() && d.silence.reprompts() < settings.max_reprompts;
+        let again = again && self.strategy.may_reprompt(d) && self.is_calm();
+        again.then(|| d.silence.anybody() + Duration::from_secs(settings.reprompt_after_seconds.into()))
+    }
+
+    pub(super) fn reprompt(&mut self) -> bool {
+        let due = self.dialogue.is_due(self.reprompt_at());
+        if due {
+            self.dialogue.silence.reprompted();
+            self.strategy.prompt(&mut self.dialogue, Prompt::Reprompt);
+        }
+        due
+    }
+}

@@ -1,0 +1,88 @@
+//! Keys that the caller presses, collected into inputs.
+
+use std::time::Duration;
+
+use crate::Timestamp;
+use crate::agent::Dtmf;
+use crate::privacy::KEYS_MARK;
+
+/// Keys beyond this are dropped while nobody takes them.
+const MOST: usize = 256;
+
+/// The inputs of one turn. There is more than one when the caller goes on while the agent cannot be interrupted.
+#[derive(Default)]
+pub(super) struct DtmfCollector {
+    complete: Vec<String>,
+    current: String,
+    length: usize,
+    pressed_at: Option<Timestamp>,
+}
+
+impl DtmfCollector {
+    pub(super) fn press(&mut self, key: char, settings: &Dtmf, now: Timestamp) {
+        self.pressed_at = Some(now);
+        self.length += 1;
+        if self.length > MOST {
+            return;
+        }
+        let finishes = settings.finish_key() == Some(key);
+        // The finish key alone is an input.
+        if !finishes || self.current.is_empty() {
+            self.current.push(key);
+        }
+        let most = usize::try_from(settings.max_digits).unwrap_or(usize::MAX);
+        if finishes || self.current.len() >= most {
+            self.complete.push(std::mem::take(&mut self.current));
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Whether the input is complete without waiting for more.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.complete.is_empty() && self.current.is_empty()
+    }
+
+    /// When the last key was pressed.
+    pub(super) fn pressed_at(&self) -> Option<Timestamp> {
+        self.pressed_at
+    }
+
+    /// When the input is over unless another key is pressed; nothing while there is none.
+    pub(super) fn over_at(&self, settings: &Dtmf) -> Option<Timestamp> {
+        let pressed = self.pressed_at?;
+        let timeout = Duration::from_millis(settings.digit_timeout_ms.into());
+        Some(if self.is_complete() { pressed } else { pressed + timeout })
+    }
+
+    /// The inputs as the model sees them, marked as keys; empty when there are none.
+    pub(super) fn text(&self) -> String {
+        let all = self.complete.iter().chain([&self.current]).filter(|input| !input.is_empty());
+        let inputs = all.map(String::as_str).collect::<Vec<_>>().join(" ");
+        if inputs.is_empty() { inputs } else { format!("{KEYS_MARK} {inputs}") }
+    }
+
+    /// Takes what was pressed.
+    pub(super) fn take(&mut self) -> Self {
+        std::mem::take(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_is_over_with_its_finish_key_or_after_a_pause() {
+        let (settings, at) = (Dtmf::default(), Timestamp::from_millis);
+        let mut keys = DtmfCollector::default();
+        assert_eq!((keys.text().as_str(), keys.over_at(&settings)), ("", None));
+        keys.press('4', &settings, at(0));
+        assert_eq!(keys.over_at(&settings), Some(at(i64::from(settings.digit_timeout_ms))));
+        keys.press('#', &settings, at(100));
+        assert_eq!((keys.text().as_str(), keys.over_at(&settings)), ("[keys] 4", Some(at(100))));
+        assert!(!keys.take().is_empty() && keys.is_empty());
+    }
+}

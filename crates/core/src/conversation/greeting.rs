@@ -1,0 +1,32 @@
+//! Who speaks first.
+
+use super::Conversation;
+use super::phase::Phase;
+use crate::Timestamp;
+use crate::agent::GreetingMode;
+
+impl Conversation {
+    pub(super) fn greet(&mut self) {
+        let d = &mut self.dialogue;
+        if d.agent.greeting.mode == GreetingMode::Wait {
+            d.phase = Phase::Greeting { at: Some(d.now + d.timings.greeting_wait) };
+        } else {
+            d.phase = Phase::Greeting { at: None };
+            self.strategy.greet(d);
+        }
+    }
+
+    /// When the agent greets a caller who says nothing.
+    pub(super) fn greet_at(&self) -> Option<Timestamp> {
+        if let Phase::Greeting { at } = self.dialogue.phase { at } else { None }
+    }
+
+    pub(super) fn greet_late(&mut self) -> bool {
+        let due = self.dialogue.is_due(self.greet_at());
+        if due {
+            self.dialogue.phase = Phase::Greeting { at: None };
+            self.strategy.greet_late(&mut self.dialogue);
+        }
+        due
+    }
+}

@@ -1,0 +1,79 @@
+//! Where a conversation stands.
+
+use super::effect::End;
+use crate::Timestamp;
+
+/// The phases of a conversation. Each is left by an input, by what was heard, or by its time.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// Media does not flow yet.
+    Connecting,
+    /// The agent has not been heard yet. It greets at this time at the latest, in greeting mode `wait`.
+    Greeting { at: Option<Timestamp> },
+    /// Caller and agent take turns.
+    Conversing,
+    /// The carrier is asked to transfer the caller, by a tool call or through the API.
+    Transferring { tool_call: Option<String> },
+    /// A machine has answered, and its beep is awaited.
+    Voicemail { since: Timestamp, beeped: bool },
+    /// The last words are being said.
+    Closing(Closing),
+    /// Nothing follows.
+    Ended,
+}
+
+/// The last words.
+#[derive(Debug)]
+pub(super) struct Closing {
+    /// Why the call will have ended.
+    pub(super) reason: End,
+    /// The tool call that ends it, until it has its result.
+    pub(super) tool_call: Option<String>,
+    pub(super) since: Timestamp,
+    /// Then it ends whatever was heard.
+    pub(super) limit: Timestamp,
+    pub(super) filler: GoodbyeFiller,
+}
+
+/// What covers the wait for a goodbye that does not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GoodbyeFiller {
+    /// Not needed so far.
+    None,
+    /// A phrase was said.
+    Said,
+    /// No phrase is cached.
+    Missing,
+}
+
+impl Phase {
+    /// Whether caller and agent take turns, or are about to.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Greeting { .. } | Self::Conversing)
+    }
+
+    /// Whether a machine is at the other end.
+    pub(super) fn is_voicemail(&self) -> bool {
+        matches!(self, Self::Voicemail { .. } | Self::Closing(Closing { reason: End::VoicemailMessageLeft, .. }))
+    }
+
+    pub(super) fn closing(&self) -> Option<&Closing> {
+        if let Self::Closing(closing) = self { Some(closing) } else { None }
+    }
+
+    pub(super) fn closing_mut(&mut self) -> Option<&mut Closing> {
+        if let Self::Closing(closing) = self { Some(closing) } else { None }
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        matches!(self, Self::Closing(_))
+    }
+
+    pub(super) fn is_transferring(&self) -> bool {
+        matches!(self, Self::Transferring { .. })
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        matches!(self, Self::Ended)
+    }
+}

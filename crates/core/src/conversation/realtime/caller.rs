@@ -1,0 +1,164 @@
+//! What the caller says and types: by our own VAD, by the model's, and in the words that the session tells later.
+
+use super::response_deadline::ResponseDeadline;
+use super::responses::output;
+use super::sessions::Session;
+use super::{Direction, Effect, Realtime};
+use crate::Timestamp;
+use crate::conversation::dialogue::Dialogue;
+use crate::conversation::effect::End;
+use crate::conversation::playback::Kind;
+use crate::conversation::transcript::CallerWords;
+
+/// When the caller spoke.
+#[derive(Default)]
+pub(super) struct CallerSpeech {
+    /// Since when they speak, or spoke last, by our own VAD.
+    pub(super) began: Option<Timestamp>,
+    /// The same since the last turn was committed.
+    pub(super) turn_began: Option<Timestamp>,
+    pub(super) ended: Option<Timestamp>,
+    pub(super) is_voiced: bool,
+    /// When they fell silent whom only our own VAD has heard.
+    pub(super) missed: Option<Timestamp>,
+    /// Since when the model hears them speak.
+    pub(super) speaking: Option<Timestamp>,
+}
+
+impl Realtime {
+    pub(super) fn voice_started(&mut self, d: &mut Dialogue) {
+        let began = (d.now - d.timings.vad_onset).max(d.began);
+        self.caller.turn_began.get_or_insert(began);
+        (self.caller.is_voiced, self.caller.began) = (true, Some(began));
+        d.silence.caller_active(d.now);
+    }
+
+    pub(super) fn voice_stopped(&mut self, d: &mut Dialogue) {
+        let ended = (d.now - d.timings.vad_hangover).max(d.began);
+        (self.caller.is_voiced, self.caller.ended) = (false, Some(ended));
+        d.silence.caller_active(d.now);
+        // No session hears them now; they wait all the same.
+        if self.session.is_lost() && self.listens_to_caller(d) {
+            self.session = Session::Lost { hears_first: true };
+            d.caller_active();
+            self.response_deadline = Some(ResponseDeadline::after_turn(ended, d.now));
+        } else {
+            self.note_missed(d, ended);
+        }
+    }
+
+    /// The caller fell silent then, after words that the model may have missed: it hears nobody and is about to say nothing.
+    fn note_missed(&mut self, d: &Dialogue, ended: Timestamp) {
+        let nobody_talks = self.caller.speaking.is_none() && d.playback.is_idle() && !self.is_responding();
+        let waits = self.response_deadline.is_some() || !self.tools.is_empty() || d.phase.is_closing();
+        let spoke = self.caller.began.is_some_and(|began| ended.since(began) >= d.timings.unclear_speech);
+        self.understanding.spoken |= spoke;
+        if self.listens_to_caller(d) && nobody_talks && !waits && (spoke || self.caller.missed.is_some()) {
+            self.caller.missed = Some(ended);
+        }
+    }
+
+    pub(super) fn turn_started(&mut self, d: &mut Dialogue) {
+        if !self.listens_to_caller(d) {
+            return;
+        }
+        self.caller.speaking = Some(d.now);
+        self.caller.missed = None;
+        d.caller_active();
+        // What was said before this session began interrupts nothing.
+        let now = self.session != Session::CatchingUp || self.caller.is_voiced;
+        if now && d.agent.interruption.enabled {
+            self.interrupted(d);
+        }
+    }
+
+    pub(super) fn turn_stopped(&mut self, d: &mut Dialogue) {
+        if self.caller.speaking.take().is_none() {
+            return;
+        }
+        d.silence.caller_active(d.now);
+        self.rounds = 0;
+        let speech_ended = self.caller.ended.unwrap_or(d.now);
+        let caught_up = self.session == Session::CatchingUp;
+        if caught_up {
+            self.set_session(d, Session::Ready);
+        }
+        match self.response_deadline.as_mut().filter(|deadline| caught_up && deadline.answers) {
+            Some(deadline) => deadline.model_since = d.now,
+            None => {
+                let mut deadline = ResponseDeadline::after_turn(speech_ended, d.now);
+                deadline.noticed = true;
+                self.response_deadline = Some(deadline);
+            }
+        }
+    }
+
+    /// The caller speaks over the agent, which falls silent at once; the provider has stopped the response by itself.
+    fn interrupted(&mut self, d: &mut Dialogue) {
+        d.cut();
+        self.response_was_stopped(d);
+        self.response_deadline = None;
+        if let Some(transfer) = d.pending_transfer.take() {
+            self.tools.retain(|call| call.id != transfer.tool_call);
+            let words = "The caller spoke before they were transferred. Ask whether they still want to be.";
+            self.tool_failed(d, &transfer.tool_call, words);
+        }
+        if d.phase.closing().is_some_and(|closing| closing.reason == End::AgentHungUp)
+            && let Some(id) = d.cancel_goodbye()
+        {
+            d.emit(output(&id, "The caller spoke before the call ended. It goes on."));
+        }
+    }
+
+    pub(super) fn turn_committed(&mut self, d: &mut Dialogue, item: String) {
+        if d.transcript.adopt(&item, d.now) {
+            return;
+        }
+        let (start, end) = self.take_turn_times(d.now);
+        d.transcript.add_pending(item, start, end, d.now);
+    }
+
+    fn take_turn_times(&mut self, now: Timestamp) -> (Timestamp, Timestamp) {
+        let end = self.caller.ended.unwrap_or(now);
+        (self.caller.turn_began.take().unwrap_or(end).min(end), end)
+    }
+
+    pub(super) fn turn_transcribed(&mut self, d: &mut Dialogue, item: &str, text: &str) {
+        if !text.trim().is_empty() {
+            self.understood();
+        }
+        if !d.transcript.set_words(item, text) {
+            self.turn_committed(d, item.to_owned());
+            d.transcript.set_words(item, text);
+        }
+        d.write_transcript();
+    }
+
+    pub(super) fn is_talking(&self, d: &Dialogue) -> bool {
+        !d.playback.is_idle() || self.response.as_ref().is_some_and(|response| !response.cancelled)
+    }
+
+    pub(super) fn keys_due_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        let waits = self.is_talking(d) || d.phase.is_closing() || d.phase.is_transferring();
+        d.dtmf.over_at(&d.agent.dtmf).filter(|_| !waits)
+    }
+
+    /// Keys are a turn of the caller's like any other.
+    pub(super) fn take_keys(&mut self, d: &mut Dialogue) -> bool {
+        if !d.is_due(self.keys_due_at(d)) {
+            return false;
+        }
+        let keys = d.dtmf.take();
+        let pressed_at = keys.pressed_at().unwrap_or(d.now);
+        let text = keys.text();
+        self.caller.turn_began.get_or_insert(pressed_at);
+        self.caller.ended = Some(pressed_at);
+        d.emit(Effect::AddContext { text: text.clone() });
+        let (start, end) = self.take_turn_times(d.now);
+        d.record_caller(CallerWords { text, start, end, remembered: true });
+        self.response_deadline = Some(ResponseDeadline::after_turn(pressed_at, d.now));
+        (self.caller.missed, self.rounds) = (None, 0);
+        self.request_response(Kind::Response, Direction::Freely);
+        true
+    }
+}

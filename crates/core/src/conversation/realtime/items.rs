@@ -1,0 +1,76 @@
+//! What the model says, item by item, and the fillers of the TTS beside it.
+
+use std::time::Duration;
+
+use super::{Effect, Realtime};
+use crate::conversation::dialogue::Dialogue;
+use crate::conversation::effect::Effect as CommonEffect;
+use crate::conversation::playback::Kind;
+
+/// The longest silence that a filler may end.
+const SILENCE: Duration = Duration::from_millis(2_900);
+/// How long the TTS may take at least, and when it could not speak the last time.
+const TTS: Duration = Duration::from_millis(500);
+const FAILED_TTS: Duration = Duration::from_millis(200);
+
+impl Realtime {
+    /// Queues an item of the response under way, unless it is. Returns whether it is wanted.
+    fn queue_item(&mut self, d: &mut Dialogue, response: &str, item: &str) -> bool {
+        let running = self.response.as_mut().filter(|running| running.id == response && !running.cancelled);
+        let Some(running) = running else { return false };
+        running.sounded = true;
+        let kind = running.kind;
+        if !d.playback.contains_item(item) {
+            // The response is here before the filler that was to cover the wait for it.
+            if d.playback.drop_unheard_fillers() {
+                d.emit(CommonEffect::ClearPlayback);
+            }
+            let utterance = d.playback.add_item(kind, response, item, d.now);
+            d.emit(Effect::QueueItem { utterance, item: item.to_owned() });
+        }
+        true
+    }
+
+    pub(super) fn item_audio(&mut self, d: &mut Dialogue, response: &str, item: &str, audio: Duration) {
+        if !self.queue_item(d, response, item) {
+            return;
+        }
+        d.playback.item_audio(item, audio, d.now);
+        if let Some(deadline) = &mut self.response_deadline {
+            deadline.first_audio.get_or_insert(d.now);
+        }
+        if self.response_deadline.as_ref().is_some_and(|deadline| deadline.noticed) {
+            self.understood();
+        }
+    }
+
+    pub(super) fn item_text(&mut self, d: &mut Dialogue, response: &str, item: &str, text: &str) {
+        if !self.queue_item(d, response, item) {
+            return;
+        }
+        d.playback.item_text(item, text);
+        if let Some(deadline) = &mut self.response_deadline {
+            deadline.first_token.get_or_insert(d.now);
+        }
+    }
+
+    pub(super) fn item_complete(&mut self, d: &mut Dialogue, item: &str) {
+        if let Some(utterance) = d.playback.item_complete(item) {
+            d.emit(Effect::ItemComplete { utterance });
+        }
+    }
+
+    /// A response is over: so is the audio of its items. Of one that broke off the text may be further than the audio.
+    pub(super) fn complete_items(d: &mut Dialogue, response: &str, broke_off: bool) {
+        for utterance in d.playback.response_over(response, broke_off) {
+            d.emit(Effect::ItemComplete { utterance });
+        }
+    }
+
+    /// Says something by TTS, since the model does not. A tone stands in for an empty text.
+    pub(super) fn speak_filler(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
+        let left = (d.silence.anybody() + SILENCE).since(d.now);
+        let deadline = d.playback.queued() + if self.tts_failed { FAILED_TTS } else { left.max(TTS) };
+        d.speak_within(kind, text, deadline);
+    }
+}

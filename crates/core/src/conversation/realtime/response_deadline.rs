@@ -1,0 +1,229 @@
+//! How long the caller waits: a response is requested of a model that does not begin by itself, fillers bridge the wait, and in the
+//! end it is given up. A turn that the model does not end is ended here.
+
+use std::time::Duration;
+
+use super::{Direction, Effect, Realtime};
+use crate::Timestamp;
+use crate::conversation::dialogue::Dialogue;
+use crate::conversation::effect::{Effect as CommonEffect, TurnTimes};
+use crate::conversation::input::{Failure, FailureCode};
+use crate::conversation::phrases;
+use crate::conversation::playback::Kind;
+
+/// A model that responds by itself has begun by then; else a response is requested.
+const PROMPT_AFTER: Duration = Duration::from_secs(1);
+/// How long the model may take to say something, once nothing else is waited for.
+pub(super) const RESPONSE: Duration = Duration::from_secs(8);
+/// Between a word that covers a wait and the next one.
+const AGAIN: Duration = Duration::from_millis(2_400);
+/// How long the model may hear a caller speak of whom our own VAD hears nothing any more, and when they never did.
+const OVERDUE: Duration = Duration::from_millis(2_700);
+const UNHEARD: Duration = Duration::from_secs(8);
+/// What our own VAD hears this long before the model does is the same.
+const APART: Duration = Duration::from_secs(1);
+/// How long audio may take to go on in the middle of a sentence.
+const STUCK: Duration = Duration::from_secs(8);
+
+/// The caller waits to hear something.
+pub(super) struct ResponseDeadline {
+    speech_ended: Timestamp,
+    turn_ended: Timestamp,
+    /// Since when the model alone is waited for.
+    pub(super) model_since: Timestamp,
+    pub(super) first_token: Option<Timestamp>,
+    pub(super) first_audio: Option<Timestamp>,
+    /// Whether it is the answer to a turn of theirs.
+    pub(super) answers: bool,
+    /// Whether the model has noticed that turn by itself.
+    pub(super) noticed: bool,
+    prompted: bool,
+    fillers: u32,
+    filled_at: Option<Timestamp>,
+}
+
+impl ResponseDeadline {
+    /// They wait without having said anything.
+    pub(super) fn without_turn(now: Timestamp) -> Self {
+        Self {
+            speech_ended: now,
+            turn_ended: now,
+            model_since: now,
+            first_token: None,
+            first_audio: None,
+            answers: false,
+            noticed: false,
+            prompted: false,
+            fillers: 0,
+            filled_at: None,
+        }
+    }
+
+    /// Another session is waited for.
+    pub(super) fn restart(&mut self, now: Timestamp) {
+        (self.model_since, self.prompted) = (now, false);
+    }
+
+    /// Something has been said to bridge the wait.
+    pub(super) fn filled(&mut self, now: Timestamp) {
+        self.fillers += 1;
+        self.filled_at = Some(now);
+    }
+
+    /// They have finished a turn.
+    pub(super) fn after_turn(speech_ended: Timestamp, now: Timestamp) -> Self {
+        Self { speech_ended, answers: true, ..Self::without_turn(now) }
+    }
+}
+
+impl Realtime {
+    /// When a turn that the model does not end, or has not noticed at all, is over all the same.
+    pub(super) fn overdue_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        if self.caller.is_voiced || d.phase.is_closing() {
+            return None;
+        }
+        let longest = Duration::from_millis(d.agent.turn_taking.max_silence_ms.into());
+        let Some(since) = self.caller.speaking else { return Some(self.caller.missed? + OVERDUE.max(longest)) };
+        let heard = self.caller.ended.filter(|ended| *ended + APART >= since);
+        Some(match heard {
+            Some(ended) => ended.max(since) + OVERDUE.max(longest),
+            None => since + UNHEARD.max(longest),
+        })
+    }
+
+    /// A model that hears the caller for ever, or never, says nothing for ever.
+    pub(super) fn end_overdue_turn(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.overdue_at(d));
+        if due && let Some(since) = self.caller.speaking.take().or(self.caller.missed) {
+            (self.caller.missed, self.rounds) = (None, 0);
+            let ended = self.caller.ended.map_or(since, |ended| ended.max(since));
+            self.response_deadline = Some(ResponseDeadline::after_turn(ended, ended));
+            d.emit(Effect::EndTurn);
+        }
+        due
+    }
+
+    /// Whoever hears nothing while tools run, or while the model is to go on, waits as well.
+    pub(super) fn wait_in_silence(&mut self, d: &mut Dialogue) -> bool {
+        let silent = d.playback.is_idle()
+            && self.caller.speaking.is_none()
+            && self.response_deadline.is_none()
+            && d.pending_transfer.is_none();
+        let due = silent && d.phase.is_open() && self.is_awaited();
+        if due {
+            self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
+        }
+        due
+    }
+
+    /// The caller hears the agent.
+    pub(super) fn response_is_heard(&mut self, d: &mut Dialogue) {
+        let Some(deadline) = self.response_deadline.take() else { return };
+        if !deadline.answers {
+            return;
+        }
+        d.turns += 1;
+        let first_audio_ready = deadline.first_audio.unwrap_or(d.now);
+        d.emit(CommonEffect::Turn(TurnTimes {
+            turn: d.turns,
+            speech_ended: deadline.speech_ended,
+            turn_ended: deadline.turn_ended,
+            first_token: deadline.first_token.unwrap_or(first_audio_ready),
+            first_audio_ready,
+            first_audio_played: d.now,
+        }));
+    }
+
+    /// What the caller waits for in silence.
+    fn waited_for(&self, d: &Dialogue) -> Option<&ResponseDeadline> {
+        let talks = self.caller.speaking.is_some() || !d.playback.is_idle() || d.dtmf_sending;
+        self.response_deadline.as_ref().filter(|_| !talks && d.phase.is_open())
+    }
+
+    pub(super) fn prompt_response_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        let idle = !self.is_responding() && self.tools.is_empty() && !self.session.is_lost();
+        let deadline = self.waited_for(d).filter(|deadline| idle && !deadline.prompted)?;
+        Some(deadline.turn_ended.max(deadline.model_since) + PROMPT_AFTER)
+    }
+
+    /// Has the model answer when it does not do so by itself. One that understands nothing is replaced.
+    pub(super) fn prompt_response(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.prompt_response_at(d));
+        if due && self.session_understands_nothing() {
+            self.session_lost(d);
+            d.emit(Effect::ReplaceSession);
+        } else if due {
+            self.request_response(Kind::Response, Direction::Freely);
+            if let Some(deadline) = &mut self.response_deadline {
+                deadline.prompted = true;
+            }
+        }
+        due
+    }
+
+    pub(super) fn filler_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        let deadline = self.waited_for(d)?;
+        let wait = if deadline.fillers == 0 { d.timings.filler } else { AGAIN };
+        let silent_since = deadline.turn_ended.max(d.silence.anybody());
+        Some(deadline.filled_at.map_or(silent_since, |at| at.max(silent_since)) + wait)
+    }
+
+    pub(super) fn fill_wait(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.filler_at(d));
+        if due && let Some(deadline) = &mut self.response_deadline {
+            deadline.filled(d.now);
+            let words = d.language.phrases;
+            let text = match deadline.fillers {
+                1 => phrases::usual(words.fillers),
+                2 => phrases::usual(words.retrying),
+                _ => phrases::vary(words.still_here, d.now, "").unwrap_or_default(),
+            };
+            self.speak_filler(d, Kind::Filler, text);
+        }
+        due
+    }
+
+    pub(super) fn response_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        // A word that bridges the wait is no answer.
+        let over = !d.phase.is_open();
+        let elsewhere = !self.tools.is_empty()
+            || self.session.is_lost()
+            || self.caller.speaking.is_some()
+            || d.dtmf_sending
+            || over;
+        let deadline =
+            self.response_deadline.as_ref().filter(|deadline| !elsewhere && deadline.first_audio.is_none())?;
+        Some(deadline.model_since.max(deadline.turn_ended) + RESPONSE)
+    }
+
+    pub(super) fn time_out_response(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.response_timeout_at(d));
+        if due {
+            self.give_up(d, too_late());
+        }
+        due
+    }
+
+    pub(super) fn audio_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        let stuck = !d.playback.is_idle() && d.playback.is_starved() && !d.dtmf_sending && !self.session.is_lost();
+        d.playback.progress().filter(|_| stuck && !d.phase.is_closing()).map(|at| at + STUCK)
+    }
+
+    /// A sentence that does not go on. One that only covers a wait is left out.
+    pub(super) fn time_out_audio(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.audio_timeout_at(d));
+        if due && d.playback.contains_only(Kind::Filler) {
+            d.cut();
+        } else if due {
+            self.give_up(d, too_late());
+        }
+        due
+    }
+}
+
+pub(super) fn too_late() -> Failure {
+    Failure::new(
+        FailureCode::ProviderTimeout,
+        "The speech-to-speech model did not answer in time; check its connection or choose a faster model.",
+    )
+}

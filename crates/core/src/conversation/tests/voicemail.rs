@@ -1,0 +1,71 @@
+use super::*;
+use crate::agent::{MachineDetection, OnMachine};
+
+const MESSAGE: &str = "This is Luigi's. Please call us back.";
+
+fn caller_of_machines() -> AgentConfig {
+    let mut agent = quiet_agent();
+    agent.greeting = crate::agent::Greeting::default();
+    agent.answering_machine.mode = MachineDetection::Detect;
+    agent.answering_machine.on_machine = OnMachine::LeaveMessage;
+    agent.answering_machine.message = Some(MESSAGE.to_owned());
+    agent
+}
+
+fn detected(talk: &mut Talk, beep: bool) -> &mut Talk {
+    talk.tell(Input::MachineDetected { beep })
+}
+
+fn last_spoken(talk: &Talk) -> (u64, &str) {
+    talk.spoken().last().copied().expect("something was said")
+}
+
+#[test]
+fn the_message_is_left_after_the_beep() {
+    let mut talk = Talk::with(&caller_of_machines());
+    detected(talk.until(500), false).until(800).caller_says("You have reached Ana.", 2_000).until(9_000);
+    assert_eq!(talk.spoken().len(), 1, "only the greeting, which was cut");
+    assert!(talk.asks().is_empty(), "nobody answers a machine");
+    detected(&mut talk, true).until(20_000);
+    assert_eq!(last_spoken(&talk), (9_000, MESSAGE));
+    assert_eq!(talk.end(), Some((11_520, &End::VoicemailMessageLeft)));
+    assert_eq!(talk.transcript().last(), Some(&(Speaker::Agent, MESSAGE, false)));
+}
+
+#[test]
+fn without_a_beep_the_message_is_left_anyway() {
+    let mut talk = Talk::with(&caller_of_machines());
+    detected(talk.until(500), false).until(60_000);
+    assert_eq!(last_spoken(&talk).0, 30_500);
+    assert_eq!(talk.end().map(|(_, reason)| reason), Some(&End::VoicemailMessageLeft));
+}
+
+#[test]
+fn a_machine_known_before_the_media_is_not_greeted() {
+    let mut conversation = Conversation::cascade(&caller_of_machines(), at(0));
+    assert!(conversation.handle(at(0), Input::MachineDetected { beep: true }).is_empty());
+    let effects = conversation.handle(at(100), Input::MediaStarted);
+    assert!(matches!(effects.first(), Some(Effect::Speak { text, .. }) if text == MESSAGE));
+}
+
+#[test]
+fn a_machine_is_hung_up_on_or_talked_to_as_the_agent_says() {
+    let mut agent = caller_of_machines();
+    agent.answering_machine.on_machine = OnMachine::Hangup;
+    let mut talk = Talk::with(&agent);
+    detected(talk.until(500), false);
+    assert_eq!(talk.end(), Some((500, &End::VoicemailHungUp)));
+
+    agent.answering_machine.mode = MachineDetection::Off;
+    let mut talk = Talk::with(&agent);
+    detected(talk.until(500), true).until(3_000);
+    assert_eq!((talk.end(), talk.history().len()), (None, 1));
+}
+
+#[test]
+fn a_message_that_cannot_be_spoken_was_not_left() {
+    let mut talk = Talk::with(&caller_of_machines());
+    talk.until(3_000).voice = Voice::Fails(FailureCode::Pipeline);
+    detected(&mut talk, true);
+    assert!(matches!(talk.end(), Some((3_000, End::Failed(_)))));
+}

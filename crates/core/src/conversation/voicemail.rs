@@ -1,0 +1,57 @@
+//! An answering machine at the other end: hung up on, or left a message.
+
+use super::Conversation;
+use super::effect::End;
+use super::phase::Phase;
+use super::playback::Kind;
+use crate::Timestamp;
+use crate::agent::{MachineDetection, OnMachine};
+
+impl Conversation {
+    pub(super) fn machine_detected(&mut self, beep: bool) {
+        let settings = &self.dialogue.agent.answering_machine;
+        if settings.mode == MachineDetection::Off || self.dialogue.phase.is_closing() {
+            return;
+        }
+        if let Phase::Voicemail { beeped, .. } = &mut self.dialogue.phase {
+            *beeped |= beep;
+            return;
+        }
+        if settings.on_machine == OnMachine::Hangup || self.voicemail_message().is_empty() {
+            self.end(End::VoicemailHungUp);
+            return;
+        }
+        self.strategy.stop(&mut self.dialogue, true);
+        self.dialogue.say_queue.clear(); // It was meant for a person.
+        self.dialogue.phase = Phase::Voicemail { since: self.dialogue.now, beeped: beep };
+    }
+
+    fn voicemail_message(&self) -> &str {
+        self.dialogue.agent.answering_machine.message.as_deref().unwrap_or_default().trim()
+    }
+
+    /// When the message is left at the latest.
+    pub(super) fn beep_at(&self) -> Option<Timestamp> {
+        match self.dialogue.phase {
+            Phase::Voicemail { since, beeped: true } => Some(since),
+            Phase::Voicemail { since, beeped: false } => Some(since + self.dialogue.timings.beep),
+            _ => None,
+        }
+    }
+
+    /// Leaves the message after the beep, or when none comes. It may take its time.
+    pub(super) fn leave_message(&mut self) -> bool {
+        let due = self.dialogue.is_due(self.beep_at());
+        if due {
+            let message = self.voicemail_message().to_owned();
+            let d = &mut self.dialogue;
+            d.close_with(End::VoicemailMessageLeft, None);
+            let longest = d.longest_at();
+            if let Some(closing) = d.phase.closing_mut() {
+                closing.limit = closing.limit.max(longest);
+            }
+            self.strategy.say(d, Kind::Voicemail, &message);
+        }
+        due
+    }
+}

@@ -1,0 +1,31 @@
+//! Something that is connected while the phone rings.
+
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::providers::ProviderError;
+
+/// How far it is.
+pub(super) enum Connecting<T> {
+    InProgress(AbortOnDropHandle<Result<T, ProviderError>>),
+    Done(Result<T, ProviderError>),
+}
+
+impl<T: Send + 'static> Connecting<T> {
+    /// Starts it; dropping it cancels it.
+    pub(super) fn start(work: impl Future<Output = Result<T, ProviderError>> + Send + 'static) -> Self {
+        Self::InProgress(AbortOnDropHandle::new(tokio::spawn(work)))
+    }
+
+    /// Waits until it is done. `provider` is named should it panic. May be dropped and called again.
+    pub(super) async fn wait(&mut self, provider: &'static str) -> &mut Result<T, ProviderError> {
+        if let Self::InProgress(task) = self {
+            let stopped = || ProviderError::Failed { provider, words: "it stopped unexpectedly".to_owned() };
+            let connected = task.await.unwrap_or_else(|_| Err(stopped()));
+            *self = Self::Done(connected);
+        }
+        match self {
+            Self::Done(connected) => connected,
+            Self::InProgress(_) => unreachable!("it was waited for above"),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Audio in both directions, 20 ms at a time.
+
+use switchhook_core::conversation::Input;
+use switchhook_media::frame::CallerAudio;
+use switchhook_media::vad::VadEvent;
+use tokio::time::Instant;
+
+use super::{Driver, Inputs};
+use crate::carrier::FromCarrier;
+use crate::talk::media_session::Arrived;
+use crate::talk::playback::{Played, length};
+use crate::talk::{Ended, panicked};
+
+impl Driver {
+    /// 20 ms of the agent to the line.
+    pub(super) fn frame_out(&mut self, due: Instant) -> Inputs {
+        let sent = self.media_session.tick(due);
+        if sent.speech && !self.greeted {
+            self.greeted = true;
+            self.latencies.greeting(self.began.elapsed());
+            self.phrases.begin(&self.pipeline, &self.synthesis.slots, &mut self.tasks);
+        }
+        let late = self.time_out_synthesis();
+        let keys = sent.dtmf_sent.then_some(Input::DtmfSent);
+        keys.into_iter().chain(sent.heard.into_iter().map(heard)).chain(late).collect()
+    }
+
+    /// Something from the line; nothing more comes when it is gone.
+    pub(super) fn frame_in(&mut self, message: Option<FromCarrier>) -> Inputs {
+        match self.media_session.arrived(message) {
+            Arrived::Audio(frame) => self.caller(frame),
+            Arrived::Dtmf(digit) => vec![Input::Dtmf { digit }],
+            Arrived::Nothing => Inputs::new(),
+            Arrived::Gone => {
+                self.end = Some(Ended::MediaLost);
+                Inputs::new()
+            }
+            Arrived::Broken => {
+                self.end = Some(panicked());
+                Inputs::new()
+            }
+        }
+    }
+
+    fn caller(&mut self, frame: CallerAudio) -> Inputs {
+        let (listening, now) = (self.conversation.listens(), self.now());
+        self.models.caller_audio(&frame, listening, now);
+        let mut inputs = Inputs::new();
+        match self.vad.push(&frame) {
+            Some(VadEvent::SpeechStarted) => {
+                self.models.speech_started();
+                inputs.push(Input::SpeechStarted);
+            }
+            Some(VadEvent::SpeechStopped) => {
+                let segment = self.segment;
+                self.segment += 1;
+                self.models.speech_stopped(segment);
+                inputs.push(Input::SpeechStopped { segment });
+            }
+            None => {}
+        }
+        if self.machine.frame(&frame.0) {
+            inputs.push(Input::MachineDetected { beep: true });
+        }
+        inputs
+    }
+}
+
+fn heard(played: Played) -> Input {
+    let Played { utterance, samples, finished } = played;
+    let audio = length(samples);
+    if finished { Input::PlaybackFinished { utterance } } else { Input::PlaybackProgress { utterance, audio } }
+}

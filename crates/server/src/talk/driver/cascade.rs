@@ -1,0 +1,187 @@
+//! STT and LLM of a call.
+
+use std::collections::HashMap;
+
+use switchhook_core::call::ErrorCode;
+use switchhook_core::conversation::cascade::{Effect, Input as CascadeInput};
+use switchhook_core::conversation::{Failure, FailureCode, Input};
+use tokio::sync::mpsc;
+
+use super::presynthesis::Greeting;
+use super::{Driver, Inputs, Models, Signals, failure};
+use crate::providers::{LlmEvent, Spent, SttEvent, Usage};
+use crate::talk::pipeline::{Request, Signal};
+use crate::talk::strip_nul::strip_nul;
+use crate::talk::stt::{STT, SpeechToText};
+
+/// Who hears the caller, and what is asked of the LLM.
+pub(in crate::talk) struct Cascade {
+    pub(super) stt: SpeechToText,
+    events: SttEvents,
+    /// The greeting that was synthesized while the phone rang.
+    pub(super) greeting: Option<Greeting>,
+    requests: HashMap<u32, LlmRequest>,
+    signals: Signals<LlmEvent>,
+}
+
+/// A running request to the LLM, and the characters of its response so far.
+struct LlmRequest {
+    request: Request,
+    written: usize,
+}
+
+/// Something that STT or LLM reports.
+pub(super) enum Event {
+    Stt(SttEvent),
+    Llm(u32, Signal<LlmEvent>),
+}
+
+impl Cascade {
+    pub(in crate::talk) fn new(stt: SpeechToText, events: SttEvents, greeting: Option<Greeting>) -> Self {
+        Self { stt, events, greeting, requests: HashMap::new(), signals: mpsc::channel(64) }
+    }
+
+    /// May be dropped and called again.
+    pub(super) async fn next(&mut self) -> Event {
+        tokio::select! {
+            biased;
+            event = self.events.next() => Event::Stt(event),
+            Some((turn, signal)) = self.signals.1.recv() => Event::Llm(turn, signal),
+        }
+    }
+
+    /// Cancels a request; returns what it costs: what has been read and written is paid for all the same.
+    fn cancel(&mut self, turn: u32) -> Usage {
+        self.requests.remove(&turn).map_or_else(Usage::default, |LlmRequest { request, written }| request.cost(written))
+    }
+
+    pub(super) async fn end(mut self, usage: &Spent) {
+        for turn in self.requests.keys().copied().collect::<Vec<_>>() {
+            usage.add(self.cancel(turn));
+        }
+        self.stt.end().await;
+    }
+}
+
+impl Driver {
+    pub(super) fn on_cascade_event(&mut self, event: Event) -> Inputs {
+        match event {
+            Event::Stt(event) => self.on_stt_event(event),
+            Event::Llm(turn, signal) => self.on_llm_signal(turn, signal).map(Input::from).into_iter().collect(),
+        }
+    }
+
+    fn on_stt_event(&mut self, event: SttEvent) -> Inputs {
+        let machine = match &event {
+            SttEvent::Partial { text } | SttEvent::Final { text, .. } => self.machine.words(text),
+            _ => None,
+        };
+        let machine = machine.map(|beep| Input::MachineDetected { beep });
+        std::iter::once(stt_input(event).into()).chain(machine).collect()
+    }
+
+    fn on_llm_signal(&mut self, turn: u32, signal: Signal<LlmEvent>) -> Option<CascadeInput> {
+        let Models::Cascade(cascade) = &mut self.models else { return None };
+        Some(match signal {
+            Signal::Piece(LlmEvent::Delta(text)) => {
+                if let Some(request) = cascade.requests.get_mut(&turn) {
+                    request.written += text.chars().count();
+                }
+                CascadeInput::LlmText { turn, text: strip_nul(text) }
+            }
+            Signal::Piece(LlmEvent::ToolCall(call)) => {
+                let filler = self.pipeline.tools.filler(&call.name);
+                CascadeInput::LlmToolCall { turn, call, filler }
+            }
+            Signal::Done(usage) => {
+                cascade.requests.remove(&turn);
+                self.add(usage);
+                CascadeInput::LlmDone { turn }
+            }
+            Signal::Failed(error) => {
+                let cost = cascade.cancel(turn);
+                self.add(cost);
+                CascadeInput::LlmFailed { turn, failure: failure(&error) }
+            }
+        })
+    }
+
+    pub(super) fn perform_cascade(&mut self, effect: Effect) {
+        let Models::Cascade(cascade) = &mut self.models else { return };
+        match effect {
+            Effect::RequestCompletion { turn, messages, .. } => {
+                let request = self.pipeline.ask(turn, messages, cascade.signals.0.clone());
+                cascade.requests.insert(turn, LlmRequest { request, written: 0 });
+            }
+            Effect::CancelCompletion { turn } => {
+                let cost = cascade.cancel(turn);
+                self.add(cost);
+            }
+        }
+    }
+}
+
+fn stt_input(event: SttEvent) -> CascadeInput {
+    match event {
+        SttEvent::Partial { text } => CascadeInput::TranscriptPartial { text: strip_nul(text) },
+        SttEvent::Final { segment, text } => CascadeInput::TranscriptFinal { segment, text: strip_nul(text) },
+        SttEvent::TurnJudged => CascadeInput::EndOfTurn,
+        SttEvent::Failed { code, words } => CascadeInput::SttFailed(stt_failure(code, words)),
+    }
+}
+
+/// The STT is gone.
+fn stt_failure(code: ErrorCode, words: String) -> Failure {
+    let kind = match code {
+        ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
+        ErrorCode::ConfigError => FailureCode::Config,
+        _ => FailureCode::Pipeline,
+    };
+    Failure::new(kind, strip_nul(words))
+}
+
+/// What the STT says.
+pub(in crate::talk) struct SttEvents {
+    /// What it said first, if that was looked at.
+    first: Option<SttEvent>,
+    events: mpsc::Receiver<SttEvent>,
+    /// Whether nothing more will come.
+    over: bool,
+}
+
+impl SttEvents {
+    pub(in crate::talk) fn new(events: mpsc::Receiver<SttEvent>) -> Self {
+        Self { first: None, events, over: false }
+    }
+
+    /// That nobody will hear the caller. May be dropped and called again.
+    pub(in crate::talk) async fn failed(&mut self) -> Failure {
+        if self.first.is_none() {
+            self.first = Some(self.received().await);
+        }
+        match &self.first {
+            Some(SttEvent::Failed { code, words }) => stt_failure(*code, words.clone()),
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// The next event. May be dropped and called again.
+    pub(in crate::talk) async fn next(&mut self) -> SttEvent {
+        match self.first.take() {
+            Some(first) => first,
+            None => self.received().await,
+        }
+    }
+
+    /// An STT that ends without a word, as one that panics does, has failed.
+    async fn received(&mut self) -> SttEvent {
+        if self.over {
+            return std::future::pending().await;
+        }
+        let stopped =
+            || SttEvent::Failed { code: ErrorCode::PipelineError, words: format!("{STT} stopped unexpectedly") };
+        let event = self.events.recv().await.unwrap_or_else(stopped);
+        self.over = matches!(event, SttEvent::Failed { .. });
+        event
+    }
+}

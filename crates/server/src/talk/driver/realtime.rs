@@ -1,0 +1,331 @@
+//! The session of a call with a speech-to-speech model: what it reports, what it is sent, and another one when it is lost.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use switchhook_core::Timestamp;
+use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::Input;
+use switchhook_core::conversation::realtime::{Effect, Input as RealtimeInput};
+use switchhook_media::frame::{CallerAudio, Frame};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Driver, Inputs, Models, failure};
+use crate::providers::prices::Rates;
+use crate::providers::realtime::{Order, RealtimeEvent, RealtimeSession};
+use crate::providers::{ProviderError, Spent, Usage};
+use crate::talk::playback::length;
+use crate::talk::realtime::{Choice, Connecting, Events, Model, Opened, Ready, open};
+use crate::talk::strip_nul::strip_nul;
+
+#[cfg(test)]
+mod tests;
+
+/// How often in a row a lost session is replaced.
+const MAX_RECONNECTS: u32 = 2;
+/// A session that lasted this long was a good one, and the next in no row.
+const GOOD: Duration = Duration::from_secs(60);
+/// As much of the caller as another session is given, in frames: 10 s.
+const REPLAY_FRAMES: usize = 500;
+
+/// The session, and how another one is opened.
+pub(in crate::talk) struct Realtime {
+    agent: AgentConfig,
+    /// The first one preferred.
+    models: Vec<Model>,
+    /// Which session is asked for, or open.
+    choice: Choice,
+    /// Nothing while there is none.
+    session: Option<Box<dyn RealtimeSession>>,
+    events: Events,
+    /// When the last one was opened.
+    opened_at: Option<Instant>,
+    /// It is responding, and has not said what that used.
+    responding: bool,
+    connecting: Option<Connecting>,
+    /// How many in a row, none of which lasted.
+    reconnects: u32,
+    /// Since the last session understood nothing of the caller.
+    replacing: bool,
+    /// The last seconds of the caller, and when they came.
+    recent: VecDeque<(Timestamp, CallerAudio)>,
+    /// The utterances of items.
+    items: HashMap<String, u32>,
+}
+
+/// Something that the session reports, or what came of opening another one.
+pub(super) enum Event {
+    Session(RealtimeEvent),
+    Connected(Result<Opened, ProviderError>),
+}
+
+fn gone() -> ProviderError {
+    ProviderError::Failed { provider: "speech to speech", words: "the session stopped unexpectedly".to_owned() }
+}
+
+fn understands_nothing() -> ProviderError {
+    let words = "it understood nothing of what the caller said in two turns; if it takes G.711 for PCM, set \
+        settings.realtime_format to pcm";
+    ProviderError::Failed { provider: "speech to speech", words: words.to_owned() }
+}
+
+impl Realtime {
+    /// Takes the first session, or goes without one while it is being opened.
+    pub(in crate::talk) fn new(agent: AgentConfig, models: Vec<Model>, ready: Ready) -> Self {
+        let mut new = Self {
+            agent,
+            models,
+            choice: Choice::default(),
+            session: None,
+            events: mpsc::channel(1).1,
+            opened_at: None,
+            responding: false,
+            connecting: None,
+            reconnects: 0,
+            replacing: false,
+            recent: VecDeque::with_capacity(REPLAY_FRAMES),
+            items: HashMap::new(),
+        };
+        match ready {
+            Ready::Opened(opened) => new.take(opened),
+            Ready::Connecting(connecting) => new.connecting = Some(connecting),
+        }
+        new
+    }
+
+    fn take(&mut self, opened: Opened) {
+        (self.session, self.events, self.choice) = (Some(opened.session), opened.events, opened.choice);
+        self.opened_at = Some(Instant::now());
+        self.replacing = false;
+    }
+
+    pub(super) fn has_session(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// May be dropped and called again.
+    pub(super) async fn next(&mut self) -> Event {
+        tokio::select! {
+            biased;
+            event = self.events.recv(), if self.session.is_some() => {
+                Event::Session(event.unwrap_or_else(|| RealtimeEvent::Lost(gone())))
+            }
+            opened = connected(&mut self.connecting) => Event::Connected(opened),
+        }
+    }
+
+    /// 20 ms of the caller. While nothing that they say may change anything the model hears silence.
+    pub(super) fn caller_audio(&mut self, frame: &CallerAudio, listening: bool, now: Timestamp) {
+        let frame = if listening { *frame } else { CallerAudio(Frame::silence()) };
+        if let Some(session) = &mut self.session {
+            session.audio(&frame);
+        }
+        if self.recent.len() >= REPLAY_FRAMES {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((now, frame));
+    }
+
+    /// A dead session has not heard it, and would never say so.
+    pub(super) fn speech_stopped(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.probe();
+        }
+    }
+
+    pub(super) fn playback_cleared(&mut self) {
+        self.items.clear();
+    }
+
+    /// Without a session there is nobody to tell; the conversation tells the next one.
+    fn order(&mut self, order: Order) {
+        if let Some(session) = &mut self.session {
+            session.order(order);
+        }
+    }
+
+    /// What a response used that was not reported to its end is not known.
+    pub(super) fn estimate_usage(&mut self, usage: &Spent) {
+        if std::mem::take(&mut self.responding) {
+            usage.add(Usage { llm_estimated: true, ..Usage::default() });
+        }
+    }
+}
+
+/// What came of opening a session. Never, when none is being opened.
+async fn connected(connecting: &mut Option<Connecting>) -> Result<Opened, ProviderError> {
+    let Some(running) = connecting else { return std::future::pending().await };
+    let opened = running.await;
+    *connecting = None;
+    opened.unwrap_or_else(|_| Err(gone()))
+}
+
+/// Works on the session of a call that has one.
+macro_rules! realtime {
+    ($driver:ident) => {
+        match &mut $driver.models {
+            Models::Realtime(realtime) => realtime,
+            Models::Cascade(_) => return,
+        }
+    };
+    ($driver:ident, $otherwise:expr) => {
+        match &mut $driver.models {
+            Models::Realtime(realtime) => realtime,
+            Models::Cascade(_) => return $otherwise,
+        }
+    };
+}
+
+impl Driver {
+    pub(super) fn on_realtime_event(&mut self, event: Event) -> Inputs {
+        let input = match event {
+            Event::Session(RealtimeEvent::Sound { response, item, samples }) => {
+                self.response_audio(response, item, &samples);
+                return Inputs::new();
+            }
+            Event::Session(RealtimeEvent::CallerSaid { item, text, usage }) => {
+                self.add(usage);
+                let machine = self.machine.words(&text).map(|beep| Input::MachineDetected { beep });
+                let said = RealtimeInput::TurnTranscribed { item, text: strip_nul(text) };
+                return std::iter::once(said.into()).chain(machine).collect();
+            }
+            Event::Session(RealtimeEvent::Lost(error)) => return self.session_lost(error),
+            Event::Session(event) => self.session_input(event),
+            Event::Connected(Ok(opened)) => self.session_ready(opened),
+            Event::Connected(Err(error)) => self.session_failed(error),
+        };
+        input.map(Input::from).into_iter().collect()
+    }
+
+    fn session_input(&mut self, event: RealtimeEvent) -> Option<RealtimeInput> {
+        let realtime = realtime!(self, None);
+        Some(match event {
+            RealtimeEvent::SpeechStarted => RealtimeInput::SpeechStarted,
+            RealtimeEvent::SpeechStopped => RealtimeInput::SpeechStopped,
+            RealtimeEvent::TurnTaken { item } => RealtimeInput::TurnCommitted { item },
+            RealtimeEvent::ResponseStarted { response, wish: request } => {
+                realtime.responding = true;
+                RealtimeInput::ResponseStarted { response, request }
+            }
+            RealtimeEvent::Busy { wish: request } => RealtimeInput::Busy { request },
+            RealtimeEvent::Words { response, item, text } => {
+                RealtimeInput::Text { response, item, text: strip_nul(text) }
+            }
+            RealtimeEvent::SoundDone { item } => RealtimeInput::AudioDone { item },
+            RealtimeEvent::ToolCall { response, call } => {
+                let filler = self.pipeline.tools.filler(&call.name);
+                RealtimeInput::ToolCall { response, call, filler }
+            }
+            RealtimeEvent::ResponseDone { response, failed, usage } => {
+                realtime.responding = false;
+                let cost = Rates::price(realtime.models[realtime.choice.model].rates.as_ref(), usage);
+                self.add(cost);
+                if failed.is_some() {
+                    // Its words may quote the caller.
+                    tracing::warn!("a speech-to-speech model failed to respond");
+                }
+                RealtimeInput::ResponseDone { response, failed: failed.map(strip_nul) }
+            }
+            RealtimeEvent::Sound { .. } | RealtimeEvent::CallerSaid { .. } | RealtimeEvent::Lost(_) => return None,
+        })
+    }
+
+    fn response_audio(&mut self, response: String, item: String, samples: &[i16]) {
+        let audio = length(u64::try_from(samples.len()).unwrap_or(0));
+        self.handle(RealtimeInput::Audio { response, item: item.clone(), audio }.into());
+        // The conversation has queued it, unless nobody wants it.
+        if let Some(utterance) = realtime!(self).items.get(&item) {
+            self.media_session.playback.push(*utterance, samples);
+        }
+    }
+
+    pub(super) fn perform_realtime(&mut self, effect: Effect) -> Option<Input> {
+        let realtime = realtime!(self, None);
+        match effect {
+            Effect::Respond { request, direction } => realtime.order(Order::Respond { wish: request, direction }),
+            Effect::Cancel { response } => realtime.order(Order::Cancel { response }),
+            Effect::Truncate { item, heard } => {
+                let heard_ms = u64::try_from(heard.as_millis()).unwrap_or(u64::MAX);
+                realtime.order(Order::Truncate { item, heard_ms });
+            }
+            Effect::ToolOutput { id, result } => realtime.order(Order::ToolOutput { id, result }),
+            Effect::AddContext { text } => realtime.order(Order::Tell { text }),
+            Effect::EndTurn => realtime.order(Order::EndTurn),
+            Effect::ReplaceSession => return self.replace_session().map(Input::from),
+            Effect::QueueItem { utterance, item } => {
+                realtime.items.insert(item, utterance);
+                self.media_session.playback.queue_last(utterance);
+            }
+            Effect::ItemComplete { utterance } => drop(self.media_session.playback.complete(utterance)),
+        }
+        None
+    }
+
+    fn session_lost(&mut self, error: ProviderError) -> Inputs {
+        let realtime = realtime!(self, Inputs::new());
+        realtime.session = None;
+        realtime.estimate_usage(&self.usage);
+        if realtime.opened_at.is_some_and(|at| at.elapsed() >= GOOD) {
+            realtime.reconnects = 0;
+        }
+        let again = (realtime.reconnects < MAX_RECONNECTS).then_some(realtime.choice);
+        let Some(choice) = again.or_else(|| realtime.choice.fallback(&realtime.models)) else {
+            return self.session_failed(error).map(Input::from).into_iter().collect();
+        };
+        // Its words may quote the caller.
+        let code = error.code().as_str();
+        tracing::warn!(code, "a speech-to-speech session was lost in mid-call; opening another one");
+        realtime.reconnects = if again.is_some() { realtime.reconnects + 1 } else { 0 };
+        // What is to be known of it settles with the loss.
+        self.handle(RealtimeInput::SessionLost.into());
+        self.connect(choice);
+        Inputs::new()
+    }
+
+    fn connect(&mut self, choice: Choice) {
+        let realtime = realtime!(self);
+        let (tools, history) = (self.pipeline.tools.clone(), self.conversation.history_with_queued());
+        let opening = open(&realtime.models, choice, &realtime.agent, tools, history);
+        realtime.connecting = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
+    }
+
+    /// Lets go of a session that understands nothing, and opens another one. Returns the failure when there is none left.
+    fn replace_session(&mut self) -> Option<RealtimeInput> {
+        let realtime = realtime!(self, None);
+        realtime.session = None;
+        realtime.estimate_usage(&self.usage);
+        let Some(choice) = realtime.choice.replacement(&realtime.models) else {
+            return Some(RealtimeInput::SessionFailed(failure(&understands_nothing())));
+        };
+        tracing::warn!(
+            "a speech-to-speech session understands nothing of the caller; opening another one. If that one does, set \
+             realtime_format of the connection to pcm"
+        );
+        (realtime.replacing, realtime.reconnects) = (true, 0);
+        self.connect(choice);
+        None
+    }
+
+    /// What is refused now and worked before is a failure and no wrong setting.
+    fn session_failed(&mut self, error: ProviderError) -> Option<RealtimeInput> {
+        let realtime = realtime!(self, None);
+        let error = match (realtime.replacing, realtime.opened_at) {
+            (true, _) => understands_nothing(),
+            (false, Some(_)) => error.of_proven(),
+            (false, None) => error,
+        };
+        Some(RealtimeInput::SessionFailed(failure(&error)))
+    }
+
+    fn session_ready(&mut self, mut opened: Opened) -> Option<RealtimeInput> {
+        let since = self.conversation.unheard_since();
+        let realtime = realtime!(self, None);
+        for (_, frame) in realtime.recent.iter().filter(|(at, _)| *at >= since) {
+            opened.session.audio(frame);
+        }
+        realtime.take(opened);
+        Some(RealtimeInput::SessionReady)
+    }
+}

@@ -1,0 +1,282 @@
+//! What the agent says: made by a voice little by little, or from memory.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchhook_core::conversation::{Failure, FailureCode, Input, SpeechSource};
+use switchhook_media::frame::SAMPLE_RATE;
+use switchhook_media::tone::sine;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::{Driver, Inputs, Models, failure};
+use crate::providers::TtsAudio;
+use crate::talk::pipeline::{Request, Signal};
+use crate::talk::playback::{Playback, length};
+
+/// How much a call llm_requests of a voice at a time. Plans of providers begin at two, and a server of one's own speaks one after the other.
+const MAX_CONCURRENT: usize = 2;
+/// With more audio than this in front of it, in samples, a sentence is not begun: interrupted callers hear none of it, and it
+/// would be paid for.
+const MAX_QUEUED_AHEAD: u64 = 4 * SAMPLE_RATE as u64;
+
+/// Utterances on their way to the caller.
+pub(super) struct Synthesis {
+    waiting: Waiting,
+    requests: HashMap<u32, TtsRequestInFlight>,
+    pub(super) slots: Arc<Semaphore>,
+}
+
+/// An utterance in the requests.
+struct TtsRequestInFlight {
+    request: Request,
+    /// Its slot at the TTS; a greeting may have had none.
+    _slot: Option<OwnedSemaphorePermit>,
+    /// A tone stands in for it.
+    tone: bool,
+    /// When its first audio has to be here, while there is none.
+    due: Option<Instant>,
+}
+
+impl TtsRequestInFlight {
+    fn new(request: Request, slot: Option<OwnedSemaphorePermit>) -> Self {
+        Self { request, _slot: slot, tone: false, due: None }
+    }
+}
+
+/// Two short, soft tones: somebody is there. It is what is heard where no TTS can speak.
+fn tone() -> Vec<i16> {
+    let beep = || sine(425.0, SAMPLE_RATE, 0.1, 1_200);
+    beep().into_iter().chain(std::iter::repeat_n(0, 800)).chain(beep()).collect()
+}
+
+impl Synthesis {
+    pub(super) fn new() -> Self {
+        let (waiting, requests) = (Waiting::default(), HashMap::new());
+        Self { waiting, requests, slots: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
+    }
+}
+
+/// What is to be said and was not begun, in order.
+#[derive(Default)]
+struct Waiting {
+    texts: VecDeque<(u32, String)>,
+    /// Something before it cannot be said: it will be cleared.
+    blocked: bool,
+}
+
+impl Waiting {
+    fn push(&mut self, utterance: u32, text: String) {
+        self.texts.push_back((utterance, text));
+    }
+
+    /// Whether the next is to be begun.
+    fn is_due(&self, playback: &Playback) -> bool {
+        let next = self.texts.front().filter(|_| !self.blocked);
+        next.is_some_and(|(utterance, _)| playback.ahead_of(*utterance) <= MAX_QUEUED_AHEAD)
+    }
+
+    fn take(&mut self) -> Option<(u32, String)> {
+        self.texts.pop_front()
+    }
+
+    /// Nothing that waits or will wait is heard, until all is cleared.
+    fn give_up(&mut self) {
+        self.blocked = true;
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Driver {
+    /// Has something said. Returns what comes of it at once.
+    pub(super) fn speak(&mut self, utterance: u32, text: String, source: SpeechSource) -> Option<Input> {
+        if let SpeechSource::Within(deadline) = source {
+            return self.speak_within(utterance, text, deadline);
+        }
+        let cached_only = source == SpeechSource::Cached;
+        if let Some(said) = self.pipeline.cached(&text) {
+            let playback = &mut self.media_session.playback;
+            if cached_only {
+                playback.queue_first(utterance);
+            } else {
+                playback.queue_last(utterance);
+            }
+            playback.push(utterance, &said.samples);
+            let samples = playback.complete(utterance);
+            let audio = length(samples);
+            return Some(Input::SpeechSynthesized { utterance, audio, words: said.words.clone(), complete: true });
+        }
+        if cached_only {
+            let failure = Failure::new(FailureCode::ProviderTimeout, "This was never said before.");
+            return Some(Input::SynthesisFailed { utterance, failure });
+        }
+        self.media_session.playback.queue_last(utterance);
+        let greeting = match &mut self.models {
+            Models::Cascade(cascade) => cascade.greeting.take_if(|greeting| greeting.text == text),
+            Models::Realtime(_) => None,
+        };
+        match greeting {
+            Some(greeting) => {
+                let request = greeting.say(utterance, self.tts_signals.0.clone());
+                let slot = self.synthesis.slots.clone().try_acquire_owned().ok();
+                self.synthesis.requests.insert(utterance, TtsRequestInFlight::new(request, slot));
+            }
+            None => self.synthesis.waiting.push(utterance, text),
+        }
+        None
+    }
+
+    /// Begins what is to be heard soon.
+    pub(super) fn begin_speaking(&mut self) {
+        while self.synthesis.waiting.is_due(&self.media_session.playback)
+            && let Ok(slot) = self.synthesis.slots.clone().try_acquire_owned()
+            && let Some((utterance, text)) = self.synthesis.waiting.take()
+        {
+            let request = self.pipeline.speak(utterance, text, self.tts_signals.0.clone());
+            self.synthesis.requests.insert(utterance, TtsRequestInFlight::new(request, Some(slot)));
+        }
+    }
+
+    /// Has something said whose first audio has to be there in time. A tone stands in for an empty text.
+    fn speak_within(&mut self, utterance: u32, text: String, deadline: Duration) -> Option<Input> {
+        self.media_session.playback.queue_last(utterance);
+        if text.is_empty() {
+            return Some(self.stand_in(utterance));
+        }
+        let request = self.pipeline.speak(utterance, text, self.tts_signals.0.clone());
+        let due = Some(Instant::now() + deadline);
+        self.synthesis.requests.insert(utterance, TtsRequestInFlight { request, _slot: None, tone: true, due });
+        None
+    }
+
+    pub(super) fn on_tts_signal(&mut self, utterance: u32, signal: Signal<TtsAudio>) -> Inputs {
+        let Some(request) = self.synthesis.requests.get_mut(&utterance) else {
+            return Inputs::new(); // It was cleared while this was on its way.
+        };
+        vec![match signal {
+            Signal::Piece(audio) => {
+                request.due = None;
+                let samples = self.media_session.playback.push(utterance, &audio.samples);
+                let (words, audio) = (audio.words, length(samples));
+                Input::SpeechSynthesized { utterance, audio, words, complete: false }
+            }
+            Signal::Done(usage) => {
+                self.add(usage);
+                self.synthesis.requests.remove(&utterance);
+                let audio = length(self.media_session.playback.complete(utterance));
+                Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: true }
+            }
+            Signal::Failed(error) if request.tone => {
+                // Its words may quote what was to be spoken.
+                let code = error.code().as_str();
+                tracing::warn!(code, "the TTS that bridges waits cannot speak; set the agent's tts");
+                self.stand_in(utterance)
+            }
+            Signal::Failed(error) => {
+                self.forget_synthesis(utterance);
+                self.synthesis.waiting.give_up();
+                self.media_session.playback.withhold(utterance);
+                Input::SynthesisFailed { utterance, failure: failure(&error) }
+            }
+        }]
+    }
+
+    /// What a tone stands in for that is too late.
+    pub(super) fn time_out_synthesis(&mut self) -> Inputs {
+        let now = Instant::now();
+        let late = |request: &TtsRequestInFlight| request.due.is_some_and(|due| due <= now);
+        let requests = &self.synthesis.requests;
+        let late: Vec<u32> = requests.iter().filter(|(_, request)| late(request)).map(|(number, _)| *number).collect();
+        late.into_iter()
+            .map(|utterance| {
+                tracing::warn!("the TTS that bridges waits is too slow: a tone is heard in its place");
+                self.stand_in(utterance)
+            })
+            .collect()
+    }
+
+    /// Ends a filler: with a tone, if nothing of it came.
+    fn stand_in(&mut self, utterance: u32) -> Input {
+        self.forget_synthesis(utterance);
+        let playback = &mut self.media_session.playback;
+        let audio = length(playback.push(utterance, &[]));
+        if !audio.is_zero() {
+            playback.complete(utterance);
+            return Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: true };
+        }
+        playback.push(utterance, &tone());
+        let audio = length(playback.complete(utterance));
+        Input::ReplacedByTone { utterance, audio }
+    }
+
+    /// Nothing more of it is waited for. It was sent and is charged all the same.
+    fn forget_synthesis(&mut self, utterance: u32) {
+        if let Some(request) = self.synthesis.requests.remove(&utterance) {
+            self.add(request.request.cost(0));
+        }
+    }
+
+    /// Nothing of what is being made is wanted any more. It was sent and is charged all the same.
+    pub(super) fn stop_speaking(&mut self) {
+        self.synthesis.waiting.clear();
+        let requests: Vec<TtsRequestInFlight> = self.synthesis.requests.drain().map(|(_, requests)| requests).collect();
+        for stopped in requests {
+            self.add(stopped.request.cost(0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Begins what is due, and tells which.
+    fn begun(waiting: &mut Waiting, playback: &Playback) -> Vec<u32> {
+        let mut begun = Vec::new();
+        while waiting.is_due(playback)
+            && let Some((utterance, _)) = waiting.take()
+        {
+            begun.push(utterance);
+        }
+        begun
+    }
+
+    fn seconds(seconds: u32) -> Vec<i16> {
+        vec![0; (seconds * SAMPLE_RATE) as usize]
+    }
+
+    #[test]
+    fn no_sentence_is_begun_while_there_is_enough_to_hear_before_it() {
+        let (mut waiting, mut playback) = (Waiting::default(), Playback::default());
+        for utterance in 1..=4 {
+            playback.queue_last(utterance);
+            waiting.push(utterance, "We are open until nine.".to_owned());
+        }
+        playback.push(1, &seconds(5));
+        assert_eq!(waiting.take().map(|(first, _)| first), Some(1));
+        assert!(begun(&mut waiting, &playback).is_empty());
+        for _ in 0..50 {
+            playback.next_frame();
+        }
+        assert_eq!(waiting.take().map(|(second, _)| second), Some(2), "four seconds are left");
+        playback.push(2, &seconds(1));
+        assert!(begun(&mut waiting, &playback).is_empty());
+        playback.clear();
+        assert_eq!(begun(&mut waiting, &playback), [3, 4], "nothing is heard before them");
+    }
+
+    #[test]
+    fn nothing_is_begun_behind_what_cannot_be_said_until_all_is_cleared() {
+        let (mut waiting, playback) = (Waiting::default(), Playback::default());
+        waiting.give_up();
+        waiting.push(1, "We are open until nine.".to_owned());
+        assert!(begun(&mut waiting, &playback).is_empty());
+        waiting.clear();
+        waiting.push(2, "Sorry.".to_owned());
+        assert_eq!(begun(&mut waiting, &playback), [2]);
+    }
+}

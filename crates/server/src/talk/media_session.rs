@@ -1,0 +1,228 @@
+//! The line's end of a call: audio in both directions, 20 ms at a time, whoever makes and hears it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use switchhook_media::dtmf::Dialer;
+use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+
+use super::in_flight::InFlight;
+use super::latency::Punctuality;
+use super::lead::Lead;
+use super::playback::{Playback, Played};
+use super::recorder::Recorder;
+use crate::carrier::{FromCarrier, Media, ToCarrier};
+
+#[cfg(test)]
+mod tests;
+
+/// Frames of the caller that may wait to be recorded, against jitter: 200 ms.
+const RECORDED_BEHIND: usize = 10;
+/// Frames that are later than this are not sent after each other: what they would have played is played a little later.
+const LATEST: Duration = Duration::from_millis(200);
+/// How long the end of a recording is waited for.
+const RECORDING_CLOSED: Duration = Duration::from_secs(1);
+
+pub(super) struct MediaSession {
+    pub(super) media: Media,
+    pub(super) playback: Playback,
+    pub(super) in_flight: InFlight,
+    pub(super) dialer: Dialer,
+    /// Nothing where the carrier does not buffer: there a frame is sent when it is to be heard.
+    lead: Option<Lead>,
+    /// Until when tones of keys are heard.
+    tones_until: Instant,
+    punctuality: Punctuality,
+    recorder: Option<Recorder>,
+    unrecorded: VecDeque<CallerAudio>,
+    /// Frames of the agent that were sent ahead; each is recorded when it is heard.
+    sent_ahead: VecDeque<AgentAudio>,
+    /// Whether the line has taken nothing for seconds.
+    broken: bool,
+}
+
+/// What came of 20 ms to the line.
+#[derive(Default)]
+pub(super) struct Sent {
+    /// Whether speech left.
+    pub(super) speech: bool,
+    /// Whether the last tone of keys left.
+    pub(super) dtmf_sent: bool,
+    /// What the caller has heard by now.
+    pub(super) heard: Vec<Played>,
+}
+
+/// Something from the line.
+#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
+pub(super) enum Arrived {
+    Audio(CallerAudio),
+    Dtmf(char),
+    Nothing,
+    /// Nothing more will come.
+    Gone,
+    /// The same, by a fault of ours.
+    Broken,
+}
+
+impl MediaSession {
+    pub(super) fn new(media: Media, recorder: Option<Recorder>) -> Self {
+        let now = Instant::now();
+        Self {
+            lead: media.buffered.then(|| Lead::new(now)),
+            media,
+            playback: Playback::default(),
+            in_flight: InFlight::default(),
+            dialer: Dialer::default(),
+            tones_until: now,
+            punctuality: Punctuality::default(),
+            recorder,
+            unrecorded: VecDeque::new(),
+            sent_ahead: VecDeque::new(),
+            broken: false,
+        }
+    }
+
+    /// 20 ms of the agent to the line, which were due at `due`, and what the carrier is to have ahead of that.
+    pub(super) fn tick(&mut self, due: Instant) -> Sent {
+        let (now, late) = (Instant::now(), due.elapsed());
+        self.punctuality.tick(late);
+        let mut sent = Sent::default();
+        if let Some(lead) = &mut self.lead {
+            lead.late(now, late);
+        }
+        if late > LATEST {
+            // Nothing is sent, and yet 20 ms of the call have passed.
+            self.record();
+            return sent;
+        }
+        loop {
+            let wanted = self.lead.as_ref().is_none_or(|lead| lead.wants_more(now));
+            if !wanted || !self.send_next(now, &mut sent) || self.lead.is_none() {
+                break;
+            }
+        }
+        self.record();
+        sent.heard = self.in_flight.heard(now);
+        sent
+    }
+
+    /// The next frame: tones of keys, before which speech stands back, or the next of the agent's speech. Whether there was one.
+    fn send_next(&mut self, now: Instant, sent: &mut Sent) -> bool {
+        if let Some(tone) = self.dialer.next_frame() {
+            self.tones_until = self.send_audio(now, AgentAudio(tone)) + FRAME_DURATION;
+            sent.dtmf_sent = self.dialer.is_idle();
+            return true;
+        }
+        let Some((audio, played)) = self.playback.next_frame() else { return false };
+        let plays_at = match audio {
+            Some(audio) => self.send_audio(now, audio),
+            None => self.lead.as_ref().map_or(now, |lead| lead.next(now)),
+        };
+        sent.speech |= audio.is_some();
+        if let Some(mark) = self.in_flight.sent(plays_at, audio, played) {
+            self.send(ToCarrier::Mark(mark));
+        }
+        true
+    }
+
+    /// Sends a frame; gives when the carrier plays it.
+    fn send_audio(&mut self, now: Instant, audio: AgentAudio) -> Instant {
+        self.send(ToCarrier::Audio(audio));
+        if self.recorder.is_some() {
+            self.sent_ahead.push_back(audio);
+        }
+        self.lead.as_mut().map_or(now, |lead| lead.send(now))
+    }
+
+    /// 20 ms of both sides to the recording, as they are heard.
+    fn record(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(Frame::silence()));
+            let agent = self.sent_ahead.pop_front().unwrap_or(AgentAudio(Frame::silence()));
+            recorder.push(caller, agent);
+        }
+    }
+
+    /// A full channel means that the line has taken nothing for seconds. The end of one that is closed is told by its other
+    /// direction.
+    fn send(&mut self, message: ToCarrier) {
+        self.broken |= matches!(self.media.outgoing.try_send(message), Err(mpsc::error::TrySendError::Full(_)));
+    }
+
+    /// Whether the line has taken nothing for seconds.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Falls silent at once, also at the carrier.
+    pub(super) fn clear(&mut self) {
+        self.playback.clear();
+        self.in_flight.clear();
+        self.clear_carrier(Instant::now());
+    }
+
+    /// Falls silent at once; what was sent ahead is heard when playback goes on.
+    pub(super) fn pause(&mut self) {
+        self.playback.pause();
+        let now = Instant::now();
+        if self.lead.as_ref().is_some_and(|lead| !lead.ahead(now).is_zero()) && self.clear_carrier(now) {
+            for (audio, played) in self.in_flight.reclaim(now) {
+                self.playback.put_back(audio, played);
+            }
+        }
+    }
+
+    /// Has the carrier throw away what it has not played, unless that is tones of keys, behind which there is hardly any speech.
+    /// Whether it does.
+    fn clear_carrier(&mut self, now: Instant) -> bool {
+        if self.lead.is_some() && self.tones_until > now {
+            return false;
+        }
+        self.send(ToCarrier::Clear);
+        self.sent_ahead.clear();
+        if let Some(lead) = &mut self.lead {
+            lead.cleared(now);
+        }
+        true
+    }
+
+    /// Takes what [`Media::incoming`] gave.
+    pub(super) fn arrived(&mut self, message: Option<FromCarrier>) -> Arrived {
+        match message {
+            Some(FromCarrier::Audio(frame)) => {
+                if self.recorder.is_some() {
+                    if self.unrecorded.len() >= RECORDED_BEHIND {
+                        self.unrecorded.pop_front();
+                    }
+                    self.unrecorded.push_back(frame);
+                }
+                Arrived::Audio(frame)
+            }
+            Some(FromCarrier::Dtmf(key)) => Arrived::Dtmf(key),
+            Some(FromCarrier::MarkPlayed(mark)) => {
+                let now = Instant::now();
+                if let (Some(late), Some(lead)) = (self.in_flight.returned(now, mark), &mut self.lead) {
+                    lead.late(now, late);
+                }
+                Arrived::Nothing
+            }
+            Some(FromCarrier::Broken) => Arrived::Broken,
+            None => Arrived::Gone,
+        }
+    }
+
+    /// Ends the recording and says whether there is one. A slow disk goes on writing by itself: what is known of the call does
+    /// not wait for it.
+    pub(super) async fn written(&mut self) -> bool {
+        let Some(recorder) = self.recorder.take() else { return false };
+        match timeout(RECORDING_CLOSED, recorder.finish()).await {
+            Ok(finished) => finished.inspect_err(|error| tracing::error!(%error, "a recording failed")).is_ok(),
+            Err(_) => {
+                tracing::warn!("the disk is slow: a recording is still being written");
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Who is asked, and when: one provider after the other where they fail, two at once where the first is late.
+//!
+//! Begin, then take every step, then tell what happens, and [`Hedging::tick`] at [`Hedging::next_deadline`]. Times are since the
+//! beginning. Nothing is done here.
+
+use std::time::Duration;
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Ask the provider at this position, and call the attempt by this number.
+    Start { attempt: usize, position: usize },
+    /// Cancel an attempt, because another was quicker.
+    Cancel { attempt: usize },
+    /// Cancel an attempt, because it has given nothing for too long.
+    TimeOut { attempt: usize },
+    /// Nobody is left to ask.
+    GiveUp,
+}
+
+/// One question to several providers, until the first of them answers.
+pub(super) struct Hedging {
+    /// For each provider, after how long it is late, if a second one is then to be asked as well.
+    late_after: Vec<Option<Duration>>,
+    /// How long a provider may give nothing when there is another.
+    timeout_after: Duration,
+    /// The first provider that was not asked yet.
+    next: usize,
+    attempts: usize,
+    running: Vec<Attempt>,
+    /// Whether a second one was asked for the sake of speed since one was asked alone.
+    hedged: bool,
+}
+
+struct Attempt {
+    number: usize,
+    position: usize,
+    since: Duration,
+}
+
+impl Hedging {
+    pub(super) fn new(timeout_after: Duration, late_after: Vec<Option<Duration>>) -> Self {
+        Self { late_after, timeout_after, next: 0, attempts: 0, running: Vec::new(), hedged: false }
+    }
+
+    pub(super) fn begin(&mut self, now: Duration) -> Step {
+        self.hedged = false;
+        match self.take_next() {
+            Some(position) => self.start(now, position),
+            None => Step::GiveUp,
+        }
+    }
+
+    /// An attempt has failed before it gave anything.
+    pub(super) fn failed(&mut self, now: Duration, attempt: usize) -> Option<Step> {
+        self.running.retain(|running| running.number != attempt);
+        self.running.is_empty().then(|| self.begin(now))
+    }
+
+    /// An attempt has given something: the others are not wanted any more.
+    pub(super) fn spoke(&mut self, attempt: usize) -> Vec<Step> {
+        let running = std::mem::take(&mut self.running);
+        let others = running.into_iter().filter(|running| running.number != attempt);
+        others.map(|running| Step::Cancel { attempt: running.number }).collect()
+    }
+
+    /// A deadline may have passed.
+    pub(super) fn tick(&mut self, now: Duration) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if self.hedge_at().is_some_and(|at| at <= now) {
+            self.hedged = true;
+            let position = self.take_next().unwrap_or(self.running[0].position);
+            steps.push(self.start(now, position));
+        }
+        while let Some(timed_out_attempt) =
+            self.timed_out_attempt().filter(|timed_out_attempt| timed_out_attempt.since + self.timeout_after <= now)
+        {
+            let attempt = timed_out_attempt.number;
+            steps.push(Step::TimeOut { attempt });
+            steps.extend(self.failed(now, attempt));
+        }
+        steps
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Duration> {
+        let hope_ends = self.timed_out_attempt().map(|timed_out_attempt| timed_out_attempt.since + self.timeout_after);
+        self.hedge_at().into_iter().chain(hope_ends).min()
+    }
+
+    /// When the only one that runs gets company.
+    fn hedge_at(&self) -> Option<Duration> {
+        match self.running.as_slice() {
+            [alone] if !self.hedged => Some(alone.since + self.late_after[alone.position]?),
+            _ => None,
+        }
+    }
+
+    /// The one that has been waited for longest, if there is another to hope for.
+    fn timed_out_attempt(&self) -> Option<&Attempt> {
+        let another = self.running.len() > 1 || self.next < self.late_after.len();
+        self.running.first().filter(|_| another)
+    }
+
+    fn take_next(&mut self) -> Option<usize> {
+        let position = self.next;
+        self.next += usize::from(position < self.late_after.len());
+        (position < self.late_after.len()).then_some(position)
+    }
+
+    fn start(&mut self, now: Duration, position: usize) -> Step {
+        let number = self.attempts;
+        self.attempts += 1;
+        self.running.push(Attempt { number, position, since: now });
+        Step::Start { attempt: number, position }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn hedging(late_after: &[Option<u64>]) -> Hedging {
+        Hedging::new(ms(4_000), late_after.iter().map(|after| after.map(ms)).collect())
+    }
+
+    fn start(attempt: usize, position: usize) -> Step {
+        Step::Start { attempt, position }
+    }
+
+    #[test]
+    fn without_hedging_the_next_is_asked_when_one_fails_or_is_waited_for_in_vain() {
+        let mut hedging = hedging(&[None, None, None]);
+        assert_eq!(hedging.begin(ms(0)), start(0, 0));
+        assert_eq!(hedging.failed(ms(100), 0), Some(start(1, 1)));
+        assert_eq!((hedging.next_deadline(), hedging.tick(ms(4_099))), (Some(ms(4_100)), vec![]));
+        assert_eq!(hedging.tick(ms(4_100)), [Step::TimeOut { attempt: 1 }, start(2, 2)]);
+        assert_eq!(hedging.next_deadline(), None, "the last one has all the time it wants");
+        assert_eq!(hedging.failed(ms(9_000), 2), Some(Step::GiveUp));
+    }
+
+    #[test]
+    fn a_second_is_asked_when_the_first_is_late_and_the_first_to_speak_is_heard() {
+        for winner in [0, 1] {
+            let mut hedging = hedging(&[Some(700), Some(700)]);
+            hedging.begin(ms(0));
+            assert_eq!((hedging.next_deadline(), hedging.tick(ms(699))), (Some(ms(700)), vec![]));
+            assert_eq!(hedging.tick(ms(700)), [start(1, 1)]);
+            assert_eq!(hedging.tick(ms(2_000)), [], "a second, and no third");
+            assert_eq!(hedging.spoke(winner), [Step::Cancel { attempt: 1 - winner }]);
+            assert_eq!((hedging.next_deadline(), hedging.tick(ms(60_000))), (None, vec![]));
+        }
+    }
+
+    #[test]
+    fn the_only_one_is_asked_twice() {
+        let mut hedging = hedging(&[Some(400)]);
+        hedging.begin(ms(0));
+        assert_eq!(hedging.tick(ms(400)), [start(1, 0)]);
+        assert_eq!(hedging.failed(ms(600), 0), None, "the other one runs");
+        assert_eq!(hedging.failed(ms(700), 1), Some(Step::GiveUp));
+    }
+
+    #[test]
+    fn hope_is_lost_in_the_first_before_the_second_and_the_third_may_be_late_again() {
+        let mut hedging = hedging(&[Some(500), None, Some(500), None]);
+        hedging.begin(ms(0));
+        assert_eq!(hedging.tick(ms(500)), [start(1, 1)]);
+        assert_eq!(hedging.tick(ms(4_000)), [Step::TimeOut { attempt: 0 }]);
+        assert_eq!(hedging.tick(ms(4_500)), [Step::TimeOut { attempt: 1 }, start(2, 2)]);
+        assert_eq!(hedging.tick(ms(5_000)), [start(3, 3)]);
+        assert_eq!(hedging.failed(ms(5_100), 3), None);
+        assert_eq!(hedging.spoke(2), []);
+    }
+
+    proptest! {
+        /// Whatever happens when, no more than two run, every position is begun in order, and somebody runs until nobody is left.
+        #[test]
+        fn somebody_is_always_asked(
+            late in prop::collection::vec(prop::option::of(400_u64..2_000), 0..5),
+            happenings in prop::collection::vec((0_u64..3_000, 0_usize..3), 0..40),
+        ) {
+            let mut hedging = hedging(&late);
+            let (mut running, mut highest, mut over) = (Vec::new(), None, false);
+            let mut now = ms(0);
+            let mut steps = vec![hedging.begin(now)];
+            for (after, what) in happenings {
+                for step in steps.drain(..) {
+                    match step {
+                        Step::Start { attempt, position } => {
+                            prop_assert!(position < late.len() && highest.is_none_or(|highest| position <= highest + 1));
+                            highest = highest.max(Some(position));
+                            running.push(attempt);
+                        }
+                        Step::Cancel { attempt } | Step::TimeOut { attempt } => {
+                            let before = running.len();
+                            running.retain(|known| *known != attempt);
+                            prop_assert_eq!(running.len() + 1, before);
+                        }
+                        Step::GiveUp => over = true,
+                    }
+                }
+                prop_assert!(running.len() <= 2 && running.is_empty() == over);
+                if over {
+                    prop_assert_eq!(highest.map_or(0, |highest| highest + 1), late.len());
+                    break;
+                }
+                now += ms(after);
+                steps = hedging.tick(now);
+                if steps.is_empty() && what < running.len() {
+                    let attempt = running.remove(what);
+                    steps.extend(hedging.failed(now, attempt));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The task that keeps several providers at hand, as [`SttFailover`] says.
+
+use std::time::Duration;
+
+use switchhook_core::call::ErrorCode;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::failover::{Step, SttFailover};
+use super::{STT, SttConnection, SttProvider};
+use crate::panics::caught_now;
+use crate::providers::replay_buffer::SttInput;
+use crate::providers::{ProviderError, SttEvent};
+
+/// Frames and marks that may wait: some 20 s.
+const WAITING: usize = 1024;
+/// How long the task may take to end: the end of the call waits for it.
+const ENDS: Duration = Duration::from_millis(500);
+
+/// Several providers, of which one hears the caller.
+pub(super) struct FailoverTask {
+    told: mpsc::Sender<SttInput>,
+    task: AbortOnDropHandle<()>,
+}
+
+impl FailoverTask {
+    pub(super) fn begin(
+        providers: Vec<SttProvider>,
+        events: mpsc::Sender<SttEvent>,
+        ready: watch::Sender<bool>,
+    ) -> Self {
+        let (told, waiting) = mpsc::channel(WAITING);
+        let task = Task {
+            failover: SttFailover::new(providers.len()),
+            ready,
+            providers,
+            running: None,
+            opening: None,
+            opened: None,
+            waiting,
+            events,
+        };
+        Self { told, task: AbortOnDropHandle::new(tokio::spawn(task.run())) }
+    }
+
+    /// The task never waits for long, and what does not fit belongs to a call whose driver has stopped reading.
+    pub(super) fn tell(&self, told: SttInput) {
+        let _ = self.told.try_send(told);
+    }
+
+    /// A task that panicked has ended already, and told so by closing the events.
+    pub(super) async fn end(self) {
+        drop(self.told);
+        let _ = timeout(ENDS, self.task).await;
+    }
+}
+
+/// An open STT.
+struct Running {
+    position: usize,
+    connection: SttConnection,
+    heard: mpsc::Receiver<SttEvent>,
+}
+
+async fn open(provider: SttProvider, position: usize) -> Result<Running, ProviderError> {
+    let (events, heard) = mpsc::channel(64);
+    Ok(Running { position, connection: provider.open(events).await?, heard })
+}
+
+/// An STT that is being opened.
+type Opening = AbortOnDropHandle<Result<Running, ProviderError>>;
+
+struct Task {
+    failover: SttFailover,
+    /// SttInput when the first one is open.
+    ready: watch::Sender<bool>,
+    providers: Vec<SttProvider>,
+    running: Option<Running>,
+    opening: Option<Opening>,
+    /// Open, and neither wanted nor refused yet.
+    opened: Option<Running>,
+    waiting: mpsc::Receiver<SttInput>,
+    events: mpsc::Sender<SttEvent>,
+}
+
+impl Task {
+    async fn run(mut self) {
+        if let Some(step) = self.failover.begin() {
+            self.take(step).await;
+        }
+        loop {
+            let deadline = self.failover.next_deadline();
+            let steps = tokio::select! {
+                told = self.waiting.recv() => match told {
+                    Some(told) => self.failover.told(told, Instant::now()),
+                    None => break,
+                },
+                event = heard(&mut self.running) => {
+                    if let SttEvent::Failed { words, .. } = &event {
+                        tracing::warn!(error = words, "an STT provider failed in mid-call");
+                    }
+                    self.failover.heard(event, Instant::now())
+                }
+                opened = done(&mut self.opening) => self.opened(opened),
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    self.failover.tick(Instant::now())
+                }
+            };
+            for step in steps {
+                self.take(step).await;
+            }
+        }
+    }
+
+    fn opened(&mut self, opened: Result<Running, ProviderError>) -> Vec<Step> {
+        self.opening = None;
+        match opened {
+            Ok(opened) => {
+                self.opened = Some(opened);
+                self.failover.opened(Instant::now())
+            }
+            Err(error) => {
+                tracing::warn!(%error, "an STT provider cannot be opened");
+                self.failover.not_opened(&error)
+            }
+        }
+    }
+
+    async fn take(&mut self, step: Step) {
+        match step {
+            Step::Pass(told) => {
+                if let Some(running) = &mut self.running
+                    && caught_now(|| running.connection.tell(&told)).is_err()
+                {
+                    running.heard.close();
+                }
+            }
+            Step::Open { position } => {
+                let opening = open(self.providers[position].clone(), position);
+                self.opening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
+            }
+            Step::Adopt => {
+                self.running = self.opened.take();
+                self.ready.send_replace(true);
+                let position = self.running.as_ref().map(|running| running.position);
+                if self.failover.has_taken_over() {
+                    tracing::warn!(position, "another STT provider has taken over in mid-call");
+                }
+            }
+            Step::Discard => self.opened = None,
+            Step::LetGo => self.running = None,
+            // A driver that has gone wants to know nothing.
+            Step::Tell(event) => drop(self.events.send(event).await),
+        }
+    }
+}
+
+/// What the STT that runs says; never anything when none does. May be dropped and called again.
+async fn heard(running: &mut Option<Running>) -> SttEvent {
+    let Some(running) = running else { return std::future::pending().await };
+    let stopped = || SttEvent::Failed { code: ErrorCode::PipelineError, words: format!("{STT} stopped unexpectedly") };
+    running.heard.recv().await.unwrap_or_else(stopped)
+}
+
+/// What comes of the opening; never anything when there is none. May be dropped and called again.
+async fn done(opening: &mut Option<Opening>) -> Result<Running, ProviderError> {
+    let Some(opening) = opening else { return std::future::pending().await };
+    let stopped = || ProviderError::Failed { provider: STT, words: "it stopped unexpectedly".to_owned() };
+    opening.await.unwrap_or_else(|_| Err(stopped()))
+}

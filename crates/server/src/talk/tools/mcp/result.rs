@@ -1,0 +1,91 @@
+//! What the model is told of a tool's result: facts as they are, text as far as anybody would listen.
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::{Value, json};
+
+use crate::talk::tools::MAX_TEXT;
+
+/// The longest result that is told as it is, in bytes of JSON.
+const WHOLE: usize = 16 * 1024;
+
+/// What the model is told.
+pub(super) fn to_json(result: &CallToolResult) -> Value {
+    let text = result.content.iter().filter_map(words).collect::<Vec<_>>().join("\n");
+    if result.is_error == Some(true) {
+        return json!({ "error": "The tool failed.", "text": truncate(&text) });
+    }
+    let written = || serde_json::from_str::<Value>(&text).ok().filter(|value| value.is_object() || value.is_array());
+    let facts = result.structured_content.clone().filter(|facts| !facts.is_null()).or_else(written);
+    match facts {
+        Some(facts) if facts.to_string().len() <= WHOLE => facts,
+        Some(facts) => json!({ "text": truncate(&facts.to_string()), "whole": false }),
+        None if text.is_empty() => json!({ "ok": true }),
+        None => {
+            let told = truncate(&text);
+            let whole = told.len() == text.len();
+            json!({ "text": told, "whole": whole })
+        }
+    }
+}
+
+/// The words of a block; pictures and sounds have none.
+fn words(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text(text) => Some(&text.text),
+        ContentBlock::Resource(resource) => match &resource.resource {
+            ResourceContents::TextResourceContents { text, .. } => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Its beginning.
+pub(super) fn truncate(text: &str) -> String {
+    text.chars().take(MAX_TEXT).collect()
+}
+
+#[cfg(test)]
+pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+    file: file!(),
+    seeds: || {
+        crate::fuzz::each_alone(&[
+            r##"{"content":[{"type":"text","text":"{\"people\":4}"}],"isError":false}"##,
+            r##"{"content":[{"type":"text","text":"Booked."},{"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"resource","resource":{"uri":"x:y","text":"z","mimeType":"text/plain"}}],"structuredContent":{"people":4},"isError":true,"_meta":{}}"##,
+        ])
+    },
+    read: |messages| {
+        crate::fuzz::Read::each(messages, |message| {
+            let read: CallToolResult = serde_json::from_slice(message)?;
+            Ok::<_, serde_json::Error>(to_json(&read).to_string().len())
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(result: Value) -> Value {
+        super::to_json(&serde_json::from_value(result).expect("a result"))
+    }
+
+    #[test]
+    fn facts_are_told_as_they_are_and_text_is_cut() {
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let picture = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
+        let resource = json!({ "type": "resource", "resource": { "uri": "file:///a", "text": "Menu." } });
+        assert_eq!(told(json!({ "content": [text("{\"free\":7}")] })), json!({ "free": 7 }));
+        let both = json!({ "content": [text("Seven.")], "structuredContent": { "free": 7 } });
+        assert_eq!(told(both), json!({ "free": 7 }));
+        let several = json!({ "content": [text("Seven."), picture, resource] });
+        assert_eq!(told(several), json!({ "text": "Seven.\nMenu.", "whole": true }));
+        assert_eq!(told(json!({ "content": [] })), json!({ "ok": true }));
+        let failed = json!({ "content": [text("No such day.")], "isError": true });
+        assert_eq!(told(failed), json!({ "error": "The tool failed.", "text": "No such day." }));
+        for long in [text(&"x".repeat(50_000)), text(&json!(["x".repeat(50_000)]).to_string())] {
+            let told = told(json!({ "content": [long] }));
+            assert_eq!((told["whole"].as_bool(), told["text"].as_str().map(str::len)), (Some(false), Some(MAX_TEXT)));
+        }
+    }
+}
