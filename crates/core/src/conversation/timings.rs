@@ -10,7 +10,7 @@ pub struct Timings {
     /// Silence that it needs before it reports a stop: how late `SpeechStopped` is.
     pub vad_hangover: Duration,
     /// How long after the end of speech the STT may take; then the turn goes on with what there is.
-    pub recogniser: Duration,
+    pub stt: Duration,
     /// Noise shorter than this is nothing to ask the caller to repeat.
     pub unclear_speech: Duration,
     /// How long the agent stays silent after a short noise, to see whether words come of it.
@@ -50,7 +50,7 @@ impl Default for Timings {
         Self {
             vad_onset: Duration::from_millis(64),
             vad_hangover: Duration::from_millis(200),
-            recogniser: Duration::from_millis(2_500),
+            stt: Duration::from_millis(2_500),
             unclear_speech: Duration::from_millis(300),
             false_interruption: Duration::from_secs(1),
             long_backchannel: Duration::from_millis(1_500),

@@ -37,7 +37,7 @@ impl Cascade {
             silence_needed(self.spoken(d, &words), &d.agent.turn_taking)
         };
         // An STT that takes long has not forgotten what was said.
-        let recognised = if self.turn.is_settled() { silence } else { silence.max(d.timings.recogniser) };
+        let recognised = if self.turn.is_settled() { silence } else { silence.max(d.timings.stt) };
         Some(ended + recognised)
     }
 

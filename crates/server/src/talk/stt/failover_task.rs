@@ -63,9 +63,9 @@ struct Running {
     heard: mpsc::Receiver<SttEvent>,
 }
 
-async fn open(recogniser: SttProvider, position: usize) -> Result<Running, ProviderError> {
+async fn open(provider: SttProvider, position: usize) -> Result<Running, ProviderError> {
     let (events, heard) = mpsc::channel(64);
-    Ok(Running { position, connection: recogniser.open(events).await?, heard })
+    Ok(Running { position, connection: provider.open(events).await?, heard })
 }
 
 /// An STT that is being opened.
@@ -73,7 +73,7 @@ type Opening = AbortOnDropHandle<Result<Running, ProviderError>>;
 
 struct Task {
     failover: SttFailover,
-    /// Notified when the first one is open.
+    /// SttInput when the first one is open.
     ready: watch::Sender<bool>,
     providers: Vec<SttProvider>,
     running: Option<Running>,
@@ -98,7 +98,7 @@ impl Task {
                 },
                 event = heard(&mut self.running) => {
                     if let SttEvent::Failed { words, .. } = &event {
-                        tracing::warn!(error = words, "a recogniser failed in mid-call");
+                        tracing::warn!(error = words, "an STT provider failed in mid-call");
                     }
                     self.failover.heard(event, Instant::now())
                 }
@@ -121,7 +121,7 @@ impl Task {
                 self.failover.opened(Instant::now())
             }
             Err(error) => {
-                tracing::warn!(%error, "a recogniser cannot be opened");
+                tracing::warn!(%error, "an STT provider cannot be opened");
                 self.failover.not_opened(&error)
             }
         }
@@ -145,7 +145,7 @@ impl Task {
                 self.ready.send_replace(true);
                 let position = self.running.as_ref().map(|running| running.position);
                 if self.failover.has_taken_over() {
-                    tracing::warn!(position, "another recogniser has taken over in mid-call");
+                    tracing::warn!(position, "another STT provider has taken over in mid-call");
                 }
             }
             Step::Discard => self.opened = None,

@@ -18,9 +18,9 @@ pub(super) enum SingleStt {
 }
 
 impl SingleStt {
-    pub(super) fn begin(recogniser: SttProvider, events: mpsc::Sender<SttEvent>, ready: watch::Sender<bool>) -> Self {
+    pub(super) fn begin(provider: SttProvider, events: mpsc::Sender<SttEvent>, ready: watch::Sender<bool>) -> Self {
         let opening = async move {
-            match recogniser.open(events.clone()).await {
+            match provider.open(events.clone()).await {
                 Ok(connection) => {
                     ready.send_replace(true);
                     Some(connection)
