@@ -114,7 +114,7 @@ impl Service {
             let setup = context.setup.clone();
             let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.end_now.clone());
             service.calls.spawn(async move {
-                run.await;
+                Box::pin(run).await;
                 setup.drivers().stop().await;
             });
         }

@@ -21,6 +21,8 @@ pub const CARRIERS: &[CarrierKind] = &[
     CarrierKind::planned("sip"),
 ];
 
+type MakeDriver = fn(&Config) -> Arc<dyn Driver>;
+
 /// What the service knows of a carrier before any connection to it exists.
 pub struct CarrierKind {
     /// Its name in the API and in addresses.
@@ -34,7 +36,7 @@ pub struct CarrierKind {
     /// Checks a connection's settings before they are stored.
     pub check_settings: fn(&Map<String, Value>) -> Result<(), FieldError>,
     /// Makes the node's driver; `None` where connections can be stored, but this version cannot call with them.
-    pub driver: Option<fn(&Config) -> Arc<dyn Driver>>,
+    pub driver: Option<MakeDriver>,
 }
 
 impl CarrierKind {

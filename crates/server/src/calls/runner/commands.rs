@@ -178,6 +178,7 @@ impl Runner {
         let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
         let Ok(to) = to.parse::<PhoneNumber>() else {
             tracing::error!("a command names a number that cannot be dialled");
+            self.talk.tell(talk::Command::TransferFailed);
             return;
         };
         if self.transferring.is_some() {

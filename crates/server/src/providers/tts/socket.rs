@@ -265,7 +265,7 @@ impl<W: TtsProtocol> Task<W> {
             (Some(Context::Stopped { .. }), TtsEvent::Done)
                 if self.protocol.limits().cancel_confirmation == CancelConfirmation::Cancelled => {}
             (Some(Context::Stopped { .. }), TtsEvent::Done | TtsEvent::Cancelled | TtsEvent::Failed(_)) => {
-                self.release(&name)
+                self.release(&name);
             }
         }
         Ok(())

@@ -127,7 +127,7 @@ impl Prepared {
 /// Waits until a connection is made, and gives the reason if it is refused. Whatever else is wrong may be over when the phone is answered.
 async fn refused(opening: &mut Connecting<()>, name: &'static str) -> Option<Failure> {
     match opening.wait(name).await {
-        Err(error @ ProviderError::Config { .. }) => Some(failure(&error)),
+        Err(error @ ProviderError::Config { .. }) => Some(failure(error)),
         _ => None,
     }
 }

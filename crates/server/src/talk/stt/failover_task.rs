@@ -73,7 +73,7 @@ type Opening = AbortOnDropHandle<Result<Running, ProviderError>>;
 
 struct Task {
     failover: SttFailover,
-    /// SttInput when the first one is open.
+    /// True when the first one is open.
     ready: watch::Sender<bool>,
     providers: Vec<SttProvider>,
     running: Option<Running>,
