@@ -110,7 +110,7 @@ impl LlmResponse for MessagesResponse {
     fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
         match self.reason.as_deref() {
             None => Err(LlmFailure::cut_off()),
-            Some("failure") => Err(LlmFailure::content_refused("the model refused to answer (failure)")),
+            Some("refusal") => Err(LlmFailure::content_refused("the model refused to respond (refusal)")),
             Some("model_context_window_exceeded") => Err(LlmFailure::too_long()),
             Some(_) => std::mem::take(&mut self.tools).into_iter().map(OpenCall::finish).collect(),
         }

@@ -108,7 +108,7 @@ impl LlmResponse for ChatResponse {
             self.take_tool_call(call);
             step = StreamStep::Tool;
         }
-        let text = nonempty(delta.get("content")).or_else(|| nonempty(delta.get("failure")));
+        let text = nonempty(delta.get("content")).or_else(|| nonempty(delta.get("refusal")));
         Ok(text.map_or(step, |text| {
             self.written = true;
             StreamStep::Text(text.to_owned())
@@ -218,3 +218,15 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
     },
     read: crate::fuzz::through::llm::<ChatResponse>,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_refusal_are_said() {
+        let chunk = json!({ "choices": [{ "delta": { "content": null, "refusal": "I cannot help with that." } }] });
+        let step = ChatResponse::default().take(&chunk);
+        assert!(matches!(step, Ok(StreamStep::Text(text)) if text == "I cannot help with that."));
+    }
+}

@@ -23,6 +23,9 @@ use crate::outbound::ws::{Message, WebSocket, WebSockets, unreadable};
 /// the world.
 const UNREACHABLE: Duration = Duration::from_secs(1);
 
+/// What a server may still send while its session is being closed, in bytes.
+const MAX_DISCARDED_BYTES: usize = 1 << 20;
+
 /// The request that opens a session.
 pub(crate) struct Handshake {
     pub(crate) url: Url,
@@ -248,7 +251,13 @@ impl Session {
                 Some(message) => self.socket.send(message).await,
                 None => self.socket.close(None).await,
             };
-            while let Some(Ok(_)) = self.socket.next().await {}
+            let mut discarded = 0;
+            while let Some(Ok(message)) = self.socket.next().await {
+                discarded += message.len();
+                if discarded > MAX_DISCARDED_BYTES {
+                    return; // Dropping the socket ends what the server will not.
+                }
+            }
         };
         if timeout(limit, closing).await.is_err() {
             let _ = timeout(limit, self.socket.close(None)).await;

@@ -40,8 +40,8 @@ async fn a_schema_that_stands_for_more_than_it_says_is_refused_where_it_is_saved
         (tree, "must not refer to itself"),
         (elsewhere, "parts of itself"),
         (large, "at most 65536 bytes"),
-        (slow, "cannot be used"),
-        (json!({ "type": "object", "properties": patterns }), "cannot be used"),
+        (slow, "not a usable JSON Schema"),
+        (json!({ "type": "object", "properties": patterns }), "not a usable JSON Schema"),
     ] {
         for (field, changes) in [
             ("tools.1.parameters", json!({ "tools": [{ "type": "end_call" }, tool(&schema)] })),
