@@ -14,28 +14,28 @@ KEYS = json.loads(os.environ["SWITCHHOOK_TEST_KEYS"])
 # Why the service may refuse with 422 what fits the schema: each depends on what exists, on the time, or on two fields at once,
 # which a schema cannot say.
 BEYOND_A_SCHEMA = [
-    r"there is no such ",  # what a field refers to does not exist
-    r"is a connection to .*, which is not ",
+    r"no such ",  # what a field refers to does not exist
+    r"names a connection (to .*, which|that) is not ",
     r"is not one of your numbers",
     r"is one of your own numbers",
     r"is refused by this tenant's dial policy",
-    r"cannot be registered: there are \d+ endpoints already",
-    r"must be sent again, all of them",
-    r"is not the number that number_id names",
-    r"stands in several connections",
-    r"is required: there (is|are) .* numbers? to call from",
+    r"cannot be registered: endpoint limit reached",
+    r"must all be sent again",
+    r"is not the number of number_id",
+    r"is in several connections",
+    r"is required: you have (several numbers|no number to call from)",
     r"has no inbound_agent_id",
     r"its inbound agent no longer exists",
     r"is required by the agent",
-    r"cannot be changed: make another connection",
+    r"cannot be changed: create another connection",
     r"must be at most 90 days from now",  # the time
     r"must not be less than min_silence_ms",  # two fields
-    r"is required when on_machine is leave_message",
-    r"is in the list already",  # two entries
-    r"must have words",  # which letters are, Unicode says
+    r"is required if on_machine is leave_message",
+    r"is a duplicate",  # two entries
+    r"must contain words",  # which letters are, Unicode says
     # What is wrong with the host, port or user of a URL.
     r"must be an absolute URL",
-    r"must have a host with a public name",
+    r"must have a public host name",
     r"cannot be reached: ",
     r"must use port 443",
     r"must not contain a user name or password",
@@ -44,13 +44,13 @@ BEYOND_A_SCHEMA = [
 ]
 # Which fields a tool of an agent has, and must have, depends on its type.
 OF_TOOLS = re.compile(
-    r"^(belongs to tools of type |must be 1 to 64 letters|must be an http or https address|must have 1 to 20 entries"
-    r"|must be an HTTP header |is what the server says of its tools|must have no variable in its host"
+    r"^(applies only to tools of type |must be 1 to 64 letters|must be an http or https address|must have 1 to 20 entries"
+    r"|must be an HTTP header |is not allowed: the server describes its tools|must not have a variable in its host"
     r"|does not begin with settings.base_url)"
 )
 # Which ones there must be depends on the provider, and so does whether they are headers.
 CREDENTIALS = re.compile(
-    r"^(is required$|is masked: send the secret itself$|is no name of an HTTP header|is a header that requests have"
+    r"^(is required$|is masked: send the real secret$|is no name of an HTTP header|is a header that requests have"
     r"|must be visible characters|is there already)"
 )
 

@@ -115,7 +115,7 @@ impl TelnyxApi {
     /// Gets a page of the list at `path`.
     ///
     /// # Errors
-    /// As [`Api::get`].
+    /// As [`TelnyxApi::get`].
     pub(super) async fn page<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -127,7 +127,7 @@ impl TelnyxApi {
     /// Posts `body` to `path`.
     ///
     /// # Errors
-    /// As [`Api::get`].
+    /// As [`TelnyxApi::get`].
     pub(super) async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, TelnyxError> {
         self.ask(Method::POST, path, &[], Some(body)).await.map(|DataBody { data }| data)
     }
@@ -135,7 +135,7 @@ impl TelnyxApi {
     /// Changes what is at `path`.
     ///
     /// # Errors
-    /// As [`Api::get`].
+    /// As [`TelnyxApi::get`].
     pub(super) async fn patch(&self, path: &[&str], body: &Value) -> Result<(), TelnyxError> {
         self.ask(Method::PATCH, path, &[], Some(body)).await.map(|_: DataBody<Value>| ())
     }
@@ -143,7 +143,7 @@ impl TelnyxApi {
     /// Has something done to a call.
     ///
     /// # Errors
-    /// As [`Api::get`].
+    /// As [`TelnyxApi::get`].
     pub(super) async fn command(&self, call: &str, action: &str, body: &Value) -> Result<(), TelnyxError> {
         self.post(&["calls", call, "actions", action], body).await.map(|_: Value| ())
     }
