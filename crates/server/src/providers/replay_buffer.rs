@@ -40,9 +40,9 @@ pub(crate) struct ReplayBuffer {
 
 impl ReplayBuffer {
     /// Stores input; `open` when there is speech without final words.
-    pub(crate) fn keep(&mut self, told: SttInput, open: bool) {
-        let audio = matches!(told, SttInput::Audio(_));
-        self.items.push_back(told);
+    pub(crate) fn keep(&mut self, input: SttInput, open: bool) {
+        let audio = matches!(input, SttInput::Audio(_));
+        self.items.push_back(input);
         if audio {
             self.frames += 1;
             self.since_words += 1;

@@ -456,8 +456,8 @@ mod tests {
         toolbox.run(&ToolCall { id, name: name.to_owned(), arguments, signature })
     }
 
-    fn wrong(deed: ToolOutcome) -> String {
-        match deed {
+    fn wrong(outcome: ToolOutcome) -> String {
+        match outcome {
             ToolOutcome::Result(value) => value["error"].as_str().expect("an error").to_owned(),
             _ => panic!("nothing is to be done"),
         }

@@ -153,8 +153,8 @@ async fn a_recogniser_that_panics_ends_the_call_with_all_that_is_known_of_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for bug in [Bug::Opening, Bug::Audio(250), Bug::Task(Duration::from_secs(5))] {
         let path = folder.path().join(format!("{bug:?}.wav"));
-        let recogniser = SttProvider { bug, heard: Arc::default() };
-        let (report, said, took) = held(vec![Arc::new(recogniser)], &path).await;
+        let stt = SttProvider { bug, heard: Arc::default() };
+        let (report, said, took) = held(vec![Arc::new(stt)], &path).await;
         assert!(failed(&report.end), "{bug:?}: {:?}", report.end);
         assert!(took < Duration::from_secs(12), "{bug:?}: it ended after {took:?}");
         assert!(report.usage.tts_characters > 0, "{bug:?}: what it used is known");
@@ -186,8 +186,8 @@ async fn a_task_of_the_conversation_that_panics_ends_the_call() {
     let agent = agent();
     let (events, events_in) = mpsc::channel(64);
     let usage = Spent::default();
-    let recogniser: Arc<dyn Stt> = Arc::new(SttProvider { bug: Bug::None, heard: Arc::default() });
-    let pipeline = pipeline(&agent, vec![recogniser]);
+    let stt: Arc<dyn Stt> = Arc::new(SttProvider { bug: Bug::None, heard: Arc::default() });
+    let pipeline = pipeline(&agent, vec![stt]);
     let stt = pipeline.start_stt(events, &usage);
     let (notes, _noted) = mpsc::unbounded_channel();
     let settings = Settings { agent, recording: None };

@@ -104,20 +104,20 @@ impl SttFailover {
     }
 
     /// The call tells something.
-    pub(super) fn told(&mut self, told: SttInput, now: Instant) -> Vec<Step> {
-        let (told, keep) = match told {
-            SttInput::StartAt(_) => (told, false),
-            SttInput::Audio(_) => (told, true),
+    pub(super) fn handle_input(&mut self, input: SttInput, now: Instant) -> Vec<Step> {
+        let (input, keep) = match input {
+            SttInput::StartAt(_) => (input, false),
+            SttInput::Audio(_) => (input, true),
             SttInput::SpeechStarted => {
                 self.speaking = true;
-                (told, true)
+                (input, true)
             }
             SttInput::SpeechStopped(segment) => self.stopped(segment, now),
         };
         if keep {
-            self.replay.keep(told.clone(), self.is_open());
+            self.replay.keep(input.clone(), self.is_open());
         }
-        if self.running { vec![Step::Pass(told)] } else { Vec::new() }
+        if self.running { vec![Step::Pass(input)] } else { Vec::new() }
     }
 
     /// The end of a segment under the number that its words will have, and whether they are still to come: an STT that
@@ -183,7 +183,7 @@ impl SttFailover {
             return self.settle_early(segment, &text);
         }
         let Some(open) = self.open.iter_mut().find(|open| open.segment == segment) else {
-            return vec![self.say(segment, &text)]; // It replaces what was told.
+            return vec![self.say(segment, &text)]; // It replaces an earlier final.
         };
         open.words = Some(text);
         let mut steps = Vec::new();
@@ -242,8 +242,8 @@ impl SttFailover {
             (open.since, open.words) = (now, None);
         }
         let first = self.open.front().map_or(self.next_segment, |open| open.segment);
-        let told = std::iter::once(SttInput::StartAt(first)).chain(self.replay());
-        std::iter::once(Step::Adopt).chain(told.map(Step::Pass)).collect()
+        let input = std::iter::once(SttInput::StartAt(first)).chain(self.replay());
+        std::iter::once(Step::Adopt).chain(input.map(Step::Pass)).collect()
     }
 
     /// It cannot be opened.
@@ -261,9 +261,9 @@ impl SttFailover {
     fn replay(&self) -> Vec<SttInput> {
         let kept = self.replay.replay();
         if !self.speaking && self.open.is_empty() {
-            return kept.into_iter().filter(|told| matches!(told, SttInput::Audio(_))).collect();
+            return kept.into_iter().filter(|input| matches!(input, SttInput::Audio(_))).collect();
         }
-        let first_mark = kept.iter().find(|told| !matches!(told, SttInput::Audio(_)));
+        let first_mark = kept.iter().find(|input| !matches!(input, SttInput::Audio(_)));
         let start = (!matches!(first_mark, Some(SttInput::SpeechStarted))).then_some(SttInput::SpeechStarted);
         start.into_iter().chain(kept).collect()
     }

@@ -20,7 +20,7 @@ const ENDS: Duration = Duration::from_millis(500);
 
 /// Several providers, of which one hears the caller.
 pub(super) struct FailoverTask {
-    told: mpsc::Sender<SttInput>,
+    input: mpsc::Sender<SttInput>,
     task: AbortOnDropHandle<()>,
 }
 
@@ -30,7 +30,7 @@ impl FailoverTask {
         events: mpsc::Sender<SttEvent>,
         ready: watch::Sender<bool>,
     ) -> Self {
-        let (told, waiting) = mpsc::channel(WAITING);
+        let (input, waiting) = mpsc::channel(WAITING);
         let task = Task {
             failover: SttFailover::new(providers.len()),
             ready,
@@ -41,17 +41,17 @@ impl FailoverTask {
             waiting,
             events,
         };
-        Self { told, task: AbortOnDropHandle::new(tokio::spawn(task.run())) }
+        Self { input, task: AbortOnDropHandle::new(tokio::spawn(task.run())) }
     }
 
     /// The task never waits for long, and what does not fit belongs to a call whose driver has stopped reading.
-    pub(super) fn tell(&self, told: SttInput) {
-        let _ = self.told.try_send(told);
+    pub(super) fn tell(&self, input: SttInput) {
+        let _ = self.input.try_send(input);
     }
 
     /// A task that panicked has ended already, and told so by closing the events.
     pub(super) async fn end(self) {
-        drop(self.told);
+        drop(self.input);
         let _ = timeout(ENDS, self.task).await;
     }
 }
@@ -92,8 +92,8 @@ impl Task {
         loop {
             let deadline = self.failover.next_deadline();
             let steps = tokio::select! {
-                told = self.waiting.recv() => match told {
-                    Some(told) => self.failover.told(told, Instant::now()),
+                input = self.waiting.recv() => match input {
+                    Some(input) => self.failover.handle_input(input, Instant::now()),
                     None => break,
                 },
                 event = heard(&mut self.running) => {
@@ -129,9 +129,9 @@ impl Task {
 
     async fn take(&mut self, step: Step) {
         match step {
-            Step::Pass(told) => {
+            Step::Pass(input) => {
                 if let Some(running) = &mut self.running
-                    && caught_now(|| running.connection.tell(&told)).is_err()
+                    && caught_now(|| running.connection.tell(&input)).is_err()
                 {
                     running.heard.close();
                 }

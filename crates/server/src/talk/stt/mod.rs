@@ -2,7 +2,7 @@
 //!
 //! A call that hears nothing must not fall silent for longer than 3 s. Three things hold that, each without knowing of the others:
 //!
-//! - An STT that is lost for good hands over at once. Whoever takes over is told the caller's last seconds as far as they have
+//! - An STT that is lost for good hands over at once. Whoever takes over gets the caller's last seconds as far as they have
 //!   no final words, so that none is lost and none is doubled.
 //! - One that is merely silent, because it connects again, is slow or hangs, hands over when speech has waited for its words for 2 s
 //!   (`failover`). It goes on until the other one is open, and keeps its place should it answer first. So an adapter repeats what it
@@ -72,8 +72,8 @@ impl Drop for SttConnection {
 }
 
 impl SttConnection {
-    fn tell(&mut self, told: &SttInput) {
-        match told {
+    fn tell(&mut self, input: &SttInput) {
+        match input {
             SttInput::StartAt(segment) => self.session.takes_over(*segment),
             SttInput::Audio(frame) => {
                 self.given += FRAME_DURATION;
@@ -139,10 +139,10 @@ impl SpeechToText {
         self.tell(SttInput::SpeechStopped(segment));
     }
 
-    fn tell(&mut self, told: SttInput) {
+    fn tell(&mut self, input: SttInput) {
         match &mut self.route {
-            Route::SingleStt(alone) => alone.tell(told),
-            Route::FailoverTask(relayed) => relayed.tell(told),
+            Route::SingleStt(alone) => alone.tell(input),
+            Route::FailoverTask(relayed) => relayed.tell(input),
         }
     }
 

@@ -1,4 +1,4 @@
-//! An STT behind which there is no other: it is told directly, and speaks for itself.
+//! An STT behind which there is no other: it gets its input directly, and reports for itself.
 
 use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, watch};
@@ -36,19 +36,19 @@ impl SingleStt {
         Self::Opening { opening: AbortOnDropHandle::new(tokio::spawn(opening)), waiting: Vec::new() }
     }
 
-    pub(super) fn tell(&mut self, told: SttInput) {
+    pub(super) fn tell(&mut self, input: SttInput) {
         match self {
             Self::Open(connection) => {
                 if let Some(connection) = connection {
-                    connection.tell(&told);
+                    connection.tell(&input);
                 }
             }
             Self::Opening { opening, waiting } => {
-                waiting.push(told);
+                waiting.push(input);
                 let Some(opened) = opening.now_or_never() else { return };
                 let mut connection = opened.unwrap_or_default();
                 if let Some(connection) = &mut connection {
-                    waiting.iter().for_each(|told| connection.tell(told));
+                    waiting.iter().for_each(|input| connection.tell(input));
                 }
                 *self = Self::Open(connection);
             }

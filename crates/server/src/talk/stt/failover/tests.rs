@@ -53,9 +53,9 @@ fn begun(count: usize, now: Instant) -> SttFailover {
 /// A failover whose caller has said segment 0, and nobody has said what it was.
 fn waiting(count: usize, now: Instant) -> SttFailover {
     let mut failover = begun(count, now);
-    failover.told(SttInput::SpeechStarted, now);
-    failover.told(sound(1), now);
-    failover.told(SttInput::SpeechStopped(0), now);
+    failover.handle_input(SttInput::SpeechStarted, now);
+    failover.handle_input(sound(1), now);
+    failover.handle_input(SttInput::SpeechStopped(0), now);
     failover
 }
 
@@ -64,11 +64,11 @@ fn one_that_fails_hands_over_what_has_no_final_words() {
     let now = Instant::now();
     let mut failover = waiting(2, now);
     failover.heard(says(0, "Hello."), now);
-    failover.told(SttInput::SpeechStarted, now);
+    failover.handle_input(SttInput::SpeechStarted, now);
     failover.heard(SttEvent::Partial { text: "book".to_owned() }, now);
-    failover.told(SttInput::SpeechStopped(1), now);
+    failover.handle_input(SttInput::SpeechStopped(1), now);
     assert_eq!(shown(failover.heard(dies(), now)), ["let go", "open 1"]);
-    assert!(shown(failover.told(SttInput::SpeechStarted, now)).is_empty(), "nobody is there to hear it");
+    assert!(shown(failover.handle_input(SttInput::SpeechStarted, now)).is_empty(), "nobody is there to hear it");
     assert_eq!(shown(failover.opened(now)), ["adopt", "pass from 1", "pass start", "pass stop 1", "pass start"]);
     assert_eq!(shown(failover.heard(says(1, "Book a table."), now)), ["1 Book a table."]);
     assert_eq!(shown(failover.heard(dies(), now)), ["let go", "pipeline_error: It broke."], "nobody is left");
@@ -84,8 +84,8 @@ fn one_that_is_late_goes_on_until_another_is_open_and_stays_if_it_is_first() {
     let later = now + LATE * 2;
     assert_eq!(shown(failover.heard(says(0, "Yes."), later)), ["0 Yes."]);
     assert_eq!(shown(failover.opened(later)), ["discard"]);
-    failover.told(SttInput::SpeechStarted, later);
-    failover.told(SttInput::SpeechStopped(1), later);
+    failover.handle_input(SttInput::SpeechStarted, later);
+    failover.handle_input(SttInput::SpeechStopped(1), later);
     assert_eq!(shown(failover.tick(later + LATE)), ["open 1"], "it can be asked again");
     assert_eq!(shown(failover.opened(later + LATE)), ["adopt", "pass from 1", "pass start", "pass stop 1"]);
     assert_eq!(failover.next_deadline(), Some(later + LATE * 2), "and has its own time");
@@ -126,11 +126,11 @@ fn a_wrong_key_of_the_first_one_is_a_wrong_setting_unless_another_takes_over() {
 fn words_are_told_in_the_order_of_speech() {
     let now = Instant::now();
     let mut failover = waiting(2, now);
-    failover.told(SttInput::SpeechStarted, now);
-    failover.told(SttInput::SpeechStopped(1), now);
+    failover.handle_input(SttInput::SpeechStarted, now);
+    failover.handle_input(SttInput::SpeechStopped(1), now);
     assert!(failover.heard(says(1, "for two."), now).is_empty());
     assert_eq!(shown(failover.heard(says(0, "A table"), now)), ["0 A table", "1 for two."]);
-    assert_eq!(shown(failover.heard(says(0, ""), now)), ["0 "], "what was told may be replaced");
+    assert_eq!(shown(failover.heard(says(0, ""), now)), ["0 "], "a final may be replaced");
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn who_speaks_before_a_recogniser_is_open_is_heard_by_the_first_that_opens() {
     let now = Instant::now();
     let mut failover = SttFailover::new(2);
     failover.begin();
-    failover.told(SttInput::SpeechStarted, now);
-    failover.told(sound(1), now);
-    failover.told(SttInput::SpeechStopped(0), now);
+    failover.handle_input(SttInput::SpeechStarted, now);
+    failover.handle_input(sound(1), now);
+    failover.handle_input(SttInput::SpeechStopped(0), now);
     let busy = ProviderError::Failed { provider: "x", words: "busy".to_owned() };
     assert_eq!(shown(failover.not_opened(&busy)), ["open 1"]);
     assert_eq!(shown(failover.opened(now)), ["adopt", "pass from 0", "pass start", "pass stop 0"]);
@@ -161,14 +161,14 @@ fn where_none_opens_the_call_is_told_why_and_a_wrong_setting_is_one() {
 fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
     let now = Instant::now();
     let mut failover = begun(2, now);
-    failover.told(SttInput::SpeechStarted, now);
-    (0..600).for_each(|number| drop(failover.told(sound(number), now)));
+    failover.handle_input(SttInput::SpeechStarted, now);
+    (0..600).for_each(|number| drop(failover.handle_input(sound(number), now)));
     failover.heard(SttEvent::Partial { text: "a long story".to_owned() }, now);
     failover.heard(dies(), now);
     assert_eq!(shown(failover.opened(now)), ["adopt", "pass from 0", "pass start"]);
     let more = SttEvent::Partial { text: "that".to_owned() };
     assert_eq!(shown(failover.heard(more, now)), ["~ a long story that"]);
-    failover.told(SttInput::SpeechStopped(0), now);
+    failover.handle_input(SttInput::SpeechStopped(0), now);
     assert_eq!(shown(failover.heard(says(0, "that ends."), now)), ["0 a long story that ends."]);
 }
 
@@ -176,11 +176,11 @@ fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
 fn whoever_takes_over_does_not_replace_words_that_were_told_before_their_end() {
     let now = Instant::now();
     let mut failover = begun(2, now);
-    failover.told(SttInput::SpeechStarted, now);
+    failover.handle_input(SttInput::SpeechStarted, now);
     assert_eq!(shown(failover.heard(says(0, "Yes."), now)), ["0 Yes."]);
     failover.heard(dies(), now);
     failover.opened(now);
-    assert_eq!(shown(failover.told(SttInput::SpeechStopped(0), now)), ["pass stop 0"]);
+    assert_eq!(shown(failover.handle_input(SttInput::SpeechStopped(0), now)), ["pass stop 0"]);
     assert!(failover.heard(says(0, ""), now).is_empty());
 }
 
@@ -226,8 +226,8 @@ struct Ear {
 }
 
 impl Ear {
-    fn tell(&mut self, told: &SttInput) {
-        match told {
+    fn tell(&mut self, input: &SttInput) {
+        match input {
             SttInput::StartAt(segment) => self.next = *segment,
             SttInput::Audio(frame) if number(frame) == 0 => {
                 self.quiet += 1;
@@ -297,7 +297,7 @@ impl World {
     fn take(&mut self, steps: Vec<Step>) {
         for step in steps {
             match step {
-                Step::Pass(told) => self.running.as_mut().expect("somebody runs").tell(&told),
+                Step::Pass(input) => self.running.as_mut().expect("somebody runs").tell(&input),
                 Step::Open { position } => {
                     let frames = self.fates[position].opens_after;
                     self.opening = Some((self.now + FRAME_DURATION * frames, position));
@@ -311,8 +311,8 @@ impl World {
         }
     }
 
-    fn tell(&mut self, told: SttInput) {
-        let steps = self.failover.told(told, self.now);
+    fn tell(&mut self, input: SttInput) {
+        let steps = self.failover.handle_input(input, self.now);
         self.take(steps);
     }
 
