@@ -3,7 +3,6 @@
 //! `ARCHITECTURE.md` has the map. `app` assembles the modules; no module depends on it.
 
 pub mod app;
-pub mod batch;
 pub mod calls;
 pub mod carrier;
 pub mod cli;

@@ -15,6 +15,7 @@
 //! Messages of the carrier may be late, repeated or out of order. What no longer fits is ignored; what arrives
 //! early (audio before the answer) implies what was missed.
 
+mod carrier_event;
 mod closing;
 mod ending;
 mod message;
@@ -28,6 +29,7 @@ mod tests;
 
 use std::time::Duration;
 
+pub use self::carrier_event::CarrierEvent;
 pub use self::ending::Ending;
 pub use self::message::{CallEffect, CallInput, Change, TalkEnd, TalkFailure};
 pub use self::phase::{Closing, Phase, Timing};

@@ -1,7 +1,6 @@
 //! What happens on a leg, on its way to the call's runner.
 
-use serde::{Deserialize, Serialize};
-use switchhook_core::call::Hangup;
+use switchhook_core::call::CarrierEvent;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
@@ -38,27 +37,4 @@ pub enum LegEvent {
     Carrier(CarrierEvent),
     /// Audio flows.
     Media(Media),
-}
-
-/// What a carrier reports about a leg. It may reach another node than the call's own, so it can be stored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CarrierEvent {
-    /// Its id of the call, for when the response to the dial was lost.
-    Id(String),
-    /// The far end rings.
-    Ringing,
-    /// Somebody, or something, answered.
-    Answered,
-    /// A person answered.
-    Human,
-    /// A machine answered; and whether its greeting is over, so that a message can be left.
-    Machine {
-        /// Whether the beep was heard, or the greeting ended without one.
-        greeting_ended: bool,
-    },
-    /// There will be no audio; one sentence says why.
-    NoMedia(String),
-    /// The leg has ended.
-    Hangup(Hangup),
 }

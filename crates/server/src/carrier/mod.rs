@@ -34,8 +34,10 @@ use switchhook_core::private::Private;
 
 use self::address::Addresses;
 use self::callback::Webhooks;
+pub use switchhook_core::call::CarrierEvent;
+
 pub use self::control::{AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef};
-pub use self::events::{CarrierEvent, LegEvent, LegEvents};
+pub use self::events::{LegEvent, LegEvents};
 pub use self::media::{FromCarrier, Media, MediaTransport, ToCarrier, WebSocketMedia};
 use self::rest::Rest;
 use crate::store::connections::Credentials;

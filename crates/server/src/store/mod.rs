@@ -14,6 +14,7 @@
 
 pub mod agents;
 pub mod api_keys;
+pub mod batch;
 pub mod calls;
 pub mod connections;
 pub mod deliveries;

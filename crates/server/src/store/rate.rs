@@ -14,7 +14,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::rate::{self, Admissions, Decision, WINDOW};
 
 use super::{Dialect, Store, Tx, chunks, on};
-use crate::batch::BatchJob;
+use crate::store::batch::BatchJob;
 
 /// Decides about requests in batches, per tenant.
 pub struct Admit(pub Store);

@@ -15,10 +15,10 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{DELIVERY, EVENT, SIGNATURE};
-use crate::batch::Batcher;
 use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::outbound::{Answer, Client, ClientSettings, Exemptions, PerTenant, SendError};
+use crate::store::batch::Batcher;
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
 use crate::store::lease_time::LeaseTime;

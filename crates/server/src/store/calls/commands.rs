@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
+use switchhook_core::call::CarrierEvent;
 use switchhook_core::id::{CallId, CommandId, TenantId};
 use uuid::Uuid;
 
 use super::CallRow;
-use crate::carrier::CarrierEvent;
 use crate::clock;
 use crate::store::{Conn, Tx, filled, on};
 
@@ -134,10 +134,9 @@ mod tests {
     use switchhook_core::id::NodeId;
 
     use super::*;
-    use crate::calls::LEASE;
     use crate::store::calls;
     use crate::store::lease_time::LeaseTime;
-    use crate::store::testing::{TestStore, now, owned_call, stores};
+    use crate::store::testing::{LEASE, TestStore, now, owned_call, stores};
 
     async fn waiting(test: &TestStore, row: &CallRow) -> Vec<(Uuid, String)> {
         let mut conn = test.store.read().await.expect("a connection");

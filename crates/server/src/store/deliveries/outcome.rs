@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::queue::Lease;
 use super::{Conn, Tx, chunks, on};
-use crate::batch::BatchJob;
 use crate::store::Store;
+use crate::store::batch::BatchJob;
 use crate::store::lease_time::LeaseTime;
 
 /// An endpoint is disabled after only failing for this long.

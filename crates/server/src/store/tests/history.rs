@@ -18,9 +18,9 @@ use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use uuid::Uuid;
 
 use super::past::{LIVE as LIVE_EVERY, Past, numbered, past};
-use crate::batch::BatchJob as _;
 use crate::clock::Clock;
 use crate::housekeeping;
+use crate::store::batch::BatchJob as _;
 use crate::store::calls::commands::{self, Command};
 use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, search};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
