@@ -9,6 +9,7 @@ pub mod carrier;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod exemptions;
 pub mod files;
 #[cfg(test)]
 mod fuzz;
@@ -19,10 +20,8 @@ pub mod lifecycle;
 pub mod listener;
 pub mod models;
 pub mod operator;
-pub mod outbound;
 pub mod panics;
 pub mod providers;
-pub mod queues;
 pub mod retention;
 pub mod rotation;
 pub mod store;

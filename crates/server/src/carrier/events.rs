@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use switchhook_core::call::Hangup;
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::media::Media;
-use crate::queues::Queue;
 
 /// Events that may wait for the runner of a call. A call has a handful of them, and whoever signs callbacks can send more.
 const WAITING: usize = 64;

@@ -8,6 +8,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::Exemptions;
 
 use super::auth::LastUsed;
 use super::calls::Followers;
@@ -23,7 +24,6 @@ use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::models::ModelStore;
-use crate::outbound::Exemptions;
 use crate::providers::registry::Registry;
 use crate::store::{Store, rate};
 use crate::vault::Vault;
