@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use switchhook_core::id::NodeId;
+use switchhook_speech::models::ModelStore;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +22,6 @@ use crate::files;
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::listener;
-use crate::models::ModelStore;
 use crate::providers::ProviderError;
 use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;

@@ -18,7 +18,6 @@ pub mod http;
 pub mod json_schema;
 pub mod lifecycle;
 pub mod listener;
-pub mod models;
 pub mod operator;
 pub mod panics;
 pub mod providers;

@@ -9,6 +9,7 @@ use switchhook_core::id::ConnectionId;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::Exemptions;
+use switchhook_speech::models::ModelStore;
 
 use super::auth::LastUsed;
 use super::calls::Followers;
@@ -23,7 +24,6 @@ use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::models::ModelStore;
 use crate::providers::registry::Registry;
 use crate::store::{Store, rate};
 use crate::vault::Vault;

@@ -11,6 +11,7 @@ use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::ws::{WebSockets, http_address};
 use switchhook_net::outbound::{self, ClientSettings, Clients, Exemptions, PerTenant};
+use switchhook_speech::models::ModelStore;
 use url::Url;
 use uuid::Uuid;
 
@@ -20,7 +21,6 @@ use super::prices::{PriceList, Prices, Rates};
 use super::realtime::Realtime;
 use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
 use crate::config::Config;
-use crate::models::ModelStore;
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 

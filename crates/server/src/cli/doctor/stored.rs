@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use switchhook_core::id::ConnectionId;
 use switchhook_net::outbound::Exemptions;
+use switchhook_speech::models::ModelStore;
 use tokio::time::Instant;
 use url::Url;
 
@@ -17,7 +18,6 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::exemptions;
 use crate::http::connections::catalogue::{CatalogueEntry, Kind};
-use crate::models::ModelStore;
 use crate::providers::check::{Check, DEADLINE};
 use crate::providers::registry::Registry;
 use crate::store::connections::ConnectionRow;
