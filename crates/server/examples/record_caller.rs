@@ -20,11 +20,11 @@ use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
-use switchhook::models::{HIBARI, ModelStore};
-use switchhook::providers::local::{Hibari, Job, hibari};
 use switchhook_media::frame::{FRAME_SAMPLES, SAMPLE_RATE};
 use switchhook_media::g711::ulaw_encode;
 use switchhook_media::resample::Resampler;
+use switchhook_speech::models::{HIBARI, ModelStore};
+use switchhook_speech::{Hibari, Job, hibari};
 
 /// How much lower the caller's voice is than the agent's.
 const LOWER: f32 = 0.84;

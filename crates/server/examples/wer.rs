@@ -18,13 +18,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use switchhook::models::ModelStore;
-use switchhook::providers::local::wer::WordErrors;
 use switchhook::providers::local::{LocalSpeech, LocalStt};
 use switchhook::providers::{Stt, SttEvent, SttOptions};
 use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame, SAMPLE_RATE};
 use switchhook_media::g711::{ulaw_decode, ulaw_encode};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use switchhook_speech::models::ModelStore;
+use switchhook_speech::wer::WordErrors;
 use tokio::sync::mpsc;
 
 /// Room noise between utterances when no other is asked for: -60 dBFS.

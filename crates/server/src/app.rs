@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use switchhook_core::id::NodeId;
+use switchhook_speech::models::ModelStore;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -16,11 +17,11 @@ use crate::calls::{self, Context, Live};
 use crate::carrier::address::Addresses;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
+use crate::exemptions;
 use crate::files;
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::listener;
-use crate::models::ModelStore;
 use crate::providers::ProviderError;
 use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
@@ -122,8 +123,8 @@ impl Service {
             let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, wakeups)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }
-        state.exemptions.load(&store).await?;
-        service.tasks.spawn(state.exemptions.clone().follow(store.clone(), service.stop.clone()));
+        exemptions::load(&state.exemptions, &store).await?;
+        service.tasks.spawn(exemptions::follow(state.exemptions.clone(), store.clone(), service.stop.clone()));
         service.tasks.spawn(Housekeeping::new(store, clock, &config).run(service.stop.clone()));
         service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
         service.tasks.spawn(listener::serve(

@@ -1,11 +1,11 @@
 //! What happens on a leg, on its way to the call's runner.
 
 use switchhook_core::call::CarrierEvent;
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::media::Media;
-use crate::queues::Queue;
 
 /// Events that may wait for the runner of a call. A call has a handful of them, and whoever signs callbacks can send more.
 const WAITING: usize = 64;

@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use switchhook_net::queues;
 use tokio::sync::Notify;
 
 use super::FromCarrier;
-use crate::queues;
 
 /// Frames that may wait: four seconds.
 const FRAMES: usize = 200;

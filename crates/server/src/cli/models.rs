@@ -6,10 +6,10 @@ use std::sync::Mutex;
 
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use switchhook_speech::models::{ModelError, ModelStatus, ModelStore, Progress, Stage};
 
 use super::{Failure, output};
 use crate::config::Config;
-use crate::models::{ModelError, ModelStatus, ModelStore, Progress, Stage};
 
 /// Subcommands of `switchhook models`.
 #[derive(Debug, Subcommand)]

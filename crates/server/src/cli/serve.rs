@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::json;
+use switchhook_speech::models::ModelStore;
 
 use super::{Failure, admin, models, output};
 use crate::app::Service;
 use crate::clock::Clock;
 use crate::config::{Config, Role};
-use crate::models::ModelStore;
 use crate::{lifecycle, operator, telemetry};
 
 /// Arguments of `switchhook serve`.

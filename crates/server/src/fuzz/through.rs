@@ -1,11 +1,11 @@
 //! How the parsers of one kind are driven.
 
 use serde_json::Value;
+use switchhook_net::outbound::ws::Message;
 
 use super::Read;
 use crate::carrier::stream;
 use crate::carrier::stream::codec::StreamDecoder;
-use crate::outbound::ws::Message;
 use crate::providers::llm::{LlmResponse, StreamStep};
 use crate::providers::prices::Rates;
 use crate::providers::realtime::RealtimeEvent;

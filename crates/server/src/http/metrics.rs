@@ -29,7 +29,7 @@ pub(super) fn recorder() -> PrometheusHandle {
             if metrics::set_global_recorder(recorder).is_err() {
                 tracing::warn!("another metrics recorder is installed: /metrics stays empty");
             }
-            crate::queues::describe();
+            switchhook_net::queues::describe();
             metrics::describe_histogram!(
                 DURATION,
                 metrics::Unit::Seconds,

@@ -8,6 +8,8 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::Exemptions;
+use switchhook_speech::models::ModelStore;
 
 use super::auth::LastUsed;
 use super::calls::Followers;
@@ -21,8 +23,6 @@ use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::models::ModelStore;
-use crate::outbound::Exemptions;
 use crate::providers::registry::Registry;
 use crate::store::batch::Batcher;
 use crate::store::{Store, rate};

@@ -5,11 +5,11 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
+use switchhook_net::outbound::SendError;
+use switchhook_net::outbound::ws::{CloseFrame, OpenError};
 use url::Url;
 
 use super::ProviderError;
-use crate::outbound::SendError;
-use crate::outbound::ws::{CloseFrame, OpenError};
 
 /// The longest message that is reported, in characters.
 const LONGEST: usize = 300;

@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::ws::{WebSockets, http_address};
+use switchhook_net::outbound::{self, ClientSettings, Clients, Exemptions, PerTenant};
+use switchhook_speech::models::ModelStore;
 use url::Url;
 use uuid::Uuid;
 
@@ -18,9 +21,6 @@ use super::prices::{PriceList, Prices, Rates};
 use super::realtime::Realtime;
 use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
 use crate::config::Config;
-use crate::models::ModelStore;
-use crate::outbound::ws::{WebSockets, http_address};
-use crate::outbound::{self, ClientSettings, Clients, Exemptions, PerTenant};
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
@@ -278,7 +278,7 @@ impl Registry {
     /// # Errors
     /// When the client for requests to providers cannot be built.
     pub fn new(config: &Config, models: ModelStore, exemptions: Exemptions) -> anyhow::Result<Self> {
-        let settings = ClientSettings::new(config, &config.outbound_allow)?;
+        let settings = ClientSettings::new(&config.network(), &config.outbound_allow)?;
         let (for_tools, for_websockets) = (settings.clone(), settings.clone());
         let tools = PerTenant::new(exemptions.clone(), move |more| for_tools.clone().with(more).client(TOOL))?;
         let websockets =
@@ -414,6 +414,7 @@ mod tests {
     use std::path::Path;
 
     use serde_json::json;
+    use switchhook_net::outbound::NetworkSettings;
 
     use super::*;
 
@@ -424,7 +425,7 @@ mod tests {
         let settings = settings.as_object().expect("an object");
         let config = AdapterConfig {
             http: &reqwest::Client::new(),
-            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            websockets: &WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client"),
             addresses: &addresses,
             settings,
             key: None,

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use switchhook_core::agent::{AgentConfig, HttpMethod, Tool, ToolKind, fill_in};
 use switchhook_core::conversation::ToolCall;
 use switchhook_core::id::{CallId, ConnectionId};
+use switchhook_net::outbound::{Client, Page, Request, SendError};
 use tokio::sync::OnceCell;
 
 pub use self::mcp::{Lists, Shared};
@@ -24,7 +25,6 @@ use self::secrets::Secrets;
 use super::CarrierRequest;
 use super::strip_nul::strip_nul_value;
 use crate::json_schema::Schema;
-use crate::outbound::{Client, Page, Request, SendError};
 use crate::providers::ToolSpec;
 
 /// How much of an answer that is not JSON, or of an error, the model is told, in characters.
@@ -435,7 +435,8 @@ mod tests {
 
     fn toolbox(tools: Vec<Tool>, variables: &[(&str, &str)]) -> Toolbox {
         let config = Config::for_tests("/nonexistent");
-        let client = Client::new(&config, &"127.0.0.0/8,http".parse().expect("valid"), Duration::from_secs(5));
+        let client =
+            Client::new(&config.network(), &"127.0.0.0/8,http".parse().expect("valid"), Duration::from_secs(5));
         let agent = AgentConfig { tools, ..AgentConfig::new("x") };
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let agent_id = AgentId::from_uuid(Uuid::nil());

@@ -10,6 +10,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::{SigningSecret, is_success, retry_after};
+use switchhook_net::outbound::{Answer, Client, ClientSettings, Exemptions, PerTenant, SendError};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use super::{DELIVERY, EVENT, SIGNATURE};
 use crate::clock::{self, Clock};
 use crate::config::Config;
-use crate::outbound::{Answer, Client, ClientSettings, Exemptions, PerTenant, SendError};
 use crate::store::batch::Batcher;
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
@@ -76,7 +76,8 @@ impl Worker {
         vault: Vault,
         wakeups: Wakeups,
     ) -> anyhow::Result<Self> {
-        let (settings, deadline) = (ClientSettings::new(&config, &config.webhook_allow)?, config.webhook_timeout);
+        let (settings, deadline) =
+            (ClientSettings::new(&config.network(), &config.webhook_allow)?, config.webhook_timeout);
         let clients = PerTenant::new(Exemptions::default(), move |_| settings.client(deadline))?;
         metrics::describe_counter!(ATTEMPTS, "Webhook delivery attempts, by result");
         metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "Duration of webhook delivery attempts");

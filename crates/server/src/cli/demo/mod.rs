@@ -13,6 +13,7 @@ use anyhow::{Context as _, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Value, json};
+use switchhook_speech::models::{ModelError, ModelStore};
 use tokio::time::Instant;
 
 use self::stage::Stage;
@@ -22,7 +23,6 @@ use super::{Common, Failure, models};
 use crate::app::Service;
 use crate::clock::{self, Clock};
 use crate::config::Config;
-use crate::models::{ModelError, ModelStore};
 use crate::operator;
 use crate::store::tenants::OwnLimits;
 use crate::webhooks::receiver::{Received, Receiver};

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use switchhook_core::id::ConnectionId;
+use switchhook_net::outbound::Exemptions;
+use switchhook_speech::models::ModelStore;
 use tokio::time::Instant;
 use url::Url;
 
@@ -14,9 +16,8 @@ use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::exemptions;
 use crate::http::connections::catalogue::{CatalogueEntry, Kind};
-use crate::models::ModelStore;
-use crate::outbound::Exemptions;
 use crate::providers::check::{Check, DEADLINE};
 use crate::providers::registry::Registry;
 use crate::store::connections::ConnectionRow;
@@ -148,7 +149,7 @@ async fn tried(
     rows: Vec<(String, ConnectionRow)>,
 ) -> anyhow::Result<Vec<Finding>> {
     let exemptions = Exemptions::default();
-    exemptions.load(store).await?;
+    exemptions::load(&exemptions, store).await?;
     let providers = Registry::new(config, ModelStore::new(&config.data_dir), exemptions)?;
     let addresses = Addresses::new(config.reached_at(config.listen), &vault);
     let setup = Setup::new(config.clone(), vault, providers, addresses)?;

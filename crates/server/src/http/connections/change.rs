@@ -7,6 +7,7 @@ use switchhook_core::agent::FieldError;
 use switchhook_core::header::is_framing;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::{AddressPolicy, UrlRefusal, judge_url};
+use switchhook_net::outbound::ws::http_address;
 use url::Url;
 
 use super::CreateConnection;
@@ -16,7 +17,6 @@ use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::http::extract::{self, Body, check_name};
 use crate::http::merge_patch;
-use crate::outbound::ws::http_address;
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::talk::tools::secrets;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
+use switchhook_net::outbound::ws::Message;
 
-use crate::outbound::ws::Message;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::stt::{
     Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,

@@ -10,9 +10,9 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use switchhook_core::conversation::SpokenWord;
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws::{Message, below};
 
 use super::VERSION;
-use crate::outbound::ws::{Message, below};
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use switchhook_net::outbound::ws::Message;
 
 use super::stt::KEYTERM_LIMITS;
-use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::stt::{
     KeepAlive, SttMessage, SttProtocol, SttSettings, classify_close_code, classify_error, close_description,

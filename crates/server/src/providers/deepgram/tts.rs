@@ -8,8 +8,8 @@ use std::sync::Arc;
 use reqwest::header::AUTHORIZATION;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws::{Message, below};
 
-use crate::outbound::ws::{Message, below};
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;

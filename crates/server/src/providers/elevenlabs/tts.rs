@@ -11,8 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws::{Message, below};
 
-use crate::outbound::ws::{Message, below};
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
+use switchhook_net::outbound::LookupError;
 
 use super::LlmServer;
 use super::server::FIRST_BYTE;
-use crate::outbound::LookupError;
 use crate::providers::ProviderError;
 use crate::providers::failure::{
     Classified, ErrorMessage, FailureClass, classify_message, classify_response, is_error,

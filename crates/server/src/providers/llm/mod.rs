@@ -18,6 +18,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -28,7 +29,6 @@ pub(crate) use self::server::LlmServer;
 use self::shorten::shorten;
 use crate::providers::sse::{Events, TooLong};
 use crate::providers::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
-use crate::queues::Queue;
 
 /// All of it, repetitions included.
 const WHOLE: Duration = Duration::from_secs(60);

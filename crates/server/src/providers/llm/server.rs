@@ -182,17 +182,17 @@ fn merge(target: &mut Value, patch: &Map<String, Value>) {
 mod tests {
     use serde_json::json;
     use switchhook_core::webhook::AddressPolicy;
+    use switchhook_net::outbound::NetworkSettings;
+    use switchhook_net::outbound::ws::WebSockets;
 
     use super::*;
-    use crate::config::Config;
-    use crate::outbound::ws::WebSockets;
 
     fn with(settings: Value) -> Result<LlmServer, String> {
         crate::lifecycle::install_tls();
         let addresses = AddressPolicy::default();
         let config = AdapterConfig {
             http: &reqwest::Client::new(),
-            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            websockets: &WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client"),
             addresses: &addresses,
             settings: settings.as_object().expect("an object"),
             key: Some(Private::new("s3cret".to_owned())),

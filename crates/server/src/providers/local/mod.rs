@@ -1,20 +1,10 @@
-//! Local speech, without network or account: Moonshine for STT, hibari for TTS, both on `rten`, all in Rust.
+//! Local speech (`switchhook-speech`) as a provider.
 //!
-//! STT: `stt` → `segment` → `moonshine`. TTS: `tts` → `hibari`, which goes through
-//! `normalise` → `phonemes` → network → `dsp`. `shared` holds the models, `cores` keeps runs from crowding each other.
+//! STT: `stt` → `segment` → Moonshine. TTS: `tts` → hibari. `shared` holds the models.
 
-mod cores;
-mod dsp;
-mod error;
-pub mod hibari;
-mod job;
-pub mod moonshine;
-mod normalise;
-mod phonemes;
 mod shared;
 mod stt;
 mod tts;
-pub mod wer;
 
 use std::sync::Arc;
 
@@ -22,10 +12,6 @@ use serde_json::{Map, Value};
 
 use super::registry::{Build, Kind, Provider, ProviderEntry};
 
-pub use error::SpeechError;
-pub use hibari::{Hibari, Speech};
-pub use job::{Cancel, Job};
-pub use moonshine::Moonshine;
 pub use shared::LocalSpeech;
 pub use stt::{LocalStt, transcribe_telephone};
 pub use tts::LocalTts;

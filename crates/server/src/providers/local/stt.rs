@@ -8,14 +8,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use switchhook_media::frame::{self, CallerAudio};
 use switchhook_media::resample::Resampler;
+use switchhook_speech::moonshine::{self, Moonshine};
+use switchhook_speech::{Cancel, Core, Job, SpeechError};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::cores::Core;
-use super::job::Cancel;
-use super::moonshine::{self, Moonshine};
 use super::shared::{LocalSpeech, check_language, english_only, failed};
-use super::{Job, SpeechError};
 use crate::providers::segment::{Segment, Segmenter};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, is_english, understood};
 

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
 use switchhook_media::g711::{ulaw_decode, ulaw_encode};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use switchhook_speech::models::{MOONSHINE, ModelStore, NoProgress};
+use switchhook_speech::wer::WordErrors;
+use switchhook_speech::{Job, Moonshine};
 use tokio::sync::mpsc;
 
-use super::phonemes::Phonemiser;
-use super::wer::WordErrors;
 use super::*;
-use crate::models::{HIBARI, MOONSHINE, ModelStore, NoProgress};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
 
 /// The pulled models.
@@ -37,10 +37,6 @@ fn shared() -> Arc<LocalSpeech> {
 
 fn moonshine() -> Moonshine {
     Moonshine::load(&models().path(MOONSHINE).expect("it was just pulled")).unwrap()
-}
-
-fn phonemiser() -> Phonemiser {
-    Phonemiser::load(&models().path(HIBARI).expect("it was just pulled")).unwrap()
 }
 
 #[derive(Deserialize)]
@@ -198,45 +194,6 @@ fn quiet_in_front_of_the_words_is_no_hindrance() {
     assert_eq!(WordErrors::between("There will be four of us.", &text).errors, 0, "{text}");
 }
 
-#[test]
-fn a_cancelled_job_ends_with_no_words() {
-    let cancel = Cancel::default();
-    cancel.cancel();
-    let job = Job::single().with_cancel(cancel);
-    assert!(matches!(moonshine().transcribe(&vec![0.1; 32_000], &job), Err(SpeechError::Cancelled)));
-}
-
-#[test]
-fn words_of_no_dictionary_are_read_and_nothing_unknown_reaches_the_voice() {
-    let phonemiser = phonemiser();
-    let texts = [
-        "Siobhan Kowalczyk and Xochitl at jsmith42@example.com",
-        "👋 é ñandú 東京 Ωmega [x](/y/) <tag> {} ~ ^ |",
-        "R2D2, ÀÉÎ; zzxqv-wvut_b #hashtag 1234567890123456789",
-        &"supercalifragilistic".repeat(60),
-        "",
-        "...",
-    ];
-    for text in texts {
-        let phrases = phonemiser.phrases(text).unwrap();
-        assert!(phrases.iter().all(|phrase| !phrase.phonemes.contains('❓')), "{text:?}: {phrases:?}");
-    }
-    let said = phonemiser.phrases("Kowalczyk").unwrap().remove(0).phonemes;
-    assert!(said.len() > 5, "read, not dropped: {said:?}");
-    let letters = phonemiser.phrases("A B C").unwrap();
-    assert_eq!(letters[0].phonemes, "ˈA", "the letter, not the article");
-}
-
-#[test]
-fn text_of_any_length_can_be_said() {
-    let voice = Hibari::load(&models().path(HIBARI).expect("it was just pulled")).unwrap();
-    let text = "This is one of very many words that follow each other without an end, ".repeat(12);
-    let speech = voice.synthesize(&text, 1.0, 1, &Job::single()).unwrap();
-    assert!(speech.samples.len() > 30 * hibari::SAMPLE_RATE);
-    assert_eq!(speech.words.len(), text.split_whitespace().count());
-    assert!(voice.synthesize("👋", 1.0, 1, &Job::single()).unwrap().samples.is_empty());
-}
-
 #[tokio::test]
 async fn a_language_that_the_models_do_not_know_is_refused() {
     let (sender, _events) = mpsc::channel(1);
@@ -251,19 +208,4 @@ async fn models_that_are_not_there_are_asked_for() {
     let nowhere = LocalSpeech::new(ModelStore::new(Path::new("/nonexistent")));
     let error = LocalStt::new(nowhere).open(SttOptions::default(), sender).await.err().expect("there is no model");
     assert!(error.to_string().contains("switchhook models pull"), "{error}");
-}
-
-#[test]
-fn two_pulls_at_once_end_with_one_whole_model() {
-    let dir = std::env::temp_dir().join(format!("switchhook-two-pulls-{}", std::process::id()));
-    let pull = || ModelStore::new(&dir).pull(&[HIBARI], &NoProgress).map(|status| status[0].verified);
-    let results = std::thread::scope(|scope| {
-        let threads = [scope.spawn(pull), scope.spawn(pull)];
-        threads.map(|thread| thread.join().expect("no panic").expect("both succeed"))
-    });
-    assert_eq!(results, [Some(true); 2]);
-    assert_eq!(ModelStore::new(&dir).verify()[1].verified, Some(true));
-    let left: Vec<_> = fs::read_dir(dir.join("models")).unwrap().flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(left, ["tts"], "no temporary folder is left");
-    fs::remove_dir_all(dir).unwrap();
 }

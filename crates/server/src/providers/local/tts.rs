@@ -8,12 +8,11 @@ use async_trait::async_trait;
 use switchhook_core::conversation::SpokenWord;
 use switchhook_media::resample::Resampler;
 use switchhook_media::{frame, level};
+use switchhook_speech::hibari::{self, Hibari, Speech};
+use switchhook_speech::{Cancel, Job, SpeechError};
 use tokio::sync::mpsc;
 
-use super::hibari::{self, Hibari, Speech};
-use super::job::Cancel;
 use super::shared::{LocalSpeech, check_language, english_only, failed};
-use super::{Job, SpeechError};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, is_english};
 
 /// Samples sent at once: one second.

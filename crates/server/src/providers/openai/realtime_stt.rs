@@ -7,10 +7,11 @@ use std::collections::{HashMap, VecDeque};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use switchhook_net::outbound::ws::Message;
+use switchhook_net::queues::Queue;
 
 use super::server::SpeechServer;
 use super::stt::{KEYTERM_LIMITS, PROVIDER};
-use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure;
@@ -18,7 +19,6 @@ use crate::providers::stt::{
     Encoding, KeepAlive, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttSettings, SttStreamConfig,
 };
 use crate::providers::websocket::{Handshake, StreamError, field, json as parse};
-use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
 pub(super) const DEFAULT_MODEL: &str = "gpt-live-transcribe";

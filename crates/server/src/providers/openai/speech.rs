@@ -11,18 +11,18 @@ use async_trait::async_trait;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
+use switchhook_net::outbound::{SendError, explain};
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::server::SpeechServer;
-use crate::outbound::{SendError, explain};
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::decoder::Decoder;
 use crate::providers::tts::{Retries, TtsDefaults, TtsOutput, TtsTimeouts, cost, is_speakable};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
-use crate::queues::Queue;
 
 const PROVIDER: &str = "openai";
 /// When neither the agent nor the connection names one.

@@ -13,6 +13,7 @@ use serde_json::Value;
 use switchhook_core::call::ErrorCode;
 use switchhook_media::frame::{CallerAudio, FRAME_DURATION, SAMPLE_RATE};
 use switchhook_media::{resample, wav};
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -24,7 +25,6 @@ use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
 use crate::providers::segment::{Segment, Segmenter};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, understood};
-use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
 pub(super) const DEFAULT_MODEL: &str = "gpt-transcribe";

@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_net::outbound::ws::Message;
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::output_limit::OutputLimit;
 use super::protocol::{RealtimeAdapter, RealtimeMessage, RealtimeProtocol};
 use super::{Order, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
-use crate::outbound::ws::Message;
 use crate::providers::ProviderError;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::{Connector, Session, Timeouts};
-use crate::queues::Queue;
 
 /// A half-open connection looks like a model with nothing to say, so pings are frequent.
 const TIMEOUTS: Timeouts = Timeouts {

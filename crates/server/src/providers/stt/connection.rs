@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_media::frame::Frame;
+use switchhook_net::outbound::ws::Message;
 use tokio::time::{Instant, timeout};
 
 use super::encoder::Encoder;
 use super::protocol::{KeepAlive, SttAdapter, SttMessage, SttProtocol, SttStreamConfig};
-use crate::outbound::ws::Message;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::{self, Session, Timeouts};
 use crate::providers::{ProviderError, SttOptions};

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use switchhook_net::outbound::ws::Message;
+
 use super::encoder::Encoding;
 use super::settings::SttSettings;
-use crate::outbound::ws::Message;
 use crate::providers::websocket::{Handshake, StreamError};
 use crate::providers::{SttOptions, failure};
 

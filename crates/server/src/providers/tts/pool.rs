@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use switchhook_media::g711::Law;
+use switchhook_net::queues::Queue;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -17,7 +18,6 @@ use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::{Connector, Handshake, Timeouts};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
-use crate::queues::Queue;
 
 /// A socket is not used for longer: sessions of some providers end after an hour.
 const MAX_AGE: Duration = Duration::from_secs(50 * 60);

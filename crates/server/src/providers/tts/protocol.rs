@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws::Message;
 
 use super::timing::WordTiming;
-use crate::outbound::ws::Message;
 use crate::providers::TtsRequest;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::Handshake;

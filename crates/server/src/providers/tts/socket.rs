@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use switchhook_net::outbound::ws::Message;
+use switchhook_net::queues::{self, Queue};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::TtsTimeouts;
 use super::protocol::{AudioChunk, CancelConfirmation, TtsEvent, TtsMessage, TtsProtocol};
-use crate::outbound::ws::Message;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::Session;
-use crate::queues::{self, Queue};
 
 /// The error of a socket that no longer answers.
 const DEAD: &str = "the connection is dead";

@@ -12,6 +12,7 @@ use switchhook_core::conversation::End;
 use switchhook_core::id::{AgentId, CallId};
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::wav;
+use switchhook_net::outbound::Client;
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -20,7 +21,6 @@ use super::*;
 use crate::carrier::FromCarrier;
 use crate::carrier::media_queue::media_queue;
 use crate::config::Config;
-use crate::outbound::Client;
 use crate::providers::scripted::{ScriptedLlm, ScriptedTts};
 use crate::providers::{Stt, SttEvent, SttOptions, SttSession};
 use crate::talk::pipeline::{KnownRates, LlmSettings, ProviderHealth, TtsSettings};
@@ -88,7 +88,7 @@ fn agent() -> AgentConfig {
 
 fn pipeline(agent: &AgentConfig, providers: Vec<Arc<dyn Stt>>) -> Pipeline {
     let config = Config::for_tests("/nonexistent");
-    let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
+    let client = Client::new(&config.network(), &config.outbound_allow, Duration::from_secs(1)).expect("a client");
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let call = CallId::from_uuid(Uuid::nil());
     let tools = Toolbox::new(client, &shared, agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call);

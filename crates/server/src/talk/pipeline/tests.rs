@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::Role;
 use switchhook_core::id::{AgentId, CallId};
+use switchhook_net::outbound::Client;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::*;
 use crate::config::Config;
-use crate::outbound::Client;
 use crate::talk::tools::Shared;
 
 /// Never answers, and tells when its question is taken back.
@@ -72,7 +72,7 @@ impl Llm for Told {
 
 fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
     let config = Config::for_tests("/nonexistent");
-    let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
+    let client = Client::new(&config.network(), &config.outbound_allow, Duration::from_secs(1)).expect("a client");
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let (agent, call) = (AgentConfig::new("x"), CallId::from_uuid(Uuid::nil()));
     let tools = Toolbox::new(client, &shared, &agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call);

@@ -8,9 +8,9 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use switchhook_core::header::is_framing;
 use switchhook_core::id::ConnectionId;
+use switchhook_net::outbound::{Client, Request};
 use url::Url;
 
-use crate::outbound::{Client, Request};
 use crate::providers::check::Check;
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;

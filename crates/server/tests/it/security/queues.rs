@@ -8,14 +8,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use switchhook::config::Config;
-use switchhook::outbound::ws::WebSockets;
 use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::realtime::{RealtimeEvent, RealtimeOptions};
 use switchhook::providers::tts::TtsTimeouts;
 use switchhook::providers::{ProviderError, TtsRequest, cartesia, openai};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::NetworkSettings;
+use switchhook_net::outbound::ws::WebSockets;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_tungstenite::WebSocketStream;
@@ -60,7 +60,7 @@ async fn send_without_end(socket: &mut Socket, message: Value) -> usize {
 fn connecting<T>(address: SocketAddr, make: impl FnOnce(&AdapterConfig<'_>) -> Result<T, String>) -> T {
     switchhook::lifecycle::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
-    let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
+    let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");
     let settings = json!({ "base_url": format!("http://{address}") });
     let connect = AdapterConfig {
         http: &reqwest::Client::builder().no_proxy().build().expect("a client"),

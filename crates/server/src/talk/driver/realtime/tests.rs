@@ -8,13 +8,13 @@ use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
 use switchhook_core::id::{AgentId, CallId};
 use switchhook_media::frame::FRAME_DURATION;
+use switchhook_net::outbound::Client;
 use uuid::Uuid;
 
 use super::*;
 use crate::carrier::media_queue::media_queue;
 use crate::carrier::{FromCarrier, Media, ToCarrier};
 use crate::config::Config;
-use crate::outbound::Client;
 use crate::providers::realtime::{Realtime as Provider, RealtimeOptions};
 use crate::providers::scripted::ScriptedTts;
 use crate::providers::{Tts, TtsAudio, TtsRequest};
@@ -192,7 +192,7 @@ impl Call {
     /// A call over a line that is so long, with this other voice.
     fn start(voice: Option<Arc<dyn Tts>>, refuses: bool, delay: Duration) -> Self {
         let config = Config::for_tests("/nonexistent");
-        let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
+        let client = Client::new(&config.network(), &config.outbound_allow, Duration::from_secs(1)).expect("a client");
         let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
         let (agent, call) = (AgentConfig::new("x"), CallId::from_uuid(Uuid::nil()));
         let tools =

@@ -22,6 +22,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use serde_json::{Map, Value};
 use switchhook_core::agent::Tool;
 use switchhook_core::id::{AgentId, CallId};
+use switchhook_net::outbound::Client;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
@@ -31,7 +32,6 @@ pub(super) use self::listing::{Listed, called};
 use self::transport::Transport;
 use super::secrets::Secrets;
 use super::{CALL_HEADER, Check, LATE, UNREACHABLE, error};
-use crate::outbound::Client;
 use crate::talk::strip_nul::strip_nul_value;
 
 /// How long a server may take to say what tools it has, connecting included. A caller may be waiting.

@@ -19,9 +19,8 @@ use rmcp::transport::streamable_http_client::{
     HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::{Sse, SseStream};
-
-use crate::outbound::{Client, Request, SendError};
-use crate::queues::Queue;
+use switchhook_net::outbound::{Client, Request, SendError};
+use switchhook_net::queues::Queue;
 
 /// As much of one answer as is read, in bytes: a page of tools with their schemas fits.
 const READ_LIMIT: usize = 1024 * 1024;

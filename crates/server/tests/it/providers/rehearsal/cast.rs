@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use switchhook::config::Config;
-use switchhook::outbound::Client;
 use switchhook::providers::scripted::{ScriptedStt, ScriptedTts};
 use switchhook::providers::{
     Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
@@ -20,6 +18,7 @@ use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{Conversation, ToolCall};
 use switchhook_core::id::{AgentId, CallId};
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::{Client, NetworkSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
@@ -107,7 +106,7 @@ impl Drop for Work<'_> {
 
 fn tools(agent: &AgentConfig) -> Toolbox {
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
-    let client = Client::new(&Config::for_tests("/nonexistent"), &addresses, Duration::from_secs(10));
+    let client = Client::new(&NetworkSettings::default(), &addresses, Duration::from_secs(10));
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let call = CallId::from_uuid(Uuid::nil());
     Toolbox::new(client.expect("a client"), &shared, agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call)
