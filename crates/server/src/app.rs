@@ -96,7 +96,7 @@ impl Service {
             tasks: TaskTracker::new(),
         };
         if config.has_role(Role::Calls) {
-            let providers = Registry::new(&config, models, state.exemptions.clone())?;
+            let providers = Registry::new(config.providers(), models, state.exemptions.clone())?;
             service.speech = Some(providers.local_speech());
             let setup = Setup::new(config.clone(), vault.clone(), providers, addresses)?;
             setup.drivers().start().await?;

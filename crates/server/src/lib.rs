@@ -5,6 +5,7 @@
 pub mod app;
 pub mod calls;
 pub mod carrier;
+pub mod catalogue;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -11,9 +11,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
+use switchhook_core::private::Private;
 
 use self::carriers::Carriers;
 use crate::carrier::address::Addresses;
@@ -23,7 +25,7 @@ use crate::config::Config;
 use crate::json_schema::Schema;
 use crate::providers::check::{self, Check};
 use crate::providers::prices::Rates;
-use crate::providers::registry::{Provider, Registry};
+use crate::providers::registry::{Provider, ProviderConnection, Registry};
 use crate::providers::scripted::NeverResponds;
 use crate::providers::{Llm, Stt, SttOptions, Tts, without_secret};
 use crate::store::calls::CallRow;
@@ -217,7 +219,7 @@ impl Setup {
                 Err(words) => Check::failed("settings", format!("Connection {}: {words}", row.name)),
             }]
         } else {
-            match self.providers.for_connection(row, &self.vault) {
+            match self.provider_of(row) {
                 Ok(provider) => check::provider(&provider, deadline).await,
                 Err(words) => vec![Check::failed("settings", format!("Connection {}: {words}", row.name))],
             }
@@ -363,9 +365,22 @@ impl Setup {
     ) -> Result<Provider, SetupError> {
         let Some(id) = id else { return self.providers.built_in(built_in).map_err(SetupError::config) };
         let row = connections::get(conn, tenant, id).await?.ok_or_else(|| no_longer_exists(id))?;
-        self.providers
-            .for_connection(&row, &self.vault)
-            .map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
+        self.provider_of(&row).map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
+    }
+
+    fn provider_of(&self, row: &ConnectionRow) -> Result<Provider, String> {
+        let connection = ProviderConnection {
+            id: ConnectionId::from_uuid(row.id),
+            tenant: TenantId::from_uuid(row.tenant_id),
+            provider: &row.provider,
+            settings: &row.settings,
+            updated_at: Timestamp::from_micros(row.updated_at),
+        };
+        self.providers.for_connection(&connection, || {
+            let credentials =
+                row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
+            Ok(credentials.reveal().get("api_key").cloned().map(Private::new))
+        })
     }
 }
 

@@ -13,6 +13,7 @@ use switchhook_core::webhook::{AddressPolicy, Schedule};
 use switchhook_net::outbound::NetworkSettings;
 
 use crate::listener::{Bounds, Timeouts};
+use crate::providers::registry::ProviderSettings;
 
 pub use self::layers::{Flags, Layers};
 pub use self::values::parse_duration;
@@ -162,6 +163,16 @@ impl Config {
     #[must_use]
     pub fn network(&self) -> NetworkSettings {
         NetworkSettings { dns: self.dns, extra_ca: self.extra_ca.clone() }
+    }
+
+    /// Returns what providers need to know of it.
+    #[must_use]
+    pub fn providers(&self) -> ProviderSettings {
+        ProviderSettings {
+            network: self.network(),
+            addresses: self.outbound_allow.clone(),
+            prices: self.prices.clone(),
+        }
     }
 
     /// Returns the limits of the listener.

@@ -16,11 +16,11 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::connections::catalogue::{self, CatalogueEntry, Kind};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{self, Body, JsonBytes, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
+use crate::catalogue::{self, CatalogueEntry, Kind};
 use crate::clock;
 use crate::json_schema::Schema;
 use crate::store::agents::{self, AgentRow};

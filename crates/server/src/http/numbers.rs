@@ -17,12 +17,12 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::connections::catalogue::{CatalogueEntry, Kind};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{self, Body, Page, Params, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
 use crate::carrier::address::{Addresses, ConnectionAddress};
+use crate::catalogue::{CatalogueEntry, Kind};
 use crate::clock;
 use crate::store::numbers::{self, NumberRow};
 use crate::store::{Conn, agents, connections, is_duplicate, tenants};

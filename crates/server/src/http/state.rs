@@ -101,7 +101,7 @@ impl HttpState {
             return Ok(setup.clone());
         }
         let models = ModelStore::new(&self.config.data_dir);
-        let providers = Registry::new(&self.config, models, self.exemptions.clone())?;
+        let providers = Registry::new(self.config.providers(), models, self.exemptions.clone())?;
         let (config, vault, addresses) = (self.config.clone(), self.vault.clone(), self.addresses.clone());
         let setup = Setup::new(config, vault, providers, addresses)?;
         Ok(kept.insert(Arc::new(setup)).clone())

@@ -1,16 +1,18 @@
 //! The registry of providers, and the cache of one instance per connection.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::ClientBuilder;
 use serde_json::{Map, Value};
+use switchhook_core::Timestamp;
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::ws::{WebSockets, http_address};
-use switchhook_net::outbound::{self, ClientSettings, Clients, Exemptions, PerTenant};
+use switchhook_net::outbound::{self, ClientSettings, Clients, Exemptions, NetworkSettings, PerTenant};
 use switchhook_speech::models::ModelStore;
 use url::Url;
 use uuid::Uuid;
@@ -20,9 +22,6 @@ use super::local::{self, LocalSpeech};
 use super::prices::{PriceList, Prices, Rates};
 use super::realtime::Realtime;
 use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
-use crate::config::Config;
-use crate::store::connections::{ConnectionRow, Credentials};
-use crate::vault::Vault;
 
 /// Until a connection to a provider is made.
 pub(crate) const CONNECT: Duration = Duration::from_secs(3);
@@ -236,6 +235,32 @@ impl Provider {
     }
 }
 
+/// What providers need of the configuration.
+#[derive(Clone, Debug)]
+pub struct ProviderSettings {
+    /// How names are resolved and whose certificates are trusted.
+    pub network: NetworkSettings,
+    /// What requests may reach beyond the public internet.
+    pub addresses: AddressPolicy,
+    /// The operator's file of prices.
+    pub prices: Option<PathBuf>,
+}
+
+/// A connection to a provider, without its key.
+#[derive(Clone, Copy, Debug)]
+pub struct ProviderConnection<'a> {
+    /// Its id.
+    pub id: ConnectionId,
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// The provider's name in the API.
+    pub provider: &'a str,
+    /// Its settings.
+    pub settings: &'a Map<String, Value>,
+    /// When it was last written: a change makes a new provider.
+    pub updated_at: Timestamp,
+}
+
 /// Makes and keeps providers.
 pub struct Registry {
     http: PerTenant<Clients>,
@@ -253,7 +278,7 @@ pub struct Registry {
 struct ProviderCache(HashMap<Uuid, (ConnectionVersion, Instant, Provider)>);
 
 /// What a provider was made from: the connection as it was written then, and where its tenant could go beyond the configuration.
-type ConnectionVersion = (i64, AddressPolicy);
+type ConnectionVersion = (Timestamp, AddressPolicy);
 
 impl ProviderCache {
     fn evict_unused(&mut self, now: Instant) {
@@ -277,16 +302,16 @@ impl Registry {
     ///
     /// # Errors
     /// When the client for requests to providers cannot be built.
-    pub fn new(config: &Config, models: ModelStore, exemptions: Exemptions) -> anyhow::Result<Self> {
-        let settings = ClientSettings::new(&config.network(), &config.outbound_allow)?;
+    pub fn new(settings: ProviderSettings, models: ModelStore, exemptions: Exemptions) -> anyhow::Result<Self> {
+        let ProviderSettings { network, addresses, prices } = settings;
+        let settings = ClientSettings::new(&network, &addresses)?;
         let (for_tools, for_websockets) = (settings.clone(), settings.clone());
         let tools = PerTenant::new(exemptions.clone(), move |more| for_tools.clone().with(more).client(TOOL))?;
         let websockets =
             PerTenant::new(exemptions.clone(), move |more| WebSockets::of(&for_websockets.clone().with(more)))?;
         let http = PerTenant::new(exemptions.clone(), move |more| Clients::new(&settings.clone().with(more), client))?;
         let speech = LocalSpeech::new(models);
-        let prices = Prices::load(config.prices.as_deref())?;
-        let addresses = config.outbound_allow.clone();
+        let prices = Prices::load(prices.as_deref())?;
         Ok(Self { http, websockets, addresses, exemptions, tools, prices, speech, cached: Mutex::default() })
     }
 
@@ -341,57 +366,39 @@ impl Registry {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The provider behind a connection.
+    /// The provider behind a connection, made with what `key` returns unless it is cached.
     ///
     /// # Errors
     /// A sentence when its settings or credentials are of no use.
-    pub fn for_connection(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
-        let tenant = TenantId::from_uuid(row.tenant_id);
-        let version = (row.updated_at, self.exemptions.of(tenant));
-        if let Some(provider) = self.cache().find(row.id, &version, Instant::now()) {
+    pub fn for_connection(
+        &self,
+        connection: &ProviderConnection<'_>,
+        key: impl FnOnce() -> Result<Option<Private<String>>, String>,
+    ) -> Result<Provider, String> {
+        let ProviderConnection { id, tenant, provider: name, settings, updated_at } = *connection;
+        let version = (updated_at, self.exemptions.of(tenant));
+        if let Some(provider) = self.cache().find(id.uuid(), &version, Instant::now()) {
             return Ok(provider);
         }
         let base_url =
-            row.settings.get("base_url").and_then(Value::as_str).and_then(|url| Url::parse(&http_address(url)).ok());
+            settings.get("base_url").and_then(Value::as_str).and_then(|url| Url::parse(&http_address(url)).ok());
         let clients = self.http.of(tenant);
-        let outbound_access = OutboundAccess {
-            http: base_url.map_or_else(|| clients.usual(), |url| clients.of(&url)),
-            websockets: self.websockets.of(tenant),
-            addresses: self.addresses(tenant),
-        };
-        let entry = ProviderEntry::named(&row.provider);
-        let entry = entry.ok_or_else(|| format!("this version cannot use {} yet.", row.provider))?;
+        let entry = ProviderEntry::named(name).ok_or_else(|| format!("this version cannot use {name} yet."))?;
         let provider = match entry.build {
-            Build::Adapter(build) => build(&Self::connect(row, vault, &outbound_access)?)?,
-            Build::BuiltIn(build) => build(&self.speech, &row.settings)?,
+            Build::Adapter(build) => build(&AdapterConfig {
+                http: &base_url.map_or_else(|| clients.usual(), |url| clients.of(&url)),
+                websockets: &self.websockets.of(tenant),
+                addresses: &self.addresses(tenant),
+                settings,
+                key: key()?,
+            })?,
+            Build::BuiltIn(build) => build(&self.speech, settings)?,
         };
-        let prices = self.prices.of(&row.provider).with(&row.settings)?;
-        let provider = Provider { name: entry.name, prices, ..provider }.offered(&row.settings)?;
-        self.cache().keep(row.id, version, Instant::now(), provider.clone());
+        let prices = self.prices.of(name).with(settings)?;
+        let provider = Provider { name: entry.name, prices, ..provider }.offered(settings)?;
+        self.cache().keep(id.uuid(), version, Instant::now(), provider.clone());
         Ok(provider)
     }
-
-    fn connect<'a>(
-        row: &'a ConnectionRow,
-        vault: &Vault,
-        outbound_access: &'a OutboundAccess,
-    ) -> Result<AdapterConfig<'a>, String> {
-        let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        Ok(AdapterConfig {
-            http: &outbound_access.http,
-            websockets: &outbound_access.websockets,
-            addresses: &outbound_access.addresses,
-            settings: &row.settings,
-            key: key(&credentials),
-        })
-    }
-}
-
-/// By what a connection's provider is outbound_access.
-struct OutboundAccess {
-    http: reqwest::Client,
-    websockets: WebSockets,
-    addresses: AddressPolicy,
 }
 
 /// A client for requests to providers.
@@ -405,16 +412,11 @@ fn client(settings: &ClientSettings) -> ClientBuilder {
         .http2_keep_alive_while_idle(true)
 }
 
-fn key(credentials: &Private<Credentials>) -> Option<Private<String>> {
-    credentials.reveal().get("api_key").cloned().map(Private::new)
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use serde_json::json;
-    use switchhook_net::outbound::NetworkSettings;
 
     use super::*;
 
@@ -506,7 +508,7 @@ mod tests {
     }
 
     fn version(written: i64) -> ConnectionVersion {
-        (written, AddressPolicy::default())
+        (Timestamp::from_micros(written), AddressPolicy::default())
     }
 
     #[test]
@@ -560,9 +562,12 @@ mod tests {
     fn nothing_is_kept_of_a_connection_that_is_deleted_or_unused() {
         let (mut cache, start) = (ProviderCache::default(), Instant::now());
         let registry = {
-            let config = Config::for_tests("/nonexistent");
-            crate::lifecycle::install_tls();
-            Registry::new(&config, ModelStore::new(Path::new("/nonexistent")), Exemptions::default())
+            let settings = ProviderSettings {
+                network: NetworkSettings::default(),
+                addresses: AddressPolicy::default(),
+                prices: None,
+            };
+            Registry::new(settings, ModelStore::new(Path::new("/nonexistent")), Exemptions::default())
                 .expect("a registry")
         };
         let deleted = ConnectionId::from_uuid(Uuid::from_u128(1));

@@ -14,10 +14,10 @@ use url::Url;
 use super::{Finding, carriers};
 use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
+use crate::catalogue::{CatalogueEntry, Kind};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::exemptions;
-use crate::http::connections::catalogue::{CatalogueEntry, Kind};
 use crate::providers::check::{Check, DEADLINE};
 use crate::providers::registry::Registry;
 use crate::store::connections::ConnectionRow;
@@ -150,7 +150,7 @@ async fn tried(
 ) -> anyhow::Result<Vec<Finding>> {
     let exemptions = Exemptions::default();
     exemptions::load(&exemptions, store).await?;
-    let providers = Registry::new(config, ModelStore::new(&config.data_dir), exemptions)?;
+    let providers = Registry::new(config.providers(), ModelStore::new(&config.data_dir), exemptions)?;
     let addresses = Addresses::new(config.reached_at(config.listen), &vault);
     let setup = Setup::new(config.clone(), vault, providers, addresses)?;
     let setup = &setup;

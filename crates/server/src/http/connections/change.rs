@@ -11,8 +11,8 @@ use switchhook_net::outbound::ws::http_address;
 use url::Url;
 
 use super::CreateConnection;
-use super::catalogue::{CATALOGUE, CatalogueEntry};
 use crate::carrier::registry;
+use crate::catalogue::{CATALOGUE, CatalogueEntry};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::http::extract::{self, Body, check_name};

@@ -1,6 +1,5 @@
 //! `/v1/connections`: credentials and settings of carriers and providers.
 
-pub mod catalogue;
 mod change;
 mod test;
 
@@ -24,12 +23,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use self::catalogue::{Kind, ProviderName};
 use super::HttpState;
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
 use super::extract::{Body, JsonBytes, Page, Params, PathId, UnreadBody};
+use super::openapi;
 use super::response::{List, WithWarnings, created};
+use crate::catalogue::{self, CATALOGUE, Kind};
 use crate::clock;
 use crate::store::connections::{self, ConnectionRow};
 use crate::store::{is_duplicate, is_foreign_key, tenants};
@@ -37,6 +37,16 @@ use crate::store::{is_duplicate, is_foreign_key, tenants};
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete)).routes(routes!(test::test))
+}
+
+/// The word for a provider in the API.
+struct ProviderName;
+
+impl ToSchema for ProviderName {}
+impl PartialSchema for ProviderName {
+    fn schema() -> RefOr<Schema> {
+        openapi::words("A carrier or provider.", CATALOGUE.iter().map(|entry| entry.name))
+    }
 }
 
 /// A connection to create.

@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::catalogue::{CatalogueEntry, Kind};
 use super::connection_not_found;
+use crate::catalogue::{CatalogueEntry, Kind};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, NotFound};
