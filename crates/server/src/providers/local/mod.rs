@@ -27,7 +27,7 @@ pub use hibari::{Hibari, Speech};
 pub use job::{Cancel, Job};
 pub use moonshine::Moonshine;
 pub use shared::LocalSpeech;
-pub use stt::{LocalStt, transcribe_telephone};
+pub use stt::{LocalStt, transcribe_call};
 pub use tts::LocalTts;
 
 /// This provider in the registry.
