@@ -16,6 +16,7 @@ use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use switchhook_core::private::Private;
+use switchhook_media::format::AudioFormat;
 
 use self::carriers::Carriers;
 use crate::carrier::address::Addresses;
@@ -54,6 +55,13 @@ pub struct CallPlan {
 }
 
 impl CallPlan {
+    /// Runs the call at this format, which the media of its carrier has.
+    pub fn set_format(&mut self, format: AudioFormat) {
+        self.talk.format = format;
+        self.pipeline.stt.iter_mut().for_each(|(_, options)| options.format = format);
+        self.pipeline.tts.iter_mut().for_each(|(_, settings)| settings.format = format);
+    }
+
     /// Injects a fault into the call's providers.
     pub fn inject(&mut self, fault: ProviderFault) {
         match fault {
@@ -168,7 +176,7 @@ impl Setup {
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
             pipeline,
             realtime,
-            talk: Settings { agent, recording },
+            talk: Settings { agent, recording, format: AudioFormat::default() },
             outcome: schemas.outcome,
         })
     }
@@ -274,7 +282,12 @@ impl Setup {
             let provider = self.provider(conn, tenant, id, "local").await?;
             let rates = provider.stt_rates(model.as_deref());
             let stt = provider.stt().map_err(SetupError::config)?;
-            let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
+            let options = SttOptions {
+                language: agent.language.clone(),
+                model,
+                keyterms: keyterms.clone(),
+                ..SttOptions::default()
+            };
             found.push(((stt, options), rates));
         }
         Ok(found)
@@ -320,7 +333,8 @@ impl Setup {
             let rates = provider.tts_rates(model.as_deref());
             let tts = provider.tts().map_err(SetupError::config)?;
             let (language, proven) = (agent.language.clone(), self.limits.of("tts", id, model.as_deref()));
-            found.push(((tts, TtsSettings { voice, model, speed, language, health: proven }), rates));
+            let format = AudioFormat::default();
+            found.push(((tts, TtsSettings { voice, model, speed, language, format, health: proven }), rates));
         }
         Ok(found)
     }

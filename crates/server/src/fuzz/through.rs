@@ -1,6 +1,7 @@
 //! How the parsers of one kind are driven.
 
 use serde_json::Value;
+use switchhook_media::format::AudioFormat;
 use switchhook_net::outbound::ws::Message;
 
 use super::Read;
@@ -79,7 +80,7 @@ pub(crate) fn media(wire: &mut dyn stream::StreamProtocol, messages: &[Vec<u8>])
         Ok(match wire.read(message, &mut payload) {
             StreamEvent::Malformed(words) => return Err(words),
             StreamEvent::Start(start) => {
-                decoder = StreamDecoder::new(start.inbound).ok();
+                decoder = StreamDecoder::new(start.inbound, AudioFormat::Narrowband).ok();
                 SMALL
             }
             StreamEvent::Audio { payload, .. } => {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use switchhook_core::conversation::{Message, Role};
-use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
-use switchhook_media::g711::Law;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, Frame};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -121,19 +121,20 @@ async fn think(llm: &dyn Llm) -> Result<String, String> {
 }
 
 async fn speak(tts: &dyn Tts) -> Result<String, String> {
-    let request =
-        TtsRequest { text: WORD.to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+    let format = AudioFormat::default();
+    let (text, language) = (WORD.to_owned(), "en-US".to_owned());
+    let request = TtsRequest { text, voice: None, model: None, speed: 1.0, language, format };
     let (audio, mut pieces) = mpsc::channel::<TtsAudio>(8);
     let listening = async {
         let mut samples = 0;
         while let Some(piece) = pieces.recv().await {
-            samples += piece.samples.len();
+            samples += piece.samples.len() as u64;
         }
         samples
     };
     match tokio::join!(tts.speak(request, audio), listening) {
         (Ok(_), 0) => Err("It returned no audio.".to_owned()),
-        (Ok(_), samples) => Ok(format!("It spoke a word in {} ms of audio.", samples / 8)),
+        (Ok(_), samples) => Ok(format!("It spoke a word in {} ms of audio.", format.duration(samples).as_millis())),
         (Err(error), _) => Err(sentence(&error)),
     }
 }
@@ -141,12 +142,12 @@ async fn speak(tts: &dyn Tts) -> Result<String, String> {
 async fn hear(stt: &dyn Stt) -> Result<String, String> {
     let (events, mut heard) = mpsc::channel(64);
     let options = SttOptions { language: "en-US".to_owned(), ..SttOptions::default() };
+    let format = options.format;
     let mut session = stt.open(options, events).await.map_err(|error| sentence(&error))?;
     let line = recordings::recording(LINE).expect("a shipped recording");
     session.speech_started();
-    for bytes in line.bytes().chunks_exact(FRAME_SAMPLES) {
-        let frame = Law::Mu.decode_frame(bytes).unwrap_or(Frame::silence());
-        session.audio(&CallerAudio(frame));
+    for samples in line.samples(format).chunks(format.frame_samples()) {
+        session.audio(&CallerAudio(Frame::from_slice(format, samples)));
     }
     session.speech_stopped(0);
     loop {
@@ -174,6 +175,7 @@ async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
         min_silence_ms: 500,
         max_silence_ms: 2_000,
         pcm: false,
+        format: AudioFormat::default(),
     };
     let (events, mut said) = mpsc::channel(64);
     let mut session = realtime.open(options, events).await.map_err(|error| sentence(&error))?;

@@ -4,7 +4,7 @@
 //! **dropping it cancels the work** and frees what it holds, so there is no cancel method to forget. Results arrive in
 //! channels that the call's driver reads; a full channel is backpressure, a closed one means that the call is over.
 //!
-//! Audio is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
+//! Audio on both sides is in the format of the call, which each request names; a provider that wants another one converts.
 
 pub mod adapter_config;
 pub mod anthropic;
@@ -41,6 +41,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::conversation::{Message, SpokenWord, ToolCall};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
@@ -219,6 +220,8 @@ pub struct SttOptions {
     pub model: Option<String>,
     /// Words to expect.
     pub keyterms: Vec<String>,
+    /// The format of the caller's audio.
+    pub format: AudioFormat,
 }
 
 /// Whether a BCP 47 tag means English; none may be any language.
@@ -419,12 +422,14 @@ pub struct TtsRequest {
     pub speed: f32,
     /// BCP 47 tag.
     pub language: String,
+    /// The format of the audio to give.
+    pub format: AudioFormat,
 }
 
 /// A chunk of synthesized audio.
 #[derive(Clone)]
 pub struct TtsAudio {
-    /// 8 kHz, 16 bit, mono; any length.
+    /// In the format of the request; any length.
     pub samples: Vec<i16>,
     /// When words are spoken, counted from the start of the request; empty when the provider does not say.
     pub words: Vec<SpokenWord>,

@@ -27,6 +27,7 @@ use std::path::PathBuf;
 
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, Failure, FailureCode, Message};
+use switchhook_media::format::AudioFormat;
 use tokio::sync::mpsc;
 
 use crate::providers::Usage;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub agent: AgentConfig,
     /// Where the recording goes, when there is to be one.
     pub recording: Option<PathBuf>,
+    /// The format of the audio inside the call.
+    pub format: AudioFormat,
 }
 
 /// Where a conversation leaves its notes. Unbounded, since no line of the transcript may be lost and none may hold up audio: there are

@@ -112,10 +112,14 @@ mod tests {
     use super::*;
     use crate::providers::scripted::ScriptedTts;
     use crate::talk::pipeline::ProviderHealth;
+    use switchhook_media::format::AudioFormat;
 
     fn voice(speed: f32) -> Voice {
         let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
-        (Arc::new(ScriptedTts), TtsSettings { voice: None, model: None, speed, language, health })
+        (
+            Arc::new(ScriptedTts),
+            TtsSettings { voice: None, model: None, speed, language, format: AudioFormat::Narrowband, health },
+        )
     }
 
     fn said(bytes: usize) -> Rendered {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_core::conversation::{Message, SpokenWord};
+use switchhook_media::format::AudioFormat;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
@@ -135,6 +136,8 @@ pub struct TtsSettings {
     pub speed: f32,
     /// BCP 47 tag.
     pub language: String,
+    /// The format of the call's audio.
+    pub format: AudioFormat,
     /// What it has shown in this call.
     pub health: ProviderHealth,
 }
@@ -147,6 +150,7 @@ impl TtsSettings {
             model: self.model.clone(),
             speed: self.speed,
             language: self.language.clone(),
+            format: self.format,
         }
     }
 }

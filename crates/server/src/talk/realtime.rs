@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::Message;
+use switchhook_media::format::AudioFormat;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -72,6 +73,7 @@ pub(in crate::talk) fn open(
     models: &[Model],
     mut choice: Choice,
     agent: &AgentConfig,
+    format: AudioFormat,
     tools: Arc<Toolbox>,
     messages: Vec<Message>,
 ) -> impl Future<Output = Result<Opened, ProviderError>> + Send + use<> {
@@ -85,6 +87,7 @@ pub(in crate::talk) fn open(
         min_silence_ms: agent.turn_taking.min_silence_ms,
         max_silence_ms: agent.turn_taking.max_silence_ms,
         pcm: false,
+        format,
     };
     let models = models.to_vec();
     async move {

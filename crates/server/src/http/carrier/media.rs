@@ -52,10 +52,10 @@ pub(super) async fn open(
         .read_buffer_size(ws::READ_AT_ONCE)
         .max_message_size(stream::MESSAGE_LIMIT)
         .max_frame_size(stream::MESSAGE_LIMIT);
-    let addresses = request.setup.addresses().clone();
+    let (addresses, format) = (request.setup.addresses().clone(), carrier.format);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let attach = |started, media| attach(context, addresses, row, started, media);
-        stream::serve(socket, protocol, attach).await;
+        stream::serve(socket, protocol, format, attach).await;
         drop(stream);
     }))
 }

@@ -18,7 +18,7 @@ use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::pool::TtsPool;
 use crate::providers::tts::protocol::{
-    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEncoding, TtsEvent, TtsMessage, TtsProtocol,
 };
 use crate::providers::tts::timing::WordTiming;
 use crate::providers::tts::{TtsDefaults, TtsTimeouts, primary_language};
@@ -77,6 +77,10 @@ impl TtsProtocol for CartesiaTts {
     }
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {
+        let (encoding, rate) = match TtsEncoding::of(request) {
+            TtsEncoding::Mulaw8k => ("pcm_mulaw", 8_000),
+            TtsEncoding::Linear16k => ("pcm_s16le", 16_000),
+        };
         let mut message = self.parameters.in_body(json!({
             "context_id": context,
             "model_id": self.defaults.model(request),
@@ -84,7 +88,7 @@ impl TtsProtocol for CartesiaTts {
             "continue": false,
             "voice": { "id": self.defaults.voice(request) },
             "language": primary_language(&request.language),
-            "output_format": { "container": "raw", "encoding": "pcm_mulaw", "sample_rate": 8000 },
+            "output_format": { "container": "raw", "encoding": encoding, "sample_rate": rate },
             "add_timestamps": true,
         }));
         if (request.speed - 1.0).abs() > f32::EPSILON {

@@ -18,7 +18,7 @@ use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::pool::TtsPool;
 use crate::providers::tts::protocol::{
-    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEncoding, TtsEvent, TtsMessage, TtsProtocol,
 };
 use crate::providers::tts::timing::{Character, WordTiming};
 use crate::providers::tts::{TtsDefaults, TtsTimeouts, primary_language};
@@ -75,9 +75,13 @@ impl TtsProtocol for ElevenLabsTts {
         if voice.is_empty() || !voice.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
             return Err("the voice must be the id of a voice, which has letters and digits only".to_owned());
         }
+        let format = match TtsEncoding::of(request) {
+            TtsEncoding::Mulaw8k => "ulaw_8000",
+            TtsEncoding::Linear16k => "pcm_16000",
+        };
         let mut query = vec![
             ("model_id", model.to_owned()),
-            ("output_format", "ulaw_8000".to_owned()),
+            ("output_format", format.to_owned()),
             ("inactivity_timeout", INACTIVITY_TIMEOUT.to_owned()),
             ("sync_alignment", "true".to_owned()),
             // Whole sentences are sent: nothing is gained by waiting for more.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::registry::{Build, Kind, Provider, ProviderEntry};
 
 pub use shared::LocalSpeech;
-pub use stt::{LocalStt, transcribe_telephone};
+pub use stt::{LocalStt, transcribe_call};
 pub use tts::LocalTts;
 
 /// This provider in the registry.

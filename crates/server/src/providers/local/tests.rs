@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
-use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
-use switchhook_media::g711::{ulaw_decode, ulaw_encode};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_media::g711::{FRAME_BYTES, ulaw_decode, ulaw_encode};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use switchhook_speech::models::{MOONSHINE, ModelStore, NoProgress};
 use switchhook_speech::wer::WordErrors;
@@ -55,7 +56,7 @@ fn recording(id: &str) -> Vec<i16> {
     let line = caller_lines().into_iter().find(|line| line.id == id).unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/caller").join(line.file);
     let bytes = fs::read(path).unwrap();
-    assert_eq!(bytes.len() % FRAME_SAMPLES, 0, "a recording is whole frames");
+    assert_eq!(bytes.len() % FRAME_BYTES, 0, "a recording is whole frames");
     bytes.into_iter().map(ulaw_decode).collect()
 }
 
@@ -64,13 +65,19 @@ fn silence(milliseconds: usize) -> Vec<i16> {
 }
 
 fn frames(samples: &[i16]) -> impl Iterator<Item = CallerAudio> {
-    samples.chunks(FRAME_SAMPLES).map(|samples| CallerAudio(Frame::from_slice(samples)))
+    samples.chunks(FRAME_BYTES).map(|samples| CallerAudio(Frame::from_slice(AudioFormat::Narrowband, samples)))
 }
 
 async fn say(tts: &LocalTts, text: &str) -> (Vec<i16>, Vec<TtsAudio>) {
     let (sender, mut audio) = mpsc::channel(64);
-    let request =
-        TtsRequest { text: text.to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+    let request = TtsRequest {
+        text: text.to_owned(),
+        voice: None,
+        model: None,
+        speed: 1.0,
+        language: "en-US".to_owned(),
+        format: AudioFormat::Narrowband,
+    };
     let usage = tts.speak(request, sender).await.unwrap();
     assert_eq!(usage.tts_characters, text.chars().count() as u64);
     let mut pieces = Vec::new();
@@ -129,7 +136,8 @@ async fn what_the_agent_says_is_understood_over_the_telephone() {
         assert!(times.is_sorted() && times.last().unwrap() * 8 <= samples.len() as u64);
 
         let line: Vec<i16> = samples.iter().map(|sample| ulaw_decode(ulaw_encode(*sample))).collect();
-        total += WordErrors::between(text, &transcribe_telephone(&ear, &line, &Job::single()).unwrap());
+        total +=
+            WordErrors::between(text, &transcribe_call(&ear, AudioFormat::Narrowband, &line, &Job::single()).unwrap());
     }
     assert!(total.rate() < 0.05, "{total:?}");
 }
@@ -190,7 +198,7 @@ async fn a_dropped_session_ends_its_work_and_closes_its_channel() {
 #[test]
 fn quiet_in_front_of_the_words_is_no_hindrance() {
     let stream = [silence(700), recording("people")].concat();
-    let text = transcribe_telephone(&moonshine(), &stream, &Job::single()).unwrap();
+    let text = transcribe_call(&moonshine(), AudioFormat::Narrowband, &stream, &Job::single()).unwrap();
     assert_eq!(WordErrors::between("There will be four of us.", &text).errors, 0, "{text}");
 }
 

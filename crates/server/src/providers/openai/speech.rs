@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
+use switchhook_media::format::AudioFormat;
 use switchhook_net::outbound::{SendError, explain};
 use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
@@ -56,7 +57,7 @@ struct OpenAiSpeech {
 pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
     let format = config.choice("tts_format", &[("pcm", "pcm"), ("wav", "wav")])?.unwrap_or("pcm");
     let rate = config.integer("tts_sample_rate", 8_000..=192_000)?.unwrap_or(RATE);
-    Decoder::new(rate).map_err(|error| format!("settings.tts_sample_rate: {error}."))?;
+    Decoder::new(rate, AudioFormat::default()).map_err(|error| format!("settings.tts_sample_rate: {error}."))?;
     Ok(Arc::new(OpenAiSpeech {
         server: SpeechServer::read(config)?,
         defaults: TtsDefaults::read(config, VOICE, DEFAULT_MODEL)?,
@@ -89,7 +90,8 @@ impl OpenAiSpeech {
         let late = |wait| AttemptError::timeout(PROVIDER, wait);
         let response = timeout_at(deadline, self.post(request)).await.map_err(|_| late(wait))??;
         let mut response = self.accepted(response).await?;
-        let mut decoder = Decoder::new(self.rate).map_err(|error| AttemptError::config(PROVIDER, error.to_string()))?;
+        let decoder = Decoder::new(self.rate, request.format);
+        let mut decoder = decoder.map_err(|error| AttemptError::config(PROVIDER, error.to_string()))?;
         loop {
             let piece = timeout_at(deadline, response.chunk()).await.map_err(|_| late(wait))?;
             let piece = piece.map_err(|error| self.no_answer(&error))?;
@@ -172,7 +174,7 @@ impl Tts for OpenAiSpeech {
         if !is_speakable(&request.text) {
             return Ok(Usage::default());
         }
-        let mut output = TtsOutput::new(audio);
+        let mut output = TtsOutput::new(request.format, audio);
         let mut attempts = Retries::default();
         while let Err(failure) = self.attempt(&request, &mut output).await {
             attempts.again(failure, &mut output).await?;

@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::call::ErrorCode;
-use switchhook_media::frame::{CallerAudio, FRAME_DURATION, SAMPLE_RATE};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
 use switchhook_media::{resample, wav};
 use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
@@ -61,8 +62,12 @@ impl Transcriptions {
     /// Reads `stt_model`, `stt_language`, `stt_sample_rate`, `stt_finalize_timeout_ms`, `stt_min_speech_ms` and `stt_parameters`, which become fields
     /// of the form.
     pub(super) fn new(config: &AdapterConfig<'_>, server: SpeechServer) -> Result<Self, String> {
-        let rate = config.integer("stt_sample_rate", SAMPLE_RATE..=48_000)?.unwrap_or(DEFAULT_RATE);
-        resample::whole(&[], SAMPLE_RATE, rate).map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
+        let rate =
+            config.integer("stt_sample_rate", AudioFormat::default().sample_rate()..=48_000)?.unwrap_or(DEFAULT_RATE);
+        for format in AudioFormat::ALL {
+            resample::whole(&[], format.sample_rate(), rate)
+                .map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
+        }
         let finalize_timeout = config.integer("stt_finalize_timeout_ms", 200..=30_000)?.unwrap_or(DEFAULT_PATIENCE_MS);
         let min_speech = config.integer("stt_min_speech_ms", 0..=2_000)?.unwrap_or(DEFAULT_MIN_SPEECH_MS);
         Ok(Self {
@@ -97,8 +102,10 @@ impl Stt for Transcriptions {
         options: SttOptions,
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
+        let format = options.format;
         let client = SegmentClient {
             server: self.server.clone(),
+            format,
             fields: self.fields(options),
             rate: self.rate,
             finalize_timeout: self.finalize_timeout,
@@ -110,7 +117,7 @@ impl Stt for Transcriptions {
         Ok(Box::new(SegmentedSttSession {
             client: Arc::new(client),
             min_speech: self.min_speech,
-            segmenter: Segmenter::default(),
+            segmenter: Segmenter::new(format),
             spoken: Duration::ZERO,
             runs: JoinSet::new(),
             last: None,
@@ -164,19 +171,21 @@ impl SttSession for SegmentedSttSession {
     }
 
     fn sent(&self) -> Option<Duration> {
-        Some(Duration::from_micros(self.client.sent.load(Ordering::Relaxed) * 1_000_000 / u64::from(SAMPLE_RATE)))
+        Some(self.client.format.duration(self.client.sent.load(Ordering::Relaxed)))
     }
 }
 
 /// What a request needs.
 struct SegmentClient {
     server: SpeechServer,
+    /// Of the call.
+    format: AudioFormat,
     fields: Vec<(String, String)>,
     rate: u32,
     finalize_timeout: Duration,
     /// Whether the server ever understood us.
     proven: AtomicBool,
-    /// Samples at 8 kHz that were sent; those of a second try count again.
+    /// Samples of the call that were sent; those of a second try count again.
     sent: AtomicU64,
     events: mpsc::Sender<SttEvent>,
 }
@@ -244,7 +253,7 @@ impl SegmentClient {
 
     async fn transcribe(&self, samples: &[i16]) -> Result<String, ProviderError> {
         let length = samples.len() as u64;
-        let samples = resample::whole(samples, SAMPLE_RATE, self.rate)
+        let samples = resample::whole(samples, self.format.sample_rate(), self.rate)
             .map_err(|error| AttemptError::config(PROVIDER, error.to_string()).error)?;
         let (boundary, body) = form(&self.fields, &wav::mono(&samples, self.rate));
         self.sent.fetch_add(length, Ordering::Relaxed);

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 pub use switchhook_core::conversation::realtime::Direction;
 use switchhook_core::conversation::{Message, ToolCall};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
@@ -59,6 +60,8 @@ pub struct RealtimeOptions {
     pub max_silence_ms: u32,
     /// Whether audio is PCM, whatever the connection's settings say.
     pub pcm: bool,
+    /// The format of the audio on both sides of the session.
+    pub format: AudioFormat,
 }
 
 /// One call's session. Nothing here may block: audio is due every 20 ms.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_net::outbound::ws::Message;
 use switchhook_net::queues::Queue;
@@ -48,7 +49,8 @@ impl RealtimeClient {
         let invalid = |words| AttemptError::config(self.connector.provider, words);
         let handshake = self.adapter.handshake(options).map_err(invalid)?;
         let session = self.connector.connect(handshake).await?;
-        let mut connection = RealtimeConnection { session, protocol: self.adapter.protocol(options) };
+        let mut connection =
+            RealtimeConnection { session, protocol: self.adapter.protocol(options), format: options.format };
         connection.ready().await?;
         Ok(connection)
     }
@@ -110,6 +112,7 @@ impl RealtimeSession for SessionHandle {
 struct RealtimeConnection {
     session: Session,
     protocol: Box<dyn RealtimeProtocol>,
+    format: AudioFormat,
 }
 
 impl RealtimeConnection {
@@ -146,7 +149,7 @@ impl RealtimeConnection {
         inputs: &mut mpsc::Receiver<SessionInput>,
         events: &mpsc::Sender<RealtimeEvent>,
     ) -> Result<(), AttemptError> {
-        let mut output_limit = OutputLimit::new(Instant::now());
+        let mut output_limit = OutputLimit::new(self.format, Instant::now());
         loop {
             let keepalive = self.session.keepalive_due();
             tokio::select! {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use switchhook_media::frame::SAMPLE_RATE;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::g711::SAMPLE_RATE;
 
 use super::encoder::{Encoder, Encoding};
 use crate::providers::SttOptions;
@@ -54,7 +55,8 @@ impl SttSettings {
         }
         let chunk = config.integer("stt_chunk_ms", 20..=1_000)?.map_or(defaults.chunk, |ms| ms.div_ceil(20));
         let chunk = usize::try_from(chunk).unwrap_or(1);
-        Encoder::new(encoding, sample_rate, chunk).map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
+        Encoder::new(AudioFormat::default(), encoding, sample_rate, chunk)
+            .map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
         let finalize_timeout = config.integer("stt_finalize_timeout_ms", 200..=10_000)?;
         let ms = |ms: u32| Duration::from_millis(ms.into());
         Ok(Self {

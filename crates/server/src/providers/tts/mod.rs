@@ -13,7 +13,7 @@ pub(crate) mod timing;
 use std::time::Duration;
 
 use switchhook_core::conversation::SpokenWord;
-use switchhook_media::frame::SAMPLE_RATE;
+use switchhook_media::format::AudioFormat;
 use tokio::sync::mpsc;
 
 use super::adapter_config::AdapterConfig;
@@ -25,9 +25,7 @@ const TRIES: usize = 3;
 /// Pauses before retries: a pooled connection that has died is replaced at once.
 const PAUSES: [Duration; TRIES - 1] = [Duration::ZERO, Duration::from_millis(500)];
 /// Longer audio is cut off: no utterance takes ten minutes.
-const MAX_SAMPLES: u64 = 600 * SAMPLE_RATE as u64;
-/// Samples in a millisecond.
-const PER_MS: u64 = SAMPLE_RATE as u64 / 1_000;
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Timeouts of TTS requests and pooled sockets.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +125,7 @@ impl Retries {
 
 /// The output of one utterance.
 pub(crate) struct TtsOutput {
+    format: AudioFormat,
     audio: mpsc::Sender<TtsAudio>,
     /// Samples so far.
     given: u64,
@@ -138,13 +137,13 @@ pub(crate) struct TtsOutput {
 pub(crate) struct ReceiverClosed;
 
 impl TtsOutput {
-    pub(crate) fn new(audio: mpsc::Sender<TtsAudio>) -> Self {
-        Self { audio, given: 0, pending_words: Vec::new() }
+    pub(crate) fn new(format: AudioFormat, audio: mpsc::Sender<TtsAudio>) -> Self {
+        Self { format, audio, given: 0, pending_words: Vec::new() }
     }
 
     /// How much was given, in milliseconds.
     pub(crate) fn given_ms(&self) -> u64 {
-        self.given / PER_MS
+        u64::try_from(self.format.duration(self.given).as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Whether there was any audio.
@@ -154,7 +153,7 @@ impl TtsOutput {
 
     /// Whether this is more than anybody says at once.
     pub(crate) fn exceeds_limit(&self) -> bool {
-        self.given > MAX_SAMPLES
+        self.format.duration(self.given) > LONGEST
     }
 
     pub(crate) async fn give(&mut self, samples: Vec<i16>, words: Vec<SpokenWord>) -> Result<(), ReceiverClosed> {
@@ -182,7 +181,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn words_are_no_audio_and_come_once_whatever_is_tried_again() {
         let (audio, mut given) = mpsc::channel(4);
-        let mut output = TtsOutput::new(audio);
+        let mut output = TtsOutput::new(AudioFormat::Narrowband, audio);
         let _ = output.give(Vec::new(), word("Yes")).await;
         assert!(given.try_recv().is_err(), "a voice that has only told its words has not spoken");
         let failure = AttemptError::failed("double", "It broke.".to_owned());

@@ -16,7 +16,6 @@ use super::{Driver, Inputs, Models, failure};
 use crate::providers::prices::Rates;
 use crate::providers::realtime::{Order, RealtimeEvent, RealtimeSession};
 use crate::providers::{ProviderError, Spent, Usage};
-use crate::talk::playback::length;
 use crate::talk::realtime::{Choice, Connecting, Events, Model, Opened, Ready, open};
 use crate::talk::strip_nul::strip_nul;
 
@@ -118,7 +117,7 @@ impl Realtime {
 
     /// 20 ms of the caller. While nothing that they say may change anything the model hears silence.
     pub(super) fn caller_audio(&mut self, frame: &CallerAudio, listening: bool, now: Timestamp) {
-        let frame = if listening { *frame } else { CallerAudio(Frame::silence()) };
+        let frame = if listening { *frame } else { CallerAudio(Frame::silence(frame.0.format())) };
         if let Some(session) = &mut self.session {
             session.audio(&frame);
         }
@@ -233,7 +232,7 @@ impl Driver {
     }
 
     fn response_audio(&mut self, response: String, item: String, samples: &[i16]) {
-        let audio = length(u64::try_from(samples.len()).unwrap_or(0));
+        let audio = self.media_session.playback.length(samples.len() as u64);
         self.handle(RealtimeInput::Audio { response, item: item.clone(), audio }.into());
         // The conversation has queued it, unless nobody wants it.
         if let Some(utterance) = realtime!(self).items.get(&item) {
@@ -287,7 +286,8 @@ impl Driver {
     fn connect(&mut self, choice: Choice) {
         let realtime = realtime!(self);
         let (tools, history) = (self.pipeline.tools.clone(), self.conversation.history_with_queued());
-        let opening = open(&realtime.models, choice, &realtime.agent, tools, history);
+        let format = self.media_session.playback.format();
+        let opening = open(&realtime.models, choice, &realtime.agent, format, tools, history);
         realtime.connecting = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
     }
 

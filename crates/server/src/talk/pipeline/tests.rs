@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::Role;
 use switchhook_core::id::{AgentId, CallId};
+use switchhook_media::format::AudioFormat;
 use switchhook_net::outbound::Client;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -323,7 +324,8 @@ fn choir(voices: Vec<Sings>) -> Pipeline {
     let mut choir = pipeline(Vec::new(), false);
     for (price, voice) in (1..).zip(voices) {
         let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
-        let settings = TtsSettings { voice: None, model: None, speed: 1.0, language, health };
+        let settings =
+            TtsSettings { voice: None, model: None, speed: 1.0, language, format: AudioFormat::Narrowband, health };
         choir.tts.push((Arc::new(voice), settings));
         let rates = Rates { tts_characters_million: Some(1e6 * f64::from(price)), ..Rates::default() };
         choir.rates.tts.push(Some(rates));

@@ -35,7 +35,8 @@ impl Prepared {
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<Model>) -> Self {
         let history = Conversation::realtime(&settings.agent, Timestamp::from_micros(0)).history();
-        let opened = open(&models, Choice::default(), &settings.agent, pipeline.tools.clone(), history);
+        let opened =
+            open(&models, Choice::default(), &settings.agent, settings.format, pipeline.tools.clone(), history);
         let greeting = realtime::greeting(&settings.agent);
         let opening = Connecting::start(async move {
             let mut opened = opened.await?;

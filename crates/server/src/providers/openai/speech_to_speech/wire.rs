@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 
 use super::PROVIDER;
@@ -42,14 +43,21 @@ pub(super) struct OpenAiRealtime {
 }
 
 impl OpenAiRealtime {
-    pub(super) fn new(session: Value, instructions: String, messages: &[Message], format: Format) -> Self {
+    /// For a call whose audio has the format `call`.
+    pub(super) fn new(
+        session: Value,
+        instructions: String,
+        messages: &[Message],
+        format: Format,
+        call: AudioFormat,
+    ) -> Self {
         Self {
             session,
             instructions,
             before: messages.iter().flat_map(items).collect(),
             format,
-            outgoing: Outgoing::new(format),
-            incoming: Incoming::new(format),
+            outgoing: Outgoing::new(format, call),
+            incoming: Incoming::new(format, call),
             ready: false,
             wishes: VecDeque::new(),
             echoes: false,
@@ -355,7 +363,7 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         ])
     },
     read: |messages| {
-        let mut wire = OpenAiRealtime::new(json!({}), String::new(), &[], Format::Linear16);
+        let mut wire = OpenAiRealtime::new(json!({}), String::new(), &[], Format::Linear16, AudioFormat::Narrowband);
         crate::fuzz::through::realtime(&mut wire, messages)
     },
 };

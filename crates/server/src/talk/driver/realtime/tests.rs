@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
 use switchhook_core::id::{AgentId, CallId};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::FRAME_DURATION;
 use switchhook_net::outbound::Client;
 use uuid::Uuid;
@@ -137,7 +138,7 @@ impl FarEnd {
             let mut frames = tokio::time::interval(FRAME_DURATION);
             loop {
                 frames.tick().await;
-                if !silence.send(FromCarrier::Audio(CallerAudio(Frame::silence()))) {
+                if !silence.send(FromCarrier::Audio(CallerAudio(Frame::silence(AudioFormat::Narrowband)))) {
                     return;
                 }
             }
@@ -202,6 +203,7 @@ impl Call {
             model: None,
             speed: 1.0,
             language: "en-US".to_owned(),
+            format: AudioFormat::Narrowband,
             health: ProviderHealth::default(),
         };
         let pipeline = Pipeline {
@@ -219,7 +221,8 @@ impl Call {
         let (line, media) = FarEnd::connect(delay);
         let (commands, told) = mpsc::unbounded_channel();
         let (noting, notes) = mpsc::unbounded_channel();
-        let prepared = Prepared::new(Settings { agent, recording: None }, pipeline, vec![model]);
+        let prepared =
+            Prepared::new(Settings { agent, recording: None, format: AudioFormat::Narrowband }, pipeline, vec![model]);
         let talk = tokio::spawn(prepared.talk(media, told, noting));
         Self { stages, line, talk, _commands: commands, _notes: notes }
     }

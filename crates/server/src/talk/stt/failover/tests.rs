@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use switchhook_media::frame::{FRAME_DURATION, FRAME_SAMPLES, Frame};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{FRAME_DURATION, Frame};
 
 use super::*;
 
 fn sound(number: i16) -> SttInput {
-    SttInput::Audio(Frame::new([number; FRAME_SAMPLES]))
+    SttInput::Audio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160]))
 }
 
 fn number(frame: &Frame) -> i16 {

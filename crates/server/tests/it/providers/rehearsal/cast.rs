@@ -18,6 +18,7 @@ use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{Conversation, ToolCall};
 use switchhook_core::id::{AgentId, CallId};
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_media::format::AudioFormat;
 use switchhook_net::outbound::{Client, NetworkSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -56,9 +57,10 @@ impl Cast {
             let mind: Arc<dyn Llm> = Arc::new(Thinking { mind, backstage: backstage.clone() });
             (mind, LlmSettings::default())
         });
-        let options = SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new() };
-        let (language, health) = (LANGUAGE.to_owned(), ProviderHealth::default());
-        let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, health };
+        let options =
+            SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new(), ..SttOptions::default() };
+        let (language, format, health) = (LANGUAGE.to_owned(), AudioFormat::Narrowband, ProviderHealth::default());
+        let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, format, health };
         let pipeline = Pipeline {
             stt: vec![(Arc::new(Understanding(ears)), options)],
             llm: minds.collect(),

@@ -11,6 +11,7 @@ use switchhook::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession
 use switchhook_core::call::ErrorCode;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::g711::Law;
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
@@ -99,7 +100,7 @@ impl Caller {
 
     async fn silence(&mut self, frames: usize) {
         for _ in 0..frames {
-            self.frame(Frame::silence()).await;
+            self.frame(Frame::silence(AudioFormat::Narrowband)).await;
         }
     }
 

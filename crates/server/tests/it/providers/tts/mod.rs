@@ -16,6 +16,7 @@ use switchhook::providers::tts::TtsTimeouts;
 use switchhook::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, cartesia, deepgram, elevenlabs, openai};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::g711::ulaw_decode;
 use switchhook_media::level::rms_dbfs;
 use switchhook_net::outbound::NetworkSettings;
@@ -174,7 +175,14 @@ fn connect(kind: Kind, base_url: &str, mut settings: Value, deadlines: TtsTimeou
 }
 
 fn request(text: &str) -> TtsRequest {
-    TtsRequest { text: text.to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() }
+    TtsRequest {
+        text: text.to_owned(),
+        voice: None,
+        model: None,
+        speed: 1.0,
+        language: "en-US".to_owned(),
+        format: AudioFormat::Narrowband,
+    }
 }
 
 /// Waits that end within a test.

@@ -5,7 +5,13 @@ use super::*;
 fn wire() -> OpenAiRealtime {
     let before =
         [Message::new(Role::System, "Book."), Message::new(Role::User, "Hi"), Message::new(Role::Assistant, "Yes?")];
-    OpenAiRealtime::new(json!({ "voice": "marin" }), "Book.".to_owned(), &before, Format::Mulaw)
+    OpenAiRealtime::new(
+        json!({ "voice": "marin" }),
+        "Book.".to_owned(),
+        &before,
+        Format::Mulaw,
+        AudioFormat::Narrowband,
+    )
 }
 
 fn read(wire: &mut OpenAiRealtime, message: Value) -> Vec<RealtimeMessage> {
