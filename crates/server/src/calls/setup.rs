@@ -6,6 +6,9 @@
 mod carriers;
 mod not_taken;
 mod schemas;
+mod voices;
+
+pub use voices::VoiceError;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! `/v1/agents`: how agents hold conversations.
 
+mod versions;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -33,7 +35,12 @@ const NULLABLE: &[&str] = &["silence.hangup_after_seconds", "dtmf.finish_on_key"
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete))
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(show, update, delete))
+        .routes(routes!(versions::list))
+        .routes(routes!(versions::show))
+        .routes(routes!(versions::restore))
 }
 
 /// An agent to create. Only `name` and `instructions` are required.

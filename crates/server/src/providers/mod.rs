@@ -29,6 +29,7 @@ mod segment;
 pub(crate) mod sse;
 pub(crate) mod stt;
 pub mod tts;
+pub mod voices;
 pub(crate) mod websocket;
 
 pub(crate) use self::failure::without_secret;

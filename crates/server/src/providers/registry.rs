@@ -21,6 +21,7 @@ use super::adapter_config::AdapterConfig;
 use super::local::{self, LocalSpeech};
 use super::prices::{PriceList, Prices, Rates};
 use super::realtime::Realtime;
+use super::voices::Voices;
 use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
 
 /// Until a connection to a provider is made.
@@ -115,6 +116,8 @@ pub struct Provider {
     pub(super) llm: Option<Arc<dyn Llm>>,
     pub(super) tts: Option<Arc<dyn Tts>>,
     pub(super) realtime: Option<Arc<dyn Realtime>>,
+    /// The voices of its text to speech.
+    pub(super) voices: Option<Arc<dyn Voices>>,
     pub(super) prices: PriceList,
     pub(super) default_models: DefaultModels,
 }
@@ -219,6 +222,17 @@ impl Provider {
         self.tts.ok_or_else(|| {
             format!("Provider {} does no text to speech, or settings.kinds of its connection leaves it out.", self.name)
         })
+    }
+
+    /// The voices of its text to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn voices(self) -> Result<Arc<dyn Voices>, String> {
+        let none = format!("Provider {} lists no voices.", self.name);
+        let voices = self.voices.clone();
+        self.tts()?;
+        voices.ok_or(none)
     }
 
     /// Its speech to speech.
@@ -454,6 +468,7 @@ mod tests {
     fn every_provider_offers_what_its_entry_says_and_has_prices() {
         for entry in PROVIDERS {
             let provider = provider(entry, &json!({}));
+            assert_eq!(provider.voices.is_some(), provider.tts.is_some(), "{} lists its voices", entry.name);
             let made = [
                 (Kind::Stt, provider.stt.is_some(), provider.stt_rates(None).and_then(|rates| rates.stt_minute)),
                 (

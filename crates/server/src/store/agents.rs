@@ -71,8 +71,8 @@ pub async fn update(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
 }
 
 async fn insert_version(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
-    const VERSION: &str = "INSERT INTO agent_versions (tenant_id, agent_id, version, config, created_at) \
-        VALUES ($1, $2, $3, $4, $5)";
+    const VERSION: &str = "INSERT INTO agent_versions (tenant_id, agent_id, version, config, created_at, name) \
+        VALUES ($1, $2, $3, $4, $5, $6)";
     const CONNECTION: &str = "INSERT INTO agent_connections (tenant_id, agent_id, connection_id) VALUES ($1, $2, $3) \
         ON CONFLICT DO NOTHING";
     on!(tx, |c| sqlx::query(VERSION)
@@ -81,6 +81,7 @@ async fn insert_version(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> 
         .bind(row.version)
         .bind(&row.config)
         .bind(row.updated_at)
+        .bind(&row.name)
         .execute(c)
         .await
         .map(drop))?;
@@ -124,6 +125,65 @@ pub async fn version(
         .fetch_optional(c)
         .await)?;
     Ok(config.map(|json| json.0))
+}
+
+/// A row of `agent_versions`.
+#[derive(Clone, Debug, FromRow)]
+#[expect(missing_docs, reason = "the migration describes the columns")]
+pub struct VersionRow {
+    pub version: i64,
+    pub name: Option<String>,
+    pub config: Json<AgentConfig>,
+    pub created_at: i64,
+}
+
+/// Returns one version of an agent with its name then.
+///
+/// # Errors
+/// When the database fails.
+pub async fn named_version(
+    conn: &mut Conn,
+    tenant: TenantId,
+    id: AgentId,
+    version: i64,
+) -> Result<Option<VersionRow>, sqlx::Error> {
+    const SQL: &str = "SELECT version, name, config, created_at FROM agent_versions \
+        WHERE tenant_id = $1 AND agent_id = $2 AND version = $3";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).bind(version).fetch_optional(c).await)
+}
+
+/// Versions of an agent, newest first, and the one before them, if there is one.
+pub struct Versions {
+    /// The page. Large rows make it shorter than its limit.
+    pub rows: Vec<VersionRow>,
+    /// The version before the last one of the page.
+    pub before: Option<VersionRow>,
+}
+
+/// Returns the versions of an agent before `before`.
+///
+/// # Errors
+/// When the database fails.
+pub async fn versions(
+    conn: &mut Conn,
+    tenant: TenantId,
+    id: AgentId,
+    before: i64,
+    limit: i64,
+) -> Result<Versions, sqlx::Error> {
+    const SIZES: &str = "SELECT CAST(octet_length(CAST(config AS TEXT)) AS BIGINT) FROM agent_versions \
+        WHERE tenant_id = $1 AND agent_id = $2 AND version < $3 ORDER BY version DESC LIMIT $4";
+    const SQL: &str = "SELECT version, name, config, created_at FROM agent_versions \
+        WHERE tenant_id = $1 AND agent_id = $2 AND version < $3 ORDER BY version DESC LIMIT $4";
+    let (tenant, id) = (tenant.uuid(), id.uuid());
+    let sizes: Vec<i64> =
+        on!(conn, |c| sqlx::query_scalar(SIZES).bind(tenant).bind(id).bind(before).bind(limit).fetch_all(c).await)?;
+    let shown = fitting(sizes, PAGE_BYTES).max(1);
+    let one_more = i64::try_from(shown).unwrap_or(i64::MAX).saturating_add(1);
+    let mut rows: Vec<VersionRow> =
+        on!(conn, |c| sqlx::query_as(SQL).bind(tenant).bind(id).bind(before).bind(one_more).fetch_all(c).await)?;
+    let before = if rows.len() > shown { rows.pop() } else { None };
+    Ok(Versions { rows, before })
 }
 
 /// Returns a page of a tenant's agents, newest first. Large rows make it shorter than `limit`.

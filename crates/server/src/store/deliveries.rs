@@ -1,12 +1,14 @@
 //! Deliveries: queries for customers. Queries for the worker under a lease are in [`queue`] and [`outcome`].
 
+use std::collections::HashMap;
+
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use switchhook_core::event::{EventKind, WEBHOOK_TEST};
 use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use uuid::Uuid;
 
-use super::{Conn, Dialect, Tx, chunks, on};
+use super::{Conn, Dialect, Tx, chunks, filled, on};
 
 /// The conditions of the partial indexes, word for word: SQLite uses such an index only then.
 macro_rules! open {
@@ -252,6 +254,77 @@ pub async fn attempts(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Resu
         FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id \
         WHERE d.tenant_id = $1 AND d.id = $2 ORDER BY a.number";
     on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)
+}
+
+/// A delivery with the URL of its endpoint.
+#[derive(Clone, Debug, FromRow)]
+pub struct DeliveryOfCall {
+    /// The delivery.
+    #[sqlx(flatten)]
+    pub delivery: DeliveryRow,
+    /// The endpoint's present URL.
+    pub url: String,
+}
+
+/// Returns a page of a call's deliveries to all endpoints, newest first, plus one row if there are more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn of_call(
+    conn: &mut Conn,
+    tenant: TenantId,
+    call: CallId,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<DeliveryOfCall>, sqlx::Error> {
+    // Materialized: in the order of ids, a planner would look for them among everybody's.
+    const SQL: &str = "WITH of_call AS MATERIALIZED (SELECT id, webhook_id, call_id, event, state, attempts, \
+        next_attempt_at, created_at, (SELECT url FROM webhooks WHERE webhooks.id = webhook_id) AS url FROM deliveries \
+        WHERE tenant_id = $1 AND call_id IS NOT NULL AND call_id = $2) \
+        SELECT * FROM of_call WHERE id < $3 ORDER BY id DESC LIMIT $4";
+    on!(conn, |c| sqlx::query_as(SQL)
+        .bind(tenant.uuid())
+        .bind(call.uuid())
+        .bind(before.unwrap_or(Uuid::max()))
+        .bind(limit + 1)
+        .fetch_all(c)
+        .await)
+}
+
+/// An attempt at one of several deliveries.
+#[derive(FromRow)]
+struct AttemptOf {
+    delivery_id: Uuid,
+    #[sqlx(flatten)]
+    attempt: AttemptRow,
+}
+
+/// Returns the attempts of several deliveries, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn attempts_of(
+    conn: &mut Conn,
+    tenant: TenantId,
+    ids: &[Uuid],
+) -> Result<HashMap<Uuid, Vec<AttemptRow>>, sqlx::Error> {
+    let attempts: Vec<AttemptOf> = on!(conn, |c| {
+        let mut query = QueryBuilder::new(
+            "SELECT a.delivery_id, a.number, a.started_at, a.duration_ms, a.status, a.error, a.response_excerpt \
+             FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE d.tenant_id = ",
+        );
+        query.push_bind(tenant.uuid()).push(" AND d.id IN (");
+        let mut list = query.separated(", ");
+        for id in filled(ids.iter().copied()) {
+            list.push_bind(id);
+        }
+        query.push(") ORDER BY a.delivery_id, a.number").build_query_as().fetch_all(c).await
+    })?;
+    let mut found: HashMap<Uuid, Vec<AttemptRow>> = HashMap::new();
+    for AttemptOf { delivery_id, attempt } in attempts {
+        found.entry(delivery_id).or_default().push(attempt);
+    }
+    Ok(found)
 }
 
 /// Makes a pending delivery due now. Returns whether it was pending.

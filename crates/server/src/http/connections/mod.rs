@@ -2,6 +2,7 @@
 
 mod change;
 mod test;
+mod voices;
 
 pub use self::test::Trials;
 
@@ -36,7 +37,14 @@ use crate::store::{is_duplicate, is_foreign_key, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete)).routes(routes!(test::test))
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(show, update, delete))
+        .routes(routes!(test::test))
+        .routes(routes!(voices::list))
+        .routes(routes!(voices::list_local))
+        .routes(routes!(voices::sample))
+        .routes(routes!(voices::sample_local))
 }
 
 /// The word for a provider in the API.

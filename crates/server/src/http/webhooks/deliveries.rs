@@ -68,7 +68,7 @@ impl PartialSchema for DeliveryEvent {
 
 /// A delivery of one event to one endpoint.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct DeliveryResource {
+pub(in crate::http) struct DeliveryResource {
     /// Its id, also in the request body and the `X-Voice-Delivery` header.
     id: Uuid,
     /// The event.
@@ -106,7 +106,7 @@ impl From<DeliveryRow> for DeliveryResource {
 
 /// A delivery with every attempt.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct DeliveryWithAttempts {
+pub(in crate::http) struct DeliveryWithAttempts {
     /// The delivery.
     #[serde(flatten)]
     delivery: DeliveryResource,
@@ -114,9 +114,15 @@ pub(super) struct DeliveryWithAttempts {
     attempt_log: Vec<Attempt>,
 }
 
+impl DeliveryWithAttempts {
+    pub(in crate::http) fn new(row: DeliveryRow, attempts: Vec<AttemptRow>) -> Self {
+        Self { delivery: row.into(), attempt_log: attempts.into_iter().map(Attempt::from).collect() }
+    }
+}
+
 /// A delivery attempt.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Attempt {
+pub(in crate::http) struct Attempt {
     /// Its number, from 1.
     #[schema(minimum = 1, maximum = 8)]
     number: i64,
@@ -218,8 +224,7 @@ pub(super) async fn show(
     let mut conn = state.store.read().await?;
     let row = delivery(&mut conn, tenant, webhook, id).await?;
     let attempts = deliveries::attempts(&mut conn, tenant.id, id).await?;
-    let attempt_log = attempts.into_iter().map(Attempt::from).collect();
-    Ok(Json(DeliveryWithAttempts { delivery: row.into(), attempt_log }))
+    Ok(Json(DeliveryWithAttempts::new(row, attempts)))
 }
 
 /// Redelivers now.

@@ -3,6 +3,8 @@
 mod deliveries;
 mod target;
 
+pub(in crate::http) use deliveries::DeliveryWithAttempts;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;

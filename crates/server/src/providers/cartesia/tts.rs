@@ -26,9 +26,9 @@ use crate::providers::websocket::Handshake;
 use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "cartesia";
-const URL: &str = "https://api.cartesia.ai";
+pub(super) const URL: &str = "https://api.cartesia.ai";
 /// When neither the agent nor the connection names one. The voice is one that Cartesia's own examples speak with.
-const VOICE: &str = "6ccbfb76-1fc6-48f7-b71d-91ac6298247b";
+pub(super) const VOICE: &str = "6ccbfb76-1fc6-48f7-b71d-91ac6298247b";
 pub(crate) const DEFAULT_MODEL: &str = "sonic-3";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.6, 1.5);

@@ -26,9 +26,9 @@ use crate::providers::websocket::Handshake;
 use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "elevenlabs";
-const URL: &str = "https://api.elevenlabs.io";
+pub(super) const URL: &str = "https://api.elevenlabs.io";
 /// When neither the agent nor the connection names one. The voice is the one of ElevenLabs' own first example.
-const VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
+pub(super) const VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
 pub(crate) const DEFAULT_MODEL: &str = "eleven_flash_v2_5";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.7, 1.2);

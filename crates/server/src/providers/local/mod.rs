@@ -11,10 +11,14 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::registry::{Build, Kind, Provider, ProviderEntry};
+use super::voices::{Voice, VoiceList};
 
 pub use shared::LocalSpeech;
 pub use stt::{LocalStt, transcribe_call};
 pub use tts::LocalTts;
+
+/// Its only voice.
+const VOICE: &str = "hibari";
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry =
@@ -25,6 +29,7 @@ fn build(speech: &Arc<LocalSpeech>, _: &Map<String, Value>) -> Result<Provider, 
     Ok(Provider {
         stt: Some(Arc::new(LocalStt::new(speech.clone()))),
         tts: Some(Arc::new(LocalTts::new(speech.clone()))),
+        voices: Some(VoiceList::of([Voice::new(VOICE, "Hibari", &["en"])], true, VOICE)),
         ..Provider::default()
     })
 }

@@ -27,7 +27,7 @@ use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 
 const PROVIDER: &str = "openai";
 /// When neither the agent nor the connection names one.
-const VOICE: &str = "alloy";
+pub(super) const VOICE: &str = "alloy";
 pub(crate) const DEFAULT_MODEL: &str = "gpt-4o-mini-tts";
 /// Samples a second of OpenAI's PCM.
 const RATE: u32 = 24_000;

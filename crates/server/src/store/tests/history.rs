@@ -31,7 +31,7 @@ use crate::store::testing::{TestStore, now, stores};
 use crate::store::{Engine, dial_policy, events, idempotency, on, retention, webhooks};
 
 /// Tables with rows of the past.
-const GROWING: [&str; 11] = [
+const GROWING: [&str; 14] = [
     "calls",
     "events",
     "transcript_entries",
@@ -43,6 +43,9 @@ const GROWING: [&str; 11] = [
     "call_search_pending",
     "call_search_segments",
     "call_search_postings",
+    "call_sums",
+    "response_times",
+    "tool_calls",
 ];
 
 /// Indexes that hold only what is live, due or waiting: reading all of one is what they are for.
@@ -156,6 +159,8 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     deliveries::get(c, tenant, past.webhook, delivery).await.expect("read");
     assert!(deliveries::body::get(c, tenant, delivery).await.is_err(), "there is none");
     deliveries::attempts(c, tenant, delivery).await.expect("read");
+    deliveries::of_call(c, tenant, call, None, 10).await.expect("read");
+    deliveries::attempts_of(c, tenant, &[delivery.uuid()]).await.expect("read");
     queue::next_due_for_worker(c).await.expect("read");
     outcome::abandoned_for_recovery(c, lease()).await.expect("read");
     let key = IdempotencyKey::from_header_values([&b"key"[..]]).expect("a key").expect("one");
@@ -386,7 +391,7 @@ fn narrow(conditions: &str) -> bool {
 }
 
 /// Columns by which indexes are searched.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "id",
     "call_id",
     "delivery_id",
@@ -399,6 +404,7 @@ const COLUMNS: [&str; 14] = [
     "last_ended_at",
     "last_id",
     "segment",
+    "hour",
     "term",
     "rowid",
 ];
