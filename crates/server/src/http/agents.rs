@@ -1,7 +1,6 @@
 //! `/v1/agents`: how agents hold conversations.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -18,13 +17,14 @@ use super::HttpState;
 use super::auth::Tenant;
 use super::connections::catalogue::{self, CatalogueEntry, Kind};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{self, Body, JsonBytes, Page, Params, PathId, UnreadBody, check_name};
+use super::extract::{self, Body, JsonBytes, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
 use crate::clock;
 use crate::json_schema::Schema;
 use crate::store::agents::{self, AgentRow};
 use crate::store::connections::ConnectionRow;
+use crate::store::page::PageRequest;
 use crate::store::{Conn, connections, is_duplicate, is_foreign_key, tenants};
 use crate::talk::tools::secrets;
 
@@ -109,11 +109,7 @@ impl From<AgentRow> for AgentResource {
         CommonErrors,
     )
 )]
-async fn create(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    JsonBytes(json): JsonBytes,
-) -> Result<Response, ApiError> {
+async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) -> Result<Response, ApiError> {
     let Body { value: (name, config), mut warnings } = read(&json)?;
     check_schemas(&config).await?;
     let now = state.clock.now();
@@ -225,21 +221,16 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
 
 /// Lists the tenant's agents, newest first.
 #[utoipa::path(
-    get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(Page),
+    get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(PageRequest),
     responses(
         (status = 200, description = "A page of agents", body = List<AgentResource>),
         InvalidRequest,
         CommonErrors,
     )
 )]
-async fn list(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    Params(page): Params<Page>,
-) -> Result<Json<List<AgentResource>>, ApiError> {
-    let page = page.checked()?;
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<AgentResource>>, ApiError> {
     let mut conn = state.store.read().await?;
-    let page = agents::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
+    let page = agents::list(&mut conn, tenant.id, page).await?;
     Ok(Json(List::of(page, AgentResource::from)))
 }
 
@@ -252,11 +243,7 @@ async fn list(
         CommonErrors,
     )
 )]
-async fn show(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<AgentId>,
-) -> Result<Json<AgentResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> Result<Json<AgentResource>, ApiError> {
     let mut conn = state.store.read().await?;
     let row = agents::get(&mut conn, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     Ok(Json(row.into()))
@@ -279,7 +266,7 @@ fn agent_not_found() -> ApiError {
     )
 )]
 async fn update(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<AgentId>,
     body: UnreadBody,
@@ -328,11 +315,7 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, 
         CommonErrors,
     )
 )]
-async fn delete(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<AgentId>,
-) -> Result<StatusCode, ApiError> {
+async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     match agents::delete(&mut tx, tenant.id, id).await {
         Ok(true) => tx.commit().await?,

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -18,9 +17,10 @@ use uuid::Uuid;
 use super::HttpState;
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
-use super::extract::{Body, Page, Params, PathId};
+use super::extract::{Body, PathId};
 use super::response::{List, WithWarnings, created};
 use crate::store::api_keys::{self, ApiKeyRow, Issued};
+use crate::store::page::PageRequest;
 
 const MAX_NAME: usize = 200;
 const MAX_DAYS: i64 = 3650;
@@ -149,7 +149,7 @@ impl From<ApiKeyRow> for ApiKeyResource {
     )
 )]
 async fn create(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     Body { value, warnings }: Body<CreateApiKey>,
 ) -> Result<Response, ApiError> {
@@ -164,24 +164,18 @@ async fn create(
 
 /// Lists the tenant's keys, newest first, including revoked and expired ones.
 #[utoipa::path(
-    get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(Page),
+    get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(PageRequest),
     responses(
         (status = 200, description = "A page of keys", body = List<ApiKeyResource>),
         InvalidRequest,
         CommonErrors,
     )
 )]
-async fn list(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    Params(page): Params<Page>,
-) -> Result<Json<List<ApiKeyResource>>, ApiError> {
-    let page = page.checked()?;
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<ApiKeyResource>>, ApiError> {
     state.last_used.flush(&state.store).await?;
     let mut conn = state.store.read().await?;
-    let rows = api_keys::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
-    let keys = rows.into_iter().map(ApiKeyResource::from).collect();
-    Ok(Json(List::from_rows(keys, page.limit, |key| key.id)))
+    let page = api_keys::list(&mut conn, tenant.id, page).await?;
+    Ok(Json(List::of(page, ApiKeyResource::from)))
 }
 
 /// Returns a key without its secret.
@@ -194,7 +188,7 @@ async fn list(
     )
 )]
 async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Json<ApiKeyResource>, ApiError> {
@@ -213,11 +207,7 @@ async fn show(
         CommonErrors,
     )
 )]
-async fn revoke(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<ApiKeyId>,
-) -> Result<StatusCode, ApiError> {
+async fn revoke(state: HttpState, tenant: Tenant, PathId(id): PathId<ApiKeyId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     if !api_keys::revoke(&mut tx, tenant.id, id, state.clock.now()).await? {
         return Err(ApiError::not_found("API key"));

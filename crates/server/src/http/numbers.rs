@@ -1,7 +1,6 @@
 //! `/v1/numbers`: phone numbers, each on one carrier connection.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -19,12 +18,13 @@ use super::HttpState;
 use super::auth::Tenant;
 use super::connections::catalogue::{CatalogueEntry, Kind};
 use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{self, Body, Page, Params, PathId, UnreadBody, check_name};
+use super::extract::{self, Body, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
 use crate::carrier::address::{Addresses, ConnectionAddress};
 use crate::clock;
 use crate::store::numbers::{self, NumberRow};
+use crate::store::page::PageRequest;
 use crate::store::{Conn, agents, connections, is_duplicate, tenants};
 
 /// The routes below `/v1`.
@@ -141,7 +141,7 @@ impl NumberResource {
     )
 )]
 async fn create(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     Body { value: request, warnings }: Body<CreateNumber>,
 ) -> Result<Response, ApiError> {
@@ -235,23 +235,17 @@ fn duplicate_number(error: sqlx::Error) -> ApiError {
 
 /// Lists the tenant's numbers, newest first.
 #[utoipa::path(
-    get, path = "/numbers", operation_id = "list_numbers", tag = "Numbers", params(Page),
+    get, path = "/numbers", operation_id = "list_numbers", tag = "Numbers", params(PageRequest),
     responses(
         (status = 200, description = "A page of numbers", body = List<NumberResource>),
         InvalidRequest,
         CommonErrors,
     )
 )]
-async fn list(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    Params(page): Params<Page>,
-) -> Result<Json<List<NumberResource>>, ApiError> {
-    let page = page.checked()?;
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<NumberResource>>, ApiError> {
     let mut conn = state.store.read().await?;
-    let rows = numbers::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(|row| NumberResource::new(row, &state.addresses)).collect();
-    Ok(Json(List::from_rows(rows, page.limit, |number| number.id)))
+    let page = numbers::list(&mut conn, tenant.id, page).await?;
+    Ok(Json(List::of(page, |row| NumberResource::new(row, &state.addresses))))
 }
 
 /// Returns a number.
@@ -264,7 +258,7 @@ async fn list(
     )
 )]
 async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<NumberId>,
 ) -> Result<Json<NumberResource>, ApiError> {
@@ -290,7 +284,7 @@ fn number_not_found() -> ApiError {
     )
 )]
 async fn update(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<NumberId>,
     body: UnreadBody,
@@ -336,11 +330,7 @@ fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError
         CommonErrors,
     )
 )]
-async fn delete(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<NumberId>,
-) -> Result<StatusCode, ApiError> {
+async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<NumberId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     if !numbers::delete(&mut tx, tenant.id, id).await? {
         return Err(number_not_found());

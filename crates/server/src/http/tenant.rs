@@ -1,7 +1,6 @@
 //! `GET /v1/tenant`: the tenant's limits and their use.
 
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::{DialPolicy, Prefix};
@@ -112,7 +111,7 @@ pub struct RateLimit {
         CommonErrors,
     )
 )]
-async fn show(State(state): State<HttpState>, tenant: Tenant) -> Result<Json<TenantResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant) -> Result<Json<TenantResource>, ApiError> {
     let now = state.clock.now();
     let mut conn = state.store.read().await?;
     let row = tenants::get(&mut conn, tenant.id).await?.ok_or_else(ApiError::unauthorized)?;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::de::value::MapAccessDeserializer;
@@ -196,7 +195,7 @@ impl PartialSchema for Metadata {
     )
 )]
 pub(super) async fn create(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     headers: HeaderMap,
     JsonBytes(raw): JsonBytes,

@@ -1,6 +1,5 @@
 //! `POST /v1/calls/{id}/dtmf`.
 
-use axum::extract::State;
 use serde::Deserialize;
 use switchhook_core::agent::FieldError;
 use switchhook_core::id::CallId;
@@ -55,7 +54,7 @@ impl CommandBody for SendDtmf {
     )
 )]
 pub(super) async fn dtmf(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     body: UnreadBody,

@@ -1,7 +1,6 @@
 //! `POST /v1/calls/{id}/hangup`.
 
 use axum::Json;
-use axum::extract::State;
 use switchhook_core::id::CallId;
 
 use super::CallResource;
@@ -23,7 +22,7 @@ use crate::store::calls;
     )
 )]
 pub(super) async fn hangup(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
 ) -> Result<Json<CallResource>, ApiError> {

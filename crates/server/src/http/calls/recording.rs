@@ -3,7 +3,6 @@
 use std::io::SeekFrom;
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE, RANGE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -45,7 +44,7 @@ use crate::store::calls;
     )
 )]
 pub(super) async fn recording(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     headers: HeaderMap,

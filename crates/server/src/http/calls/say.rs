@@ -1,6 +1,5 @@
 //! `POST /v1/calls/{id}/say`.
 
-use axum::extract::State;
 use serde::Deserialize;
 use switchhook_core::agent::FieldError;
 use switchhook_core::id::CallId;
@@ -57,7 +56,7 @@ impl CommandBody for Say {
     )
 )]
 pub(super) async fn say(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     body: UnreadBody,

@@ -1,7 +1,6 @@
 //! `GET /v1/calls/{id}` and its transcript.
 
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use switchhook_core::id::CallId;
 use utoipa::ToSchema;
@@ -23,7 +22,7 @@ use crate::store::calls::{self, TranscriptEntry};
     )
 )]
 pub(super) async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
 ) -> Result<Json<CallResource>, ApiError> {
@@ -49,7 +48,7 @@ pub(super) struct Transcript {
     )
 )]
 pub(super) async fn transcript(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
 ) -> Result<Json<Transcript>, ApiError> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -48,7 +47,7 @@ pub(super) struct SimulateCall {
     )
 )]
 pub(super) async fn inbound(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     Body { value: request, warnings }: Body<SimulateCall>,
 ) -> Result<Response, ApiError> {

@@ -1,6 +1,5 @@
 //! `POST /v1/calls/{id}/transfer`.
 
-use axum::extract::State;
 use serde::Deserialize;
 use switchhook_core::agent::FieldError;
 use switchhook_core::id::CallId;
@@ -51,7 +50,7 @@ impl CommandBody for Transfer {
     )
 )]
 pub(super) async fn transfer(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     body: UnreadBody,

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
 use switchhook_core::id::{ConnectionId, TenantId};
@@ -91,7 +90,7 @@ pub(super) struct ConnectionTest {
     )
 )]
 pub(super) async fn test(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
 ) -> Result<Json<ConnectionTest>, ApiError> {

@@ -4,7 +4,6 @@ mod deliveries;
 mod target;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -21,11 +20,12 @@ use uuid::Uuid;
 use super::HttpState;
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
-use super::extract::{self, Body, Page, Params, PathId, UnreadBody};
+use super::extract::{self, Body, PathId, UnreadBody};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
 use crate::clock;
 use crate::store::deliveries as stored_deliveries;
+use crate::store::page::PageRequest;
 use crate::store::tenants;
 use crate::store::webhooks::{self, WebhookRow};
 
@@ -139,7 +139,7 @@ pub struct WebhookWithSecret {
     )
 )]
 async fn create(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     Body { value: request, warnings }: Body<CreateWebhook>,
 ) -> Result<Response, ApiError> {
@@ -175,23 +175,17 @@ fn filter(names: Option<&[String]>) -> Result<EventFilter, ApiError> {
 
 /// Lists the tenant's webhook endpoints, newest first.
 #[utoipa::path(
-    get, path = "/webhooks", operation_id = "list_webhooks", tag = "Webhooks", params(Page),
+    get, path = "/webhooks", operation_id = "list_webhooks", tag = "Webhooks", params(PageRequest),
     responses(
         (status = 200, description = "A page of endpoints", body = List<WebhookResource>),
         InvalidRequest,
         CommonErrors,
     )
 )]
-async fn list(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    Params(page): Params<Page>,
-) -> Result<Json<List<WebhookResource>>, ApiError> {
-    let page = page.checked()?;
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<WebhookResource>>, ApiError> {
     let mut conn = state.store.read().await?;
-    let rows = webhooks::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(WebhookResource::from).collect();
-    Ok(Json(List::from_rows(rows, page.limit, |webhook| webhook.id)))
+    let page = webhooks::list(&mut conn, tenant.id, page).await?;
+    Ok(Json(List::of(page, WebhookResource::from)))
 }
 
 /// Returns a webhook endpoint without its secret.
@@ -204,7 +198,7 @@ async fn list(
     )
 )]
 async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
 ) -> Result<Json<WebhookResource>, ApiError> {
@@ -229,7 +223,7 @@ fn webhook_not_found() -> ApiError {
     )
 )]
 async fn update(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
     body: UnreadBody,
@@ -275,11 +269,7 @@ fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiErr
         CommonErrors,
     )
 )]
-async fn delete(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<WebhookId>,
-) -> Result<StatusCode, ApiError> {
+async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<WebhookId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     if !webhooks::close(&mut tx, tenant.id, id).await? {
         return Err(webhook_not_found());
@@ -311,7 +301,7 @@ async fn delete(
     )
 )]
 async fn rotate_secret(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
 ) -> Result<Json<WebhookWithSecret>, ApiError> {
