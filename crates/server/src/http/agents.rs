@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::HttpState;
 use super::auth::Tenant;
 use super::connections::catalogue::{self, CatalogueEntry, Kind};
-use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
+use super::error::{ApiError, Conflict};
 use super::extract::{self, Body, JsonBytes, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
@@ -105,8 +105,6 @@ impl From<AgentRow> for AgentResource {
         (status = 201, description = "The agent", body = WithWarnings<AgentResource>,
             headers(("Location" = String, description = "URL of the agent"))),
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) -> Result<Response, ApiError> {
@@ -224,8 +222,6 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
     get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(PageRequest),
     responses(
         (status = 200, description = "A page of agents", body = List<AgentResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<AgentResource>>, ApiError> {
@@ -239,8 +235,6 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
     get, path = "/agents/{id}", operation_id = "show_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses(
         (status = 200, description = "The agent", body = AgentResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> Result<Json<AgentResource>, ApiError> {
@@ -259,10 +253,7 @@ fn agent_not_found() -> ApiError {
     params(("id" = Uuid, Path, description = "The agent")),
     responses(
         (status = 200, description = "The updated agent", body = WithWarnings<AgentResource>),
-        NotFound,
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn update(
@@ -310,9 +301,7 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, 
     delete, path = "/agents/{id}", operation_id = "delete_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses(
         (status = 204, description = "Deleted"),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
 async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> Result<StatusCode, ApiError> {

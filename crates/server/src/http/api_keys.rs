@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
+use super::error::ApiError;
 use super::extract::{Body, PathId};
 use super::response::{List, WithWarnings, created};
 use crate::store::api_keys::{self, ApiKeyRow, Issued};
@@ -144,8 +144,6 @@ impl From<ApiKeyRow> for ApiKeyResource {
     responses(
         (status = 201, description = "The key, shown only this once", body = WithWarnings<NewApiKey>,
             headers(("Location" = String, description = "URL of the key"))),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn create(
@@ -167,8 +165,6 @@ async fn create(
     get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(PageRequest),
     responses(
         (status = 200, description = "A page of keys", body = List<ApiKeyResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<ApiKeyResource>>, ApiError> {
@@ -183,8 +179,6 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
     get, path = "/api-keys/{id}", operation_id = "show_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses(
         (status = 200, description = "The key", body = ApiKeyResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn show(
@@ -203,8 +197,6 @@ async fn show(
     delete, path = "/api-keys/{id}", operation_id = "revoke_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses(
         (status = 204, description = "The key is revoked"),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn revoke(state: HttpState, tenant: Tenant, PathId(id): PathId<ApiKeyId>) -> Result<StatusCode, ApiError> {

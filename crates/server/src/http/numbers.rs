@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::HttpState;
 use super::auth::Tenant;
 use super::connections::catalogue::{CatalogueEntry, Kind};
-use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
+use super::error::{ApiError, Conflict};
 use super::extract::{self, Body, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
@@ -136,8 +136,6 @@ impl NumberResource {
         (status = 201, description = "The number", body = WithWarnings<NumberResource>,
             headers(("Location" = String, description = "URL of the number"))),
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn create(
@@ -163,8 +161,8 @@ async fn create(
     };
     numbers::insert(&mut tx, &row).await.map_err(duplicate_number)?;
     tx.commit().await?;
-    let told = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
-    let warnings = warnings.into_iter().chain(told).collect();
+    let refused = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
+    let warnings = warnings.into_iter().chain(refused).collect();
     Ok(created(&format!("/v1/numbers/{id}"), NumberResource::new(row, &state.addresses), warnings))
 }
 
@@ -238,8 +236,6 @@ fn duplicate_number(error: sqlx::Error) -> ApiError {
     get, path = "/numbers", operation_id = "list_numbers", tag = "Numbers", params(PageRequest),
     responses(
         (status = 200, description = "A page of numbers", body = List<NumberResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<NumberResource>>, ApiError> {
@@ -253,8 +249,6 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
     get, path = "/numbers/{id}", operation_id = "show_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 200, description = "The number", body = NumberResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn show(
@@ -277,10 +271,7 @@ fn number_not_found() -> ApiError {
     params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 200, description = "The updated number", body = WithWarnings<NumberResource>),
-        NotFound,
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn update(
@@ -303,8 +294,8 @@ async fn update(
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
     numbers::update(&mut tx, &row).await.map_err(duplicate_number)?;
     tx.commit().await?;
-    let told = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
-    let warnings = warnings.into_iter().chain(told).collect();
+    let refused = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
+    let warnings = warnings.into_iter().chain(refused).collect();
     Ok(Json(WithWarnings { resource: NumberResource::new(row, &state.addresses), warnings }))
 }
 
@@ -326,8 +317,6 @@ fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError
     delete, path = "/numbers/{id}", operation_id = "delete_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 204, description = "Deleted"),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<NumberId>) -> Result<StatusCode, ApiError> {

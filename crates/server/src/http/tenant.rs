@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::error::{ApiError, CommonErrors};
+use super::error::ApiError;
 use crate::store::{calls, dial_policy, tenants};
 
 /// The routes below `/v1`.
@@ -108,7 +108,6 @@ pub struct RateLimit {
     get, path = "/tenant", operation_id = "show_tenant", tag = "Tenant",
     responses(
         (status = 200, description = "The tenant", body = TenantResource),
-        CommonErrors,
     )
 )]
 async fn show(state: HttpState, tenant: Tenant) -> Result<Json<TenantResource>, ApiError> {

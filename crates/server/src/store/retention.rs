@@ -87,8 +87,8 @@ async fn erase_event(tx: &mut Tx, call: Uuid) -> Result<(), sqlx::Error> {
     const SELECT_EVENTS: &str =
         "SELECT id, data FROM events WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
     const UPDATE_EVENT: &str = "UPDATE events SET data = $2 WHERE id = $1";
-    let told: Vec<(Uuid, Json<Value>)> = run!(tx, query_as.fetch_all, SELECT_EVENTS; call)?;
-    for (id, Json(mut data)) in told {
+    let events: Vec<(Uuid, Json<Value>)> = run!(tx, query_as.fetch_all, SELECT_EVENTS; call)?;
+    for (id, Json(mut data)) in events {
         take_words_out(&mut data);
         execute!(tx, UPDATE_EVENT; id, Json(data))?;
     }
@@ -220,14 +220,14 @@ mod tests {
 
     #[test]
     fn a_finished_call_is_told_without_its_words() {
-        let told = |data: Value| {
+        let without_words = |data: Value| {
             let body = body_without_words(json!({ "data": data }).to_string().as_bytes());
             serde_json::from_slice::<Value>(&body).expect("JSON")["data"].take()
         };
         let completed = json!({ "summary": "Ana called.", "outcome": { "people": 4 }, "error": null, "turns": 2 });
         let left = json!({ "summary": WORDS_DELETED, "outcome": null, "error": null, "turns": 2 });
-        assert_eq!(told(completed), left);
+        assert_eq!(without_words(completed), left);
         let failed = json!({ "error": "Cannot say: Ana.", "error_code": "provider_error" });
-        assert_eq!(told(failed), json!({ "error": WORDS_DELETED, "error_code": "provider_error" }));
+        assert_eq!(without_words(failed), json!({ "error": WORDS_DELETED, "error_code": "provider_error" }));
     }
 }

@@ -10,7 +10,7 @@ use super::CallResource;
 use super::command::{self, CommandBody, CommandResponse};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::error::ErrorBody;
 use crate::http::extract::{PathId, UnreadBody};
 use crate::http::response::WithWarnings;
 use crate::store::calls::commands::Command;
@@ -48,9 +48,6 @@ impl CommandBody for SendDtmf {
     responses(
         (status = 200, description = "The call; the digits will be sent", body = WithWarnings<CallResource>),
         (status = 409, description = "The call is not in progress", body = ErrorBody),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn dtmf(

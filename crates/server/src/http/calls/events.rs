@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use super::followers::Place;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::store::events::EventRow;
 use crate::store::{api_keys, calls, events};
@@ -49,8 +49,6 @@ pub(super) struct Events {
     responses(
         (status = 200, description = "The events", content((Events = "application/json"), (String = "text/event-stream"))),
         (status = 204, description = "A stream was resumed after the last event"),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn events(

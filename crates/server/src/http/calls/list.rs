@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::CallResource;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
+use crate::http::error::ApiError;
 use crate::http::extract::Params;
 use crate::http::response::List;
 use crate::store::calls::{self, Filter};
@@ -77,8 +77,6 @@ pub(in crate::http) struct Phone(String);
     get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, PageRequest),
     responses(
         (status = 200, description = "A page of calls", body = List<CallResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn list(

@@ -13,7 +13,7 @@ use tokio_util::io::ReaderStream;
 
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, ErrorBody, NotFound};
+use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::PathId;
 use crate::store::calls;
 
@@ -39,8 +39,6 @@ use crate::store::calls;
         (status = 416, description = "The range starts after the end", body = ErrorBody, headers(
             ("Content-Range" = String, description = "The length of the recording: `bytes */160044`"),
         )),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn recording(

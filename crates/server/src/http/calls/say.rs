@@ -9,7 +9,7 @@ use super::CallResource;
 use super::command::{self, CommandBody, CommandResponse};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::error::ErrorBody;
 use crate::http::extract::{PathId, UnreadBody};
 use crate::http::response::WithWarnings;
 use crate::store::calls::commands::Command;
@@ -50,9 +50,6 @@ impl CommandBody for Say {
     responses(
         (status = 200, description = "The call; the agent will say it", body = WithWarnings<CallResource>),
         (status = 409, description = "The call is not in progress", body = ErrorBody),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn say(

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::CallResource;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::store::calls::{self, TranscriptEntry};
 
@@ -17,8 +17,6 @@ use crate::store::calls::{self, TranscriptEntry};
     get, path = "/calls/{id}", operation_id = "show_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The call", body = CallResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn show(
@@ -43,8 +41,6 @@ pub(super) struct Transcript {
     get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The transcript", body = Transcript),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn transcript(

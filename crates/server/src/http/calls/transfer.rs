@@ -10,7 +10,7 @@ use super::CallResource;
 use super::command::{self, CommandBody, CommandResponse};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::error::ErrorBody;
 use crate::http::extract::{PathId, UnreadBody};
 use crate::http::response::WithWarnings;
 use crate::store::calls::commands::Command;
@@ -44,9 +44,6 @@ impl CommandBody for Transfer {
     responses(
         (status = 200, description = "The call; it will be transferred", body = WithWarnings<CallResource>),
         (status = 409, description = "The call is not in progress", body = ErrorBody),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn transfer(

@@ -26,7 +26,7 @@ use uuid::Uuid;
 use self::catalogue::{Kind, ProviderName};
 use super::HttpState;
 use super::auth::Tenant;
-use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
+use super::error::{ApiError, Conflict};
 use super::extract::{Body, JsonBytes, PathId, UnreadBody};
 use super::response::{List, WithWarnings, created};
 use crate::clock;
@@ -184,8 +184,6 @@ impl From<ConnectionRow> for ConnectionResource {
         (status = 201, description = "The connection", body = WithWarnings<ConnectionResource>,
             headers(("Location" = String, description = "URL of the connection"))),
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) -> Result<Response, ApiError> {
@@ -216,8 +214,6 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
     get, path = "/connections", operation_id = "list_connections", tag = "Connections", params(PageRequest),
     responses(
         (status = 200, description = "A page of connections", body = List<ConnectionResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<ConnectionResource>>, ApiError> {
@@ -231,8 +227,6 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
     get, path = "/connections/{id}", operation_id = "show_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "The connection", body = ConnectionResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn show(
@@ -258,10 +252,7 @@ fn connection_not_found() -> ApiError {
     params(("id" = Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "The updated connection", body = WithWarnings<ConnectionResource>),
-        NotFound,
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn update(
@@ -288,9 +279,7 @@ async fn update(
     delete, path = "/connections/{id}", operation_id = "delete_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses(
         (status = 204, description = "Deleted"),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
 async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<ConnectionId>) -> Result<StatusCode, ApiError> {

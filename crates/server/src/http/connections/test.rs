@@ -15,7 +15,7 @@ use super::catalogue::{CatalogueEntry, Kind};
 use super::connection_not_found;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::providers::check::{Check, DEADLINE};
 use crate::store::connections;
@@ -85,8 +85,6 @@ pub(super) struct ConnectionTest {
     params(("id" = uuid::Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "The checks and their results", body = ConnectionTest),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn test(

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::clock;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
+use crate::http::error::{ApiError, Conflict};
 use crate::http::extract::{Params, PathId, PathIds};
 use crate::http::openapi;
 use crate::http::response::{List, created};
@@ -152,9 +152,6 @@ impl From<AttemptRow> for Attempt {
     params(("id" = Uuid, Path, description = "The endpoint"), Query, PageRequest),
     responses(
         (status = 200, description = "A page of deliveries", body = List<DeliveryResource>),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn list(
@@ -205,8 +202,6 @@ async fn delivery(
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
     responses(
         (status = 200, description = "The delivery", body = DeliveryWithAttempts),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn show(
@@ -232,9 +227,7 @@ pub(super) async fn show(
         (status = 200, description = "The same delivery, which was still pending", body = DeliveryResource),
         (status = 201, description = "The new delivery", body = DeliveryResource,
             headers(("Location" = String, description = "URL of the delivery"))),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
 pub(super) async fn redeliver(
@@ -291,9 +284,7 @@ fn must_be_enabled(endpoint: &WebhookRow) -> Result<(), ApiError> {
     responses(
         (status = 201, description = "The delivery", body = DeliveryResource,
             headers(("Location" = String, description = "URL of the delivery"))),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
 pub(super) async fn test(

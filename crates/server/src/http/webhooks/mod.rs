@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
+use super::error::ApiError;
 use super::extract::{self, Body, PathId, UnreadBody};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
@@ -134,8 +134,6 @@ pub struct WebhookWithSecret {
     responses(
         (status = 201, description = "The endpoint, its secret shown only this once", body = WithWarnings<WebhookWithSecret>,
             headers(("Location" = String, description = "URL of the endpoint"))),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn create(
@@ -178,8 +176,6 @@ fn filter(names: Option<&[String]>) -> Result<EventFilter, ApiError> {
     get, path = "/webhooks", operation_id = "list_webhooks", tag = "Webhooks", params(PageRequest),
     responses(
         (status = 200, description = "A page of endpoints", body = List<WebhookResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<WebhookResource>>, ApiError> {
@@ -193,8 +189,6 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
     get, path = "/webhooks/{id}", operation_id = "show_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 200, description = "The endpoint", body = WebhookResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn show(
@@ -217,9 +211,6 @@ fn webhook_not_found() -> ApiError {
     params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 200, description = "The updated endpoint", body = WithWarnings<WebhookResource>),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn update(
@@ -265,8 +256,6 @@ fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiErr
     delete, path = "/webhooks/{id}", operation_id = "delete_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 204, description = "Deleted"),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<WebhookId>) -> Result<StatusCode, ApiError> {
@@ -296,8 +285,6 @@ async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<WebhookId>)
     params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 200, description = "The endpoint, its new secret shown only this once", body = WebhookWithSecret),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn rotate_secret(

@@ -329,7 +329,7 @@ async fn scans(test: &TestStore, sql: &str) -> Vec<String> {
     }
 }
 
-/// Of rows of VALUES and of a CASE, PostgreSQL must be told; otherwise it finds the types of parameters out.
+/// Of rows of VALUES and of a CASE, PostgreSQL must be given the types of parameters; elsewhere it infers them.
 fn parameter_types(sql: &str) -> String {
     let row: &[&str] = match sql {
         sql if sql.starts_with("WITH busy") => &["BIGINT"],
