@@ -171,13 +171,13 @@ impl Service {
         self.end_now.clone()
     }
 
-    /// Starts no more calls and waits up to `patience` for live ones, then ends them. The API responds and
+    /// Starts no more calls and waits up to `drain_timeout` for live ones, then ends them. The API responds and
     /// deliveries go out until then.
-    pub async fn stop(self, patience: Duration) {
+    pub async fn stop(self, drain_timeout: Duration) {
         self.draining.start();
         self.stop_calls.cancel();
         self.calls.close();
-        if tokio::time::timeout(patience, self.calls.wait()).await.is_err() {
+        if tokio::time::timeout(drain_timeout, self.calls.wait()).await.is_err() {
             tracing::warn!(calls = self.live.count(), "drain timeout reached: ending live calls");
             self.end_now.cancel();
             // Longer than the deadlines of a call that is ending.

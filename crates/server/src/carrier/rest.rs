@@ -50,7 +50,7 @@ impl RestResponse {
     }
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestError {
     /// The carrier never got the request: nothing came of it.
@@ -122,7 +122,7 @@ impl Rest {
 /// Without the URL, which holds account and call.
 fn words(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return format!("no answer within {} s", DEADLINE.as_secs());
+        return format!("no response within {} s", DEADLINE.as_secs());
     }
     outbound::innermost(error)
 }

@@ -72,11 +72,11 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
 async fn until_stopped(service: Service, config: &Config) {
     lifecycle::asked_to_stop().await;
     output::note("Stopping: waiting for live calls to end. Signal again to end them now.");
-    let patience = config.drain_timeout;
+    let drain_timeout = config.drain_timeout;
     let end_now = service.end_now();
     tokio::spawn(async move {
         lifecycle::asked_to_stop().await;
         end_now.cancel();
     });
-    service.stop(patience).await;
+    service.stop(drain_timeout).await;
 }

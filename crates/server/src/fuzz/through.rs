@@ -66,7 +66,7 @@ pub(crate) fn llm<R: LlmResponse>(messages: &[Vec<u8>]) -> Read {
 pub(crate) fn realtime(protocol: &mut dyn RealtimeProtocol, messages: &[Vec<u8>]) -> Read {
     let size = |message: &RealtimeMessage| match message {
         RealtimeMessage::Reply(text) => text.len(),
-        RealtimeMessage::Event(RealtimeEvent::Sound { samples, .. }) => 2 * samples.len(),
+        RealtimeMessage::Event(RealtimeEvent::Audio { samples, .. }) => 2 * samples.len(),
         RealtimeMessage::Ready | RealtimeMessage::Event(_) => SMALL,
     };
     Read::each_text(messages, |message| protocol.read(message).map(|messages| messages.iter().map(size).sum()))

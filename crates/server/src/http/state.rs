@@ -1,9 +1,11 @@
 //! Shared state of handlers.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::extract::FromRef;
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
 use metrics_exporter_prometheus::PrometheusHandle;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::id::TenantId;
@@ -73,6 +75,14 @@ pub struct HttpState {
     /// On a node without the role `calls`: carriers and providers, built on first use.
     #[from_ref(skip)]
     spare: Arc<Mutex<Option<Arc<Setup>>>>,
+}
+
+impl FromRequestParts<Self> for HttpState {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_: &mut Parts, state: &Self) -> Result<Self, Infallible> {
+        Ok(state.clone())
+    }
 }
 
 impl HttpState {

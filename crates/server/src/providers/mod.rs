@@ -52,8 +52,8 @@ use crate::panics::caught;
 /// Why a provider request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// It did not answer in time; `provider_timeout`.
-    #[error("{provider} did not answer within {waited_ms} ms")]
+    /// It did not respond in time; `provider_timeout`.
+    #[error("{provider} did not respond within {waited_ms} ms")]
     Timeout {
         /// The provider's name.
         provider: &'static str,
@@ -83,7 +83,7 @@ pub enum ProviderError {
         provider: &'static str,
         /// In the provider's words where there are any.
         words: String,
-        /// When it may be asked again, in milliseconds.
+        /// When it may be requested again, in milliseconds.
         retry_after_ms: u64,
     },
     /// It failed; `pipeline_error`.
@@ -102,7 +102,7 @@ impl ProviderError {
         Self::Busy { provider, words, retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// It did not answer within so long.
+    /// It did not respond within so long.
     pub(crate) fn timeout(provider: &'static str, waited: Duration) -> Self {
         Self::Timeout { provider, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
     }
@@ -239,7 +239,7 @@ pub trait SttSession: Send + Sync {
     fn audio(&mut self, frame: &CallerAudio);
     /// Voice activity began, some 60 to 120 ms before this frame: keep 300 ms of pre-roll.
     fn speech_started(&mut self) {}
-    /// Voice activity ended about 200 ms ago. Answer with [`SttEvent::Final`] for this segment, also when no words were heard.
+    /// Voice activity ended about 200 ms ago. Send [`SttEvent::Final`] for this segment, also when there were no words.
     fn speech_stopped(&mut self, segment: u32);
     /// How much audio was sent for transcription, where that is not all audio, once.
     fn sent(&self) -> Option<Duration> {
@@ -289,7 +289,7 @@ pub trait Llm: Send + Sync {
     ///
     /// # Errors
     /// When the provider cannot be outbound_access, refuses, or breaks off.
-    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
+    async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
 
     /// Prepares what the first response would wait for, such as a connection.
     ///
@@ -302,7 +302,7 @@ pub trait Llm: Send + Sync {
     /// Analyses a finished conversation.
     ///
     /// # Errors
-    /// As [`Llm::answer`].
+    /// As [`Llm::respond`].
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError>;
 }
 

@@ -28,9 +28,9 @@ use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs
 pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// An idle connection saves the next turn a handshake.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-/// A provider that no call has asked for in so long is forgotten, and with it the key: its connection may be deleted.
+/// A provider that no call has used for so long is dropped, and with it the key: its connection may be deleted.
 const UNUSED_TTL: Duration = Duration::from_secs(3_600);
-/// How often a connection of HTTP/2 is asked whether it is alive, and how long the answer may take: all calls share it, and one
+/// The interval and timeout of pings on an HTTP/2 connection: all calls share it, and one
 /// that a firewall has forgotten would fail the questions of all until the network gives it up.
 const HTTP2_KEEPALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
 

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::ProviderError;
 use super::failure::{AttemptError, classify_response};
-use crate::outbound::explain;
+use switchhook_net::outbound::explain;
 
 /// How long a provider may take to list its voices.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -148,7 +148,7 @@ impl AskedVoices {
         if !status.is_success() {
             let classified = classify_response(status.as_u16(), &headers, &String::from_utf8_lossy(&body));
             let key = self.key.as_ref();
-            return Err(AttemptError::from_classified(self.provider, classified.asked_at(&url), key, TIME_LIMIT));
+            return Err(AttemptError::from_classified(self.provider, classified.at_url(&url), key, TIME_LIMIT));
         }
         serde_json::from_slice(&body)
             .map_err(|_| AttemptError::unusable(self.provider, "its list of voices is not JSON"))

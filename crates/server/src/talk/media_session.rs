@@ -56,7 +56,7 @@ pub(super) struct Sent {
 }
 
 /// Something from the line.
-#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
+#[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
 pub(super) enum Arrived {
     Audio(CallerAudio),
     Dtmf(char),

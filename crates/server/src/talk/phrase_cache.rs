@@ -1,4 +1,4 @@
-//! PhraseCache of agents whose audio is cached in this process: they are heard at once, also while the voice is late or fails.
+//! Phrases of agents whose audio is cached in this process: they are heard at once, also while the TTS is late or fails.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

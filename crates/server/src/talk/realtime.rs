@@ -13,7 +13,7 @@ use crate::providers::ProviderError;
 use crate::providers::prices::Rates;
 use crate::providers::realtime::{Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
 
-/// What a model may say ahead: a long answer comes at once.
+/// What a model may say ahead: a long response comes at once.
 const WAITING: usize = 4_096;
 /// The model that holds a conversation.
 #[derive(Clone)]
@@ -32,12 +32,12 @@ pub(in crate::talk) type Events = mpsc::Receiver<RealtimeEvent>;
 /// A session that is being opened.
 pub(in crate::talk) type Connecting = AbortOnDropHandle<Result<Opened, ProviderError>>;
 
-/// Which session is asked for.
+/// Which session is requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::talk) struct Choice {
     /// The place of its model in the list.
     pub(in crate::talk) model: usize,
-    /// Whether it is asked for in PCM where it usually has another format.
+    /// Whether it is requested in PCM where it usually has another format.
     pcm: bool,
 }
 
@@ -68,7 +68,7 @@ pub(in crate::talk) enum Ready {
     Connecting(Connecting),
 }
 
-/// Opens a session that knows what was said so far: the one that is asked for, or one of the next model that can be reached.
+/// Opens a session that knows what was said so far: the one that is requested, or one of the next model that can be reached.
 pub(in crate::talk) fn open(
     models: &[Model],
     mut choice: Choice,
@@ -94,10 +94,10 @@ pub(in crate::talk) fn open(
         options.tools = tools.specs().await;
         loop {
             let Model { provider, model, voice, .. } = &models[choice.model];
-            let (told, events) = mpsc::channel(WAITING);
+            let (sender, events) = mpsc::channel(WAITING);
             let options =
                 RealtimeOptions { model: model.clone(), voice: voice.clone(), pcm: choice.pcm, ..options.clone() };
-            let error = match provider.open(options, told).await {
+            let error = match provider.open(options, sender).await {
                 Ok(session) => return Ok(Opened { session, events, choice }),
                 Err(error) => error,
             };

@@ -197,24 +197,24 @@ impl Parts {
     }
 
     fn outcome(&self, lease: Lease, sent: Sent, took: Duration) -> Outcome {
-        let (status, wish, error, excerpt) = match sent {
+        let (status, pause, error, excerpt) = match sent {
             Sent::Tried(Ok(answer)) => {
-                let wish = answer.retry_after.and_then(|text| retry_after(answer.status, &text, self.clock.now()));
+                let pause = answer.retry_after.and_then(|text| retry_after(answer.status, &text, self.clock.now()));
                 let error =
                     (!is_success(answer.status)).then(|| format!("the receiver responded with {}", answer.status));
-                (Some(answer.status), wish, error, Some(answer.excerpt))
+                (Some(answer.status), pause, error, Some(answer.excerpt))
             }
             Sent::Tried(Err(error)) => (None, None, Some(error.to_string()), None),
             Sent::Unsigned => (None, None, Some("the signing secret could not be decrypted".to_owned()), None),
         };
-        let then = if error.is_none() { Then::Succeeded } else { self.after_failure(lease, wish) };
+        let then = if error.is_none() { Then::Succeeded } else { self.after_failure(lease, pause) };
         Outcome { duration: Some(took), status, error, response_excerpt: excerpt, then }
     }
 
-    fn after_failure(&self, lease: Lease, wish: Option<Duration>) -> Then {
+    fn after_failure(&self, lease: Lease, pause: Option<Duration>) -> Then {
         let attempts = u32::try_from(lease.attempts).unwrap_or(u32::MAX);
         let random = u32::from_ne_bytes(clock::random());
-        let next = self.config.webhook_schedule.next_attempt(attempts, self.clock.now(), wish, random);
+        let next = self.config.webhook_schedule.next_attempt(attempts, self.clock.now(), pause, random);
         next.map_or(Then::Failed, Then::RetryAt)
     }
 

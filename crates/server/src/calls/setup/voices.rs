@@ -29,7 +29,7 @@ impl Setup {
     /// When there is no text to speech, or its provider does not list them.
     pub async fn voices(&self, row: Option<&ConnectionRow>) -> Result<VoiceList, VoiceError> {
         let voices = self.speaking(row)?.voices().map_err(VoiceError::Unusable)?;
-        voices.list().await.map_err(|error| self.told(row, &error))
+        voices.list().await.map_err(|error| self.voice_error(row, &error))
     }
 
     /// Has a voice of a connection, or of this machine without one, speak, within `deadline`.
@@ -62,7 +62,7 @@ impl Setup {
                 Err(VoiceError::Unavailable("The provider returned no audio.".to_owned()))
             }
             Ok((Ok(_), samples)) => Ok(samples),
-            Ok((Err(error), _)) => Err(self.told(row, &error)),
+            Ok((Err(error), _)) => Err(self.voice_error(row, &error)),
             Err(_) => {
                 let words = format!("The provider did not finish within {} seconds.", deadline.as_secs());
                 Err(VoiceError::Unavailable(words))
@@ -75,12 +75,11 @@ impl Setup {
         if !ProviderEntry::named(&row.provider).is_some_and(|entry| entry.kinds.contains(&Kind::Tts)) {
             return Err(VoiceError::Unusable(format!("Provider {} does no text to speech.", row.provider)));
         }
-        let provider = self.providers.for_connection(row, &self.vault);
-        provider.map_err(|words| VoiceError::Unusable(format!("Connection {}: {words}", row.name)))
+        self.provider_of(row).map_err(|words| VoiceError::Unusable(format!("Connection {}: {words}", row.name)))
     }
 
     /// Whoever refuses a key may quote it.
-    fn told(&self, row: Option<&ConnectionRow>, error: &ProviderError) -> VoiceError {
+    fn voice_error(&self, row: Option<&ConnectionRow>, error: &ProviderError) -> VoiceError {
         let mut words = format!("{}.", error.to_string().trim_end_matches('.'));
         if let Some(row) = row {
             let secrets = row.open(&self.vault).unwrap_or_default();

@@ -251,7 +251,7 @@ impl CallControl for Adapter {
             return Err(causes::dial_error(self.flavour, &answer));
         }
         // A success without the call's id: somebody is rung, perhaps.
-        let unreadable = || DialError::Unknown { words: self.flavour.says("its answer cannot be read") };
+        let unreadable = || DialError::Unknown { words: self.flavour.says("its response cannot be read") };
         let call: CallRecord = answer.json().ok_or_else(unreadable)?;
         let waits = Duration::from_millis(call.queue_time_ms());
         Ok(Dialed { carrier_call_id: call.sid.ok_or_else(unreadable)?, waits })

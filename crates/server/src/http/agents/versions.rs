@@ -1,7 +1,6 @@
 //! `/v1/agents/{id}/versions`: what an agent was, what changed, and back to it.
 
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use serde_json::Value;
 use switchhook_core::Timestamp;
@@ -13,10 +12,11 @@ use super::{AgentResource, agent_not_found, check_connections, check_schemas, du
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use crate::http::extract::{Page, Params, PathId, PathIds};
+use crate::http::extract::{PathId, PathIds};
 use crate::http::merge_patch;
 use crate::http::response::{List, WithWarnings};
 use crate::store::agents::{self, AgentRow, VersionRow};
+use crate::store::page::PageRequest;
 use crate::store::{Conn, tenants};
 
 /// A version of an agent.
@@ -39,7 +39,7 @@ pub(super) struct AgentVersion {
 /// Lists the versions of an agent, newest first.
 #[utoipa::path(
     get, path = "/agents/{id}/versions", operation_id = "list_agent_versions", tag = "Agents",
-    params(("id" = Uuid, Path, description = "The agent"), Page),
+    params(("id" = Uuid, Path, description = "The agent"), PageRequest),
     responses(
         (status = 200, description = "A page of versions", body = List<AgentVersion>),
         NotFound,
@@ -48,14 +48,13 @@ pub(super) struct AgentVersion {
     )
 )]
 pub(super) async fn list(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<AgentId>,
-    Params(page): Params<Page>,
+    page: PageRequest,
 ) -> Result<Json<List<AgentVersion>>, ApiError> {
     let mut conn = state.store.read().await?;
     let agent = agents::get(&mut conn, tenant.id, id).await?.ok_or_else(agent_not_found)?;
-    let page = page.checked()?;
     let before = page.cursor.map_or(i64::MAX, number);
     let found = agents::versions(&mut conn, tenant.id, id, before, page.limit).await?;
     drop(conn);
@@ -121,7 +120,7 @@ fn changed(before: &Value, now: &Value) -> Vec<String> {
     )
 )]
 pub(super) async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathIds(id, version): PathIds<AgentId, i64>,
 ) -> Result<Json<AgentResource>, ApiError> {
@@ -151,7 +150,7 @@ async fn find(conn: &mut Conn, tenant: Tenant, id: AgentId, version: i64) -> Res
     )
 )]
 pub(super) async fn restore(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathIds(id, version): PathIds<AgentId, i64>,
 ) -> Result<Json<WithWarnings<AgentResource>>, ApiError> {

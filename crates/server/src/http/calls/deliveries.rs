@@ -1,7 +1,6 @@
 //! `GET /v1/calls/{id}/deliveries`: where the call's events went.
 
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use switchhook_core::id::CallId;
 use utoipa::ToSchema;
@@ -10,9 +9,10 @@ use uuid::Uuid;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
-use crate::http::extract::{Page, Params, PathId};
+use crate::http::extract::PathId;
 use crate::http::response::List;
 use crate::http::webhooks::DeliveryWithAttempts;
+use crate::store::page::PageRequest;
 use crate::store::{calls, deliveries};
 
 /// A delivery of one of the call's events.
@@ -31,7 +31,7 @@ pub(super) struct CallDelivery {
 /// Lists the deliveries of a call's events to all endpoints, newest first, each with its attempts.
 #[utoipa::path(
     get, path = "/calls/{id}/deliveries", operation_id = "list_call_deliveries", tag = "Calls",
-    params(("id" = Uuid, Path, description = "The call"), Page),
+    params(("id" = Uuid, Path, description = "The call"), PageRequest),
     responses(
         (status = 200, description = "A page of deliveries", body = List<CallDelivery>),
         NotFound,
@@ -40,17 +40,15 @@ pub(super) struct CallDelivery {
     )
 )]
 pub(super) async fn list(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
-    Params(page): Params<Page>,
+    page: PageRequest,
 ) -> Result<Json<List<CallDelivery>>, ApiError> {
     let mut conn = state.store.read().await?;
     calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
-    let page = page.checked()?;
-    let rows = deliveries::of_call(&mut conn, tenant.id, id, page.cursor, page.limit).await?;
-    let List { data, has_more, next_cursor } = List::from_rows(rows, page.limit, |row| row.delivery.id);
-    let ids: Vec<Uuid> = data.iter().map(|row| row.delivery.id).collect();
+    let page = deliveries::of_call(&mut conn, tenant.id, id, page).await?;
+    let ids: Vec<Uuid> = page.rows.iter().map(|row| row.delivery.id).collect();
     let mut attempts = deliveries::attempts_of(&mut conn, tenant.id, &ids).await?;
     let shown = |row: deliveries::DeliveryOfCall| {
         let attempts = attempts.remove(&row.delivery.id).unwrap_or_default();
@@ -60,5 +58,5 @@ pub(super) async fn list(
             delivery: DeliveryWithAttempts::new(row.delivery, attempts),
         }
     };
-    Ok(Json(List { data: data.into_iter().map(shown).collect(), has_more, next_cursor }))
+    Ok(Json(List::of(page, shown)))
 }

@@ -5,7 +5,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
 use switchhook_core::id::{ConnectionId, TenantId};
@@ -17,7 +16,7 @@ use super::connection_not_found;
 use crate::catalogue::{CatalogueEntry, Kind};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::providers::check::{Check, DEADLINE};
 use crate::store::connections;
@@ -113,12 +112,10 @@ pub(super) struct ConnectionTest {
     params(("id" = uuid::Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "The checks and their results", body = ConnectionTest),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn test(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
 ) -> Result<Json<ConnectionTest>, ApiError> {

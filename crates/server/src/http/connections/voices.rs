@@ -7,7 +7,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use switchhook_core::agent::{FieldError, is_language_tag};
 use switchhook_core::id::ConnectionId;
-use switchhook_media::{frame, wav};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::wav;
 use utoipa::ToSchema;
 
 use super::connection_not_found;
@@ -61,7 +62,14 @@ impl Sample {
         let fits = |model: &str| !model.is_empty() && model.chars().count() <= MAX_WORD;
         check("model", self.model.as_deref().is_none_or(fits), "must be 1 to 200 characters");
         if errors.is_empty() {
-            Ok(TtsRequest { text, voice: Some(voice.0), model: self.model, speed, language })
+            Ok(TtsRequest {
+                text,
+                voice: Some(voice.0),
+                model: self.model,
+                speed,
+                language,
+                format: AudioFormat::Narrowband,
+            })
         } else {
             Err(ApiError::invalid_fields(errors))
         }
@@ -194,5 +202,6 @@ async fn speak(
 ) -> Result<Response, ApiError> {
     let trial = state.trials.begin(tenant.id, row.is_none_or(|row| row.provider == "local")).await?;
     let samples = state.setup()?.sample(row, request, trial.left()).await?;
-    Ok(([(header::CONTENT_TYPE, "audio/wav")], wav::mono(&samples, frame::SAMPLE_RATE)).into_response())
+    Ok(([(header::CONTENT_TYPE, "audio/wav")], wav::mono(&samples, AudioFormat::Narrowband.sample_rate()))
+        .into_response())
 }

@@ -1,7 +1,6 @@
 //! `/v1/webhooks/{id}/deliveries` and `/v1/webhooks/{id}/test`.
 
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,12 +15,13 @@ use uuid::Uuid;
 use crate::clock;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use crate::http::extract::{Page, Params, PathId, PathIds};
+use crate::http::error::{ApiError, Conflict};
+use crate::http::extract::{Params, PathId, PathIds};
 use crate::http::openapi;
 use crate::http::response::{List, created};
 use crate::store::calls;
 use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewBody, NewDelivery, STATES};
+use crate::store::page::PageRequest;
 use crate::store::webhooks::{self, WebhookRow};
 use crate::store::{Conn, Tx};
 
@@ -155,33 +155,29 @@ impl From<AttemptRow> for Attempt {
 /// Lists an endpoint's deliveries, newest first.
 #[utoipa::path(
     get, path = "/webhooks/{id}/deliveries", operation_id = "list_deliveries", tag = "Webhooks",
-    params(("id" = Uuid, Path, description = "The endpoint"), Query, Page),
+    params(("id" = Uuid, Path, description = "The endpoint"), Query, PageRequest),
     responses(
         (status = 200, description = "A page of deliveries", body = List<DeliveryResource>),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn list(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
     Params(query): Params<Query>,
-    Params(page): Params<Page>,
+    page: Result<PageRequest, ApiError>,
 ) -> Result<Json<List<DeliveryResource>>, ApiError> {
     let mut conn = state.store.read().await?;
     webhook(&mut conn, tenant, id).await?;
-    let page = page.checked()?;
+    let page = page?;
     let events: Vec<&str> = DeliveryEvent::words().collect();
     let filter = Filter {
         state: words("state", query.state.as_deref(), &STATES)?,
         event: words("event", query.event.as_deref(), &events)?,
         call: query.call_id,
     };
-    let rows = deliveries::list(&mut conn, tenant.id, id, &filter, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(DeliveryResource::from).collect();
-    Ok(Json(List::from_rows(rows, page.limit, |delivery| delivery.id)))
+    let page = deliveries::list(&mut conn, tenant.id, id, &filter, page).await?;
+    Ok(Json(List::of(page, DeliveryResource::from)))
 }
 
 /// Parses the comma-separated enum values of a filter.
@@ -212,12 +208,10 @@ async fn delivery(
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
     responses(
         (status = 200, description = "The delivery", body = DeliveryWithAttempts),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathIds(webhook, id): PathIds<WebhookId, DeliveryId>,
 ) -> Result<Json<DeliveryWithAttempts>, ApiError> {
@@ -238,13 +232,11 @@ pub(super) async fn show(
         (status = 200, description = "The same delivery, which was still pending", body = DeliveryResource),
         (status = 201, description = "The new delivery", body = DeliveryResource,
             headers(("Location" = String, description = "URL of the delivery"))),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
 pub(super) async fn redeliver(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathIds(webhook_id, id): PathIds<WebhookId, DeliveryId>,
 ) -> Result<Response, ApiError> {
@@ -297,13 +289,11 @@ fn must_be_enabled(endpoint: &WebhookRow) -> Result<(), ApiError> {
     responses(
         (status = 201, description = "The delivery", body = DeliveryResource,
             headers(("Location" = String, description = "URL of the delivery"))),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
 pub(super) async fn test(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
 ) -> Result<Response, ApiError> {

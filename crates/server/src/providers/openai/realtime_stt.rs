@@ -174,14 +174,14 @@ impl TranscriptionSession {
         if self.items.len() > MOST_ITEMS || self.texts.len() > MOST_ITEMS {
             return Err(too_much());
         }
-        let mut heard = Vec::new();
+        let mut messages = Vec::new();
         while let Some(text) = self.items.front().and_then(|item| self.texts.remove(item).filter(|text| text.complete))
         {
             self.items.pop_front();
-            heard
+            messages
                 .extend([SttMessage::Final(text.words), text.failed.map_or(SttMessage::Finalized, SttMessage::Failed)]);
         }
-        Ok(heard)
+        Ok(messages)
     }
 
     fn error(&self, message: &Value) -> Result<Vec<SttMessage>, StreamError> {
@@ -381,7 +381,7 @@ mod tests {
             let message = json!({ "type": "error", "error": { "type": "invalid_request_error", "code": code, "message": "No." } });
             let mut session = TranscriptionSession::new(Value::Null, true);
             session.ready = ready;
-            session.read(&message.to_string()).map(|heard| heard.len())
+            session.read(&message.to_string()).map(|messages| messages.len())
         };
         assert_eq!(error("invalid_api_key", false), Err(StreamError::Permanent("No. (invalid_api_key)".to_owned())));
         assert_eq!(error("session_expired", true), Err(StreamError::Retryable("No. (session_expired)".to_owned())));

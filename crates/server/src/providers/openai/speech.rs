@@ -45,8 +45,8 @@ struct OpenAiSpeech {
     format: &'static str,
     rate: u32,
     timeouts: TtsTimeouts,
-    /// When the server last answered.
-    answered: Mutex<Option<Instant>>,
+    /// When the server last responded.
+    responded: Mutex<Option<Instant>>,
 }
 
 /// Text to speech of a connection. `settings.tts_voice` and `settings.tts_model` are for agents that name none;
@@ -65,7 +65,7 @@ pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<
         format,
         rate,
         timeouts,
-        answered: Mutex::default(),
+        responded: Mutex::default(),
     }))
 }
 
@@ -94,7 +94,7 @@ impl OpenAiSpeech {
         let mut decoder = decoder.map_err(|error| AttemptError::config(PROVIDER, error.to_string()))?;
         loop {
             let piece = timeout_at(deadline, response.chunk()).await.map_err(|_| late(wait))?;
-            let piece = piece.map_err(|error| self.no_answer(&error))?;
+            let piece = piece.map_err(|error| self.no_response(&error))?;
             let Some(piece) = piece else { break };
             let samples = decoder.push(&piece).map_err(|words| AttemptError::config(PROVIDER, words))?;
             if output.give(samples, Vec::new()).await.is_err() {
@@ -113,19 +113,19 @@ impl OpenAiSpeech {
 
     async fn post(&self, request: &TtsRequest) -> Result<Response, AttemptError> {
         let post = self.server.post("/audio/speech").json(&self.body(request));
-        let response = post.send().await.map_err(|error| self.no_answer(&error))?;
-        self.answered();
+        let response = post.send().await.map_err(|error| self.no_response(&error))?;
+        self.note_response();
         Ok(response)
     }
 
-    fn answered(&self) {
-        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    fn note_response(&self) {
+        *self.responded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether a connection is still open, as far as that can be told.
+    /// Whether a connection is probably still open.
     fn is_warm(&self) -> bool {
-        let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
-        answered.is_some_and(|at| at.elapsed() < WARM)
+        let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
+        responded.is_some_and(|at| at.elapsed() < WARM)
     }
 
     /// Tells audio from what is none, also where the status says that all is well.
@@ -143,12 +143,12 @@ impl OpenAiSpeech {
             return Err(AttemptError::from_message(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
         }
         let body = String::from_utf8_lossy(&body);
-        let classified = classify_response(status.as_u16(), &headers, &body).asked_at(&url);
+        let classified = classify_response(status.as_u16(), &headers, &body).at_url(&url);
         Err(AttemptError::from_classified(PROVIDER, classified, key, self.timeouts.first_audio))
     }
 
     /// The connection broke, or none came about.
-    fn no_answer(&self, error: &reqwest::Error) -> AttemptError {
+    fn no_response(&self, error: &reqwest::Error) -> AttemptError {
         let timeout = self.timeouts.connect;
         let error: SendError = explain(error, timeout);
         AttemptError::unanswered(PROVIDER, error)
@@ -187,13 +187,13 @@ impl Tts for OpenAiSpeech {
         if self.is_warm() {
             return Ok(());
         }
-        let asked = async {
+        let warmup = async {
             if let Ok(mut response) = self.server.get("/models").send().await {
-                self.answered();
+                self.note_response();
                 let _ = beginning(&mut response, self.timeouts.gap).await;
             }
         };
-        let _ = timeout(self.timeouts.connect, asked).await;
+        let _ = timeout(self.timeouts.connect, warmup).await;
         Ok(())
     }
 }

@@ -42,7 +42,7 @@ impl OutputLimit {
 
 fn samples(event: &RealtimeEvent) -> u64 {
     match event {
-        RealtimeEvent::Sound { samples, .. } => samples.len() as u64,
+        RealtimeEvent::Audio { samples, .. } => samples.len() as u64,
         _ => 0,
     }
 }
@@ -53,11 +53,11 @@ fn text(event: &RealtimeEvent) -> usize {
         | RealtimeEvent::SpeechStopped
         | RealtimeEvent::Busy { .. }
         | RealtimeEvent::Lost(_) => 0,
-        RealtimeEvent::TurnTaken { item } | RealtimeEvent::SoundDone { item } => item.len(),
-        RealtimeEvent::CallerSaid { item, text, .. } => item.len() + text.len(),
+        RealtimeEvent::TurnCommitted { item } | RealtimeEvent::AudioDone { item } => item.len(),
+        RealtimeEvent::TurnTranscribed { item, text, .. } => item.len() + text.len(),
         RealtimeEvent::ResponseStarted { response, .. } => response.len(),
-        RealtimeEvent::Sound { response, item, .. } => response.len() + item.len(),
-        RealtimeEvent::Words { response, item, text } => response.len() + item.len() + text.len(),
+        RealtimeEvent::Audio { response, item, .. } => response.len() + item.len(),
+        RealtimeEvent::Text { response, item, text } => response.len() + item.len() + text.len(),
         RealtimeEvent::ToolCall { response, call } => {
             response.len() + call.id.len() + call.name.len() + call.arguments.to_string().len()
         }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn audio(seconds: usize) -> RealtimeEvent {
-        RealtimeEvent::Sound { response: "r".to_owned(), item: "i".to_owned(), samples: vec![0; seconds * 8_000] }
+        RealtimeEvent::Audio { response: "r".to_owned(), item: "i".to_owned(), samples: vec![0; seconds * 8_000] }
     }
 
     #[test]
@@ -85,17 +85,17 @@ mod tests {
     #[test]
     fn words_and_names_of_items_end() {
         let start = Instant::now();
-        let words = |text: String| RealtimeEvent::Words { response: String::new(), item: "i".to_owned(), text };
+        let words = |text: String| RealtimeEvent::Text { response: String::new(), item: "i".to_owned(), text };
         let mut output_limit = OutputLimit::new(AudioFormat::Narrowband, start);
         assert!((0..1_000).all(|_| output_limit.takes(&words("x".repeat(4_000)), start)));
         assert!((0..100).any(|_| !output_limit.takes(&words("x".repeat(4_000)), start)));
         let mut output_limit = OutputLimit::new(AudioFormat::Narrowband, start);
-        let item = || RealtimeEvent::TurnTaken { item: "x".repeat(100) };
+        let item = || RealtimeEvent::TurnCommitted { item: "x".repeat(100) };
         assert!((0..100_000).any(|_| !output_limit.takes(&item(), start)));
         let later = |n: u64| start + Duration::from_millis(100 * n);
         let mut output_limit = OutputLimit::new(AudioFormat::Narrowband, start);
         let default =
-            RealtimeEvent::Sound { response: "resp_".repeat(5), item: "item_".repeat(5), samples: vec![0; 800] };
+            RealtimeEvent::Audio { response: "resp_".repeat(5), item: "item_".repeat(5), samples: vec![0; 800] };
         assert!((0..150_000).all(|n| output_limit.takes(&default, later(n))), "four hours of an ordinary call");
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::output_limit::OutputLimit;
 use super::protocol::{RealtimeAdapter, RealtimeMessage, RealtimeProtocol};
-use super::{Order, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
+use super::{Command, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
 use crate::providers::ProviderError;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
@@ -31,7 +31,7 @@ const TIMEOUTS: Timeouts = Timeouts {
 const RETRY_PAUSES: [Duration; 1] = [Duration::from_millis(200)];
 /// Until something comes after a ping while the caller waits for a response.
 const PONG_WHILE_WAITING: Duration = Duration::from_secs(2);
-/// Frames and orders that may wait for the socket: some 20 s, since a session may begin with 10 s at once.
+/// Frames and commands that may wait for the socket: some 20 s, since a session may begin with 10 s at once.
 const WAITING: usize = 1_024;
 
 /// Speech to speech over websockets.
@@ -83,7 +83,7 @@ struct SessionHandle {
 #[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
 enum SessionInput {
     Audio(Frame),
-    Order(Order),
+    Command(Command),
     Probe,
 }
 
@@ -99,8 +99,8 @@ impl RealtimeSession for SessionHandle {
         self.tell(SessionInput::Audio(frame.0));
     }
 
-    fn order(&mut self, order: Order) {
-        self.tell(SessionInput::Order(order));
+    fn send(&mut self, command: Command) {
+        self.tell(SessionInput::Command(command));
     }
 
     fn probe(&mut self) {
@@ -183,11 +183,11 @@ impl RealtimeConnection {
                 Some(message) => self.session.send(Message::text(message)).await,
                 None => Ok(()),
             },
-            SessionInput::Order(order) => {
-                if matches!(order, Order::Respond { .. }) {
+            SessionInput::Command(command) => {
+                if matches!(command, Command::Respond { .. }) {
                     self.session.ping(PONG_WHILE_WAITING).await?;
                 }
-                self.session.send_all(self.protocol.order(order).into_iter().map(Message::text)).await
+                self.session.send_all(self.protocol.send(command).into_iter().map(Message::text)).await
             }
             SessionInput::Probe => self.session.ping(PONG_WHILE_WAITING).await,
         }

@@ -17,7 +17,7 @@ pub(crate) struct SttDefaults {
     /// The length of a message in frames of 20 ms.
     pub(crate) chunk: u32,
     pub(crate) finalize_timeout_ms: u32,
-    /// How long an answer to finalize is awaited when no word is outstanding, of a provider that may have none then.
+    /// How long a response to finalize is awaited when no word is outstanding, of a provider that may have none then.
     pub(crate) finalize_timeout_without_words_ms: Option<u32>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct SttSettings {
     pub(crate) finalize_timeout: Duration,
     /// The provider's own for finalize when no word is outstanding, unless a setting says how long is waited.
     pub(crate) finalize_timeout_without_words: Option<Duration>,
-    /// Whether finalize is always answered.
+    /// Whether finalize always gets a response.
     pub(crate) always_confirms_finalize: bool,
     /// Whether our VAD finalizes segments; the provider's default when absent.
     pub(crate) finalize: Option<bool>,

@@ -219,7 +219,7 @@ impl Task {
             let pause = failure
                 .retry_after
                 .zip(RECONNECT_PAUSES.get(self.failed_connections))
-                .map(|(asked, least)| asked.max(*least));
+                .map(|(requested, least)| requested.max(*least));
             let Some(pause) = pause else { return Err(StreamEnd::Failed(failure)) };
             self.failed_connections += 1;
             self.proven = true;

@@ -40,7 +40,7 @@ pub struct TtsTimeouts {
     pub stop: Duration,
     /// A socket on which nothing was spoken for so long is closed.
     pub idle: Duration,
-    /// How often an open socket is asked whether it is alive; one that did not answer by the next time is given up.
+    /// Interval of pings on an open socket; one without a pong by the next ping is given up.
     pub ping: Duration,
 }
 
@@ -51,7 +51,7 @@ impl Default for TtsTimeouts {
             first_audio: Duration::from_secs(5),
             gap: Duration::from_secs(5),
             stop: Duration::from_secs(1),
-            // ElevenLabs closes a silent socket after the 180 s that are asked for, Cartesia after some minutes.
+            // ElevenLabs closes a silent socket after the 180 s that we request, Cartesia after some minutes.
             idle: Duration::from_secs(170),
             ping: Duration::from_secs(20),
         }
@@ -114,11 +114,11 @@ impl Retries {
         let least = PAUSES.get(self.failed).copied();
         self.failed += 1;
         let late = matches!(failure.error, ProviderError::Timeout { .. });
-        let asked = failure.retry_after.filter(|_| !late && !output.has_audio());
-        let (Some(least), Some(asked)) = (least, asked) else { return Err(failure.error) };
+        let requested = failure.retry_after.filter(|_| !late && !output.has_audio());
+        let (Some(least), Some(requested)) = (least, requested) else { return Err(failure.error) };
         // Its words may quote what was to be spoken.
         tracing::warn!(code = failure.error.code().as_str(), attempt = self.failed, "TTS request failed; retrying");
-        tokio::time::sleep(least.max(asked)).await;
+        tokio::time::sleep(least.max(requested)).await;
         Ok(())
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         let (audio, mut given) = mpsc::channel(4);
         let mut output = TtsOutput::new(AudioFormat::Narrowband, audio);
         let _ = output.give(Vec::new(), word("Yes")).await;
-        assert!(given.try_recv().is_err(), "a voice that has only told its words has not spoken");
+        assert!(given.try_recv().is_err(), "a TTS that has only sent word timings has not spoken");
         let failure = AttemptError::failed("double", "It broke.".to_owned());
         Retries::default().again(failure, &mut output).await.expect("nothing was heard");
         let _ = output.give(Vec::new(), word("Yes")).await;

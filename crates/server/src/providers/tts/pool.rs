@@ -1,4 +1,4 @@
-//! Speaks over sockets that are kept open and shared by calls: a handshake takes longer than the first audio.
+//! Synthesizes over sockets that stay open and are shared by calls: a handshake takes longer than the first audio.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -15,7 +15,7 @@ use super::protocol::{AudioChunk, CancelConfirmation, TtsEvent, TtsMessage, TtsP
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::Session;
 
-/// The error of a socket that no longer answers.
+/// The error of a socket that no longer responds.
 const DEAD: &str = "the connection is dead";
 
 /// What may wait for an utterance, in bytes: four minutes of audio. More is there only while nobody takes it, as when the phone

@@ -110,7 +110,7 @@ impl Connector {
                 Ok(Err(failure)) => failure,
                 Err(_) => return Err(ProviderError::timeout(self.provider, limit)),
             };
-            let pause = failure.retry_after.zip(pauses.next()).map(|(asked, least)| asked.max(*least));
+            let pause = failure.retry_after.zip(pauses.next()).map(|(requested, least)| requested.max(*least));
             let Some(pause) = pause.filter(|pause| Instant::now() + *pause < deadline) else {
                 return Err(failure.error);
             };

@@ -26,6 +26,7 @@ use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, search}
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
 use crate::store::lease_time::LeaseTime;
+use crate::store::page::PageRequest;
 use crate::store::rate::{Admit, Request};
 use crate::store::testing::{TestStore, now, stores};
 use crate::store::{Engine, dial_policy, events, idempotency, on, retention, webhooks};
@@ -148,18 +149,18 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     commands::waiting_for_nodes(c).await.expect("read");
     events::list(c, tenant, call, 0, 10).await.expect("read");
     for filter in filters() {
-        calls::list(c, tenant, &filter, None, 10).await.expect("read");
+        calls::list(c, tenant, &filter, PageRequest::first(10)).await.expect("read");
     }
     let delivery = numbered(DeliveryId::new, 1);
     let by_state = deliveries::Filter { state: vec!["failed".to_owned(), "pending".to_owned()], ..Default::default() };
     let of_call = deliveries::Filter { call: Some(call.uuid()), ..Default::default() };
     for filter in [deliveries::Filter::default(), by_state, of_call] {
-        deliveries::list(c, tenant, past.webhook, &filter, None, 10).await.expect("read");
+        deliveries::list(c, tenant, past.webhook, &filter, PageRequest::first(10)).await.expect("read");
     }
     deliveries::get(c, tenant, past.webhook, delivery).await.expect("read");
     assert!(deliveries::body::get(c, tenant, delivery).await.is_err(), "there is none");
     deliveries::attempts(c, tenant, delivery).await.expect("read");
-    deliveries::of_call(c, tenant, call, None, 10).await.expect("read");
+    deliveries::of_call(c, tenant, call, PageRequest::first(10)).await.expect("read");
     deliveries::attempts_of(c, tenant, &[delivery.uuid()]).await.expect("read");
     queue::next_due_for_worker(c).await.expect("read");
     outcome::abandoned_for_recovery(c, lease()).await.expect("read");
@@ -333,7 +334,7 @@ async fn scans(test: &TestStore, sql: &str) -> Vec<String> {
     }
 }
 
-/// Of rows of VALUES and of a CASE, PostgreSQL must be told; otherwise it finds the types of parameters out.
+/// Of rows of VALUES and of a CASE, PostgreSQL must be given the types of parameters; elsewhere it infers them.
 fn parameter_types(sql: &str) -> String {
     let row: &[&str] = match sql {
         sql if sql.starts_with("WITH busy") => &["BIGINT"],

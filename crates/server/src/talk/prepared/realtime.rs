@@ -7,7 +7,7 @@ use switchhook_core::conversation::{Conversation, realtime};
 use super::{Preparation, failed_report};
 use crate::carrier::Media;
 use crate::providers::Spent;
-use crate::providers::realtime::Order;
+use crate::providers::realtime::Command;
 use crate::talk::connecting::Connecting;
 use crate::talk::driver::realtime::Realtime;
 use crate::talk::driver::{Driver, Models, failure};
@@ -40,8 +40,8 @@ impl Prepared {
         let greeting = realtime::greeting(&settings.agent);
         let opening = Connecting::start(async move {
             let mut opened = opened.await?;
-            if let Some(direction) = greeting {
-                opened.session.order(Order::Respond { wish: 1, direction });
+            if let Some(instructions) = greeting {
+                opened.session.send(Command::Respond { request: 1, instructions });
             }
             Ok(opened)
         });

@@ -304,6 +304,6 @@ pub(crate) async fn ask(
         }
         all
     };
-    let (result, all) = tokio::join!(llm.answer(request, events), gathering);
+    let (result, all) = tokio::join!(llm.respond(request, events), gathering);
     (all, result)
 }

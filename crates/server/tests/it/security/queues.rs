@@ -167,7 +167,7 @@ async fn a_speech_to_speech_model_that_is_further_ahead_than_anybody_listens_los
     let lost = tokio::time::timeout(PATIENCE, async {
         loop {
             match heard.recv().await.expect("the session tells its end") {
-                RealtimeEvent::Sound { samples: more, .. } => samples += more.len(),
+                RealtimeEvent::Audio { samples: more, .. } => samples += more.len(),
                 RealtimeEvent::Lost(error) => return error,
                 _ => {}
             }

@@ -16,7 +16,7 @@ use super::*;
 use crate::carrier::media_queue::media_queue;
 use crate::carrier::{FromCarrier, Media, ToCarrier};
 use crate::config::Config;
-use crate::providers::realtime::{Realtime as Provider, RealtimeOptions};
+use crate::providers::realtime::{Command as SessionCommand, Realtime as Provider, RealtimeOptions};
 use crate::providers::scripted::ScriptedTts;
 use crate::providers::{Tts, TtsAudio, TtsRequest};
 use crate::talk::pipeline::{KnownRates, Pipeline, ProviderHealth, TtsSettings};
@@ -30,7 +30,7 @@ const DEAD_AIR: u64 = 3_000;
 /// The model's side of a session.
 struct Stage {
     events: mpsc::Sender<RealtimeEvent>,
-    orders: mpsc::UnboundedReceiver<Order>,
+    commands: mpsc::UnboundedReceiver<SessionCommand>,
 }
 
 impl Stage {
@@ -39,14 +39,14 @@ impl Stage {
     }
 
     /// A response that goes on for so long, all of it at once.
-    async fn speaks(&self, response: &str, wish: Option<u32>, item: &str, seconds: usize) {
+    async fn speaks(&self, response: &str, request: Option<u32>, item: &str, seconds: usize) {
         let (response, item) = (response.to_owned(), item.to_owned());
-        self.tell(RealtimeEvent::ResponseStarted { response: response.clone(), wish }).await;
+        self.tell(RealtimeEvent::ResponseStarted { response: response.clone(), request }).await;
         let text = "one two three four five six seven eight nine ten".to_owned();
-        self.tell(RealtimeEvent::Words { response: response.clone(), item: item.clone(), text }).await;
+        self.tell(RealtimeEvent::Text { response: response.clone(), item: item.clone(), text }).await;
         let samples = vec![1_000; seconds * 8_000];
-        self.tell(RealtimeEvent::Sound { response: response.clone(), item: item.clone(), samples }).await;
-        self.tell(RealtimeEvent::SoundDone { item }).await;
+        self.tell(RealtimeEvent::Audio { response: response.clone(), item: item.clone(), samples }).await;
+        self.tell(RealtimeEvent::AudioDone { item }).await;
         let usage = Usage::default();
         self.tell(RealtimeEvent::ResponseDone { response, failed: None, usage }).await;
     }
@@ -55,14 +55,14 @@ impl Stage {
         self.tell(RealtimeEvent::SpeechStarted).await;
         tokio::time::sleep(Duration::from_millis(600)).await;
         self.tell(RealtimeEvent::SpeechStopped).await;
-        self.tell(RealtimeEvent::TurnTaken { item: "caller".to_owned() }).await;
+        self.tell(RealtimeEvent::TurnCommitted { item: "caller".to_owned() }).await;
     }
 
-    async fn ordered(&mut self, wanted: impl Fn(&Order) -> bool) -> Order {
+    async fn sent(&mut self, wanted: impl Fn(&SessionCommand) -> bool) -> SessionCommand {
         loop {
-            let order = self.orders.recv().await.expect("the call goes on");
-            if wanted(&order) {
-                return order;
+            let command = self.commands.recv().await.expect("the call goes on");
+            if wanted(&command) {
+                return command;
             }
         }
     }
@@ -75,15 +75,15 @@ struct Theatre {
     opened: Mutex<u32>,
 }
 
-struct Sitting(mpsc::UnboundedSender<Order>);
+struct Sitting(mpsc::UnboundedSender<SessionCommand>);
 
 impl RealtimeSession for Sitting {
     fn audio(&mut self, _: &CallerAudio) {}
 
     fn probe(&mut self) {}
 
-    fn order(&mut self, order: Order) {
-        let _ = self.0.send(order);
+    fn send(&mut self, command: SessionCommand) {
+        let _ = self.0.send(command);
     }
 }
 
@@ -103,8 +103,8 @@ impl Provider for Theatre {
             tokio::time::sleep(Duration::from_millis(4_500)).await;
             return Err(ProviderError::Failed { provider: "theatre", words: "it is closed".to_owned() });
         }
-        let (sender, orders) = mpsc::unbounded_channel();
-        let _ = self.stages.send(Stage { events, orders });
+        let (sender, commands) = mpsc::unbounded_channel();
+        let _ = self.stages.send(Stage { events, commands });
         Ok(Box::new(Sitting(sender)))
     }
 }
@@ -219,11 +219,11 @@ impl Call {
         let provider = Arc::new(Theatre { stages: sender, refuses, opened: Mutex::new(0) });
         let model = Model { provider, model: None, voice: None, rates: None };
         let (line, media) = FarEnd::connect(delay);
-        let (commands, told) = mpsc::unbounded_channel();
+        let (commands, receiver) = mpsc::unbounded_channel();
         let (noting, notes) = mpsc::unbounded_channel();
         let prepared =
             Prepared::new(Settings { agent, recording: None, format: AudioFormat::Narrowband }, pipeline, vec![model]);
-        let talk = tokio::spawn(prepared.talk(media, told, noting));
+        let talk = tokio::spawn(prepared.talk(media, receiver, noting));
         Self { stages, line, talk, _commands: commands, _notes: notes }
     }
 
@@ -257,12 +257,13 @@ async fn what_is_still_at_the_carrier_was_not_heard() {
     tokio::time::sleep(Duration::from_millis(3_000)).await;
     let sent = call.line.heard.lock().expect("whole").len() * 20;
     stage.tell(RealtimeEvent::SpeechStarted).await;
-    let Order::Truncate { item, heard_ms } = stage.ordered(|order| matches!(order, Order::Truncate { .. })).await
+    let SessionCommand::Truncate { item, heard } =
+        stage.sent(|command| matches!(command, SessionCommand::Truncate { .. })).await
     else {
         unreachable!("it was looked for");
     };
     assert_eq!(item, "hello");
-    let (heard, sent) = (i64::try_from(heard_ms).expect("short"), i64::try_from(sent).expect("short"));
+    let (heard, sent) = (i64::try_from(heard.as_millis()).expect("short"), i64::try_from(sent).expect("short"));
     assert!((sent - heard - 600).abs() <= 150, "{sent} ms were sent, {heard} heard");
     call.talk.abort();
 }
@@ -305,7 +306,7 @@ async fn a_lost_session_is_replaced_twice_and_the_caller_is_answered_by_the_next
         let broke = ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() };
         stage.tell(RealtimeEvent::Lost(broke)).await;
         stage = call.stage().await;
-        stage.ordered(|order| matches!(order, Order::Respond { .. })).await;
+        stage.sent(|command| matches!(command, SessionCommand::Respond { .. })).await;
     }
     stage.speaks("r9", None, "answer", 1).await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;

@@ -155,10 +155,10 @@ struct Thinking {
 
 #[async_trait]
 impl Llm for Thinking {
-    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let _work = self.backstage.work();
         sleep(THINKS).await;
-        self.mind.answer(request, events).await
+        self.mind.respond(request, events).await
     }
 
     async fn warm(&self) -> Result<(), ProviderError> {
@@ -217,7 +217,7 @@ pub(crate) fn and_goodbye<const N: usize>(answers: [&'static str; N], last: &'st
 
 #[async_trait]
 impl Llm for Script {
-    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let next = self.answers.lock().expect("whole").pop_front();
         let text = next.unwrap_or(match self.then {
             Then::Always(text) | Then::Goodbye(text) => text,
