@@ -3,7 +3,12 @@ import { ApiError } from "./errors";
 import type { paths } from "./schema";
 
 /** The session cookie goes with every request; the page holds no key. */
-export const client = createClient<paths>({ baseUrl: "/", credentials: "same-origin" });
+export const client = createClient<paths>({
+  baseUrl: "/",
+  credentials: "same-origin",
+  // The API takes lists with commas: `?status=queued,dialing`.
+  querySerializer: { array: { style: "form", explode: false } },
+});
 
 /** Called when the session is over, wherever the page learns it. */
 let signedOut: () => void = () => undefined;

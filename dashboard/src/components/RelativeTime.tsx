@@ -27,9 +27,9 @@ export function useNow(): number {
 }
 
 /** "2 minutes ago"; the absolute time with its zone on hover. */
-export function RelativeTime({ at }: { at: string }) {
+export function RelativeTime({ at, brief }: { at: string; brief?: boolean }) {
   const date = new Date(at);
-  const text = useSyncExternalStore(subscribe, () => relativeTime(date, new Date(now)));
+  const text = useSyncExternalStore(subscribe, () => relativeTime(date, new Date(now), brief));
   return (
     <time dateTime={at} title={absoluteTime(date)}>
       {text}

@@ -3,7 +3,9 @@ import { Menu, Search, X } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Outlet, ScrollRestoration, useLocation } from "react-router";
 import type { Session } from "../api/session";
+import { useLiveCalls } from "../api/live";
 import { useShortcuts } from "../lib/keyboard";
+import { PlaceCallHost } from "../pages/calls/PlaceCall";
 import { Button } from "./Button";
 import { Logo } from "./Logo";
 import { Navigation } from "./Navigation";
@@ -18,6 +20,7 @@ type Overlay = "palette" | "keys" | "menu" | null;
 export function Shell({ session }: { session: Session }) {
   const [overlay, setOverlay] = useState<Overlay>(null);
   const { pathname } = useLocation();
+  useLiveCalls();
   const close = () => setOverlay(null);
   useEffect(() => setOverlay(null), [pathname]);
   useShortcuts({
@@ -62,6 +65,7 @@ export function Shell({ session }: { session: Session }) {
         {overlay === "palette" && <CommandPalette onClose={close} />}
         {overlay === "keys" && <ShortcutList onClose={close} />}
       </Suspense>
+      <PlaceCallHost />
       <ScrollRestoration />
     </div>
   );

@@ -29,6 +29,10 @@ describe("relative time", () => {
     [-240_000, "in 4 minutes"],
   ])("%d ms before now reads %s", (ms, text) => expect(before(ms)).toBe(text));
 
+  test("is brief in tables", () => {
+    expect(relativeTime(new Date(now.getTime() - 120_000), now, true)).toBe("2 min ago");
+  });
+
   test("names the year where it is another one", () => {
     expect(relativeTime(new Date(2025, 0, 5, 9, 0, 0), now)).toBe("5 Jan 2025, 09:00");
   });

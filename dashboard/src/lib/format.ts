@@ -6,11 +6,13 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const LOCALE = "en-GB";
 
-const ago = new Intl.RelativeTimeFormat(LOCALE, { numeric: "always", style: "long" });
+const long = new Intl.RelativeTimeFormat(LOCALE, { numeric: "always", style: "long" });
+const short = new Intl.RelativeTimeFormat(LOCALE, { numeric: "always", style: "short" });
 const integer = new Intl.NumberFormat("en-US");
 
-/** "2 minutes ago" up to a day, "in 4 minutes", then "21 Nov, 14:03". */
-export function relativeTime(at: Date, now: Date): string {
+/** "2 minutes ago" up to a day, "in 4 minutes", then "21 Nov, 14:03"; `brief`: "2 min ago". */
+export function relativeTime(at: Date, now: Date, brief = false): string {
+  const ago = brief ? short : long;
   const distance = at.getTime() - now.getTime();
   const size = Math.abs(distance);
   if (size < 5 * SECOND) return "now";

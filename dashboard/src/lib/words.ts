@@ -23,7 +23,7 @@ export function statusWords(status: string): { word: string; tone: Tone; live: b
   return STATUS[status] ?? { word: plain(status), tone: "neutral", live: false };
 }
 
-const END_REASON: Record<Schemas["EndReason"], string> = {
+export const END_REASONS: Record<string, string> = {
   caller_hangup: "Caller hung up",
   agent_hangup: "Agent hung up",
   transferred: "Transferred",
@@ -35,7 +35,7 @@ const END_REASON: Record<Schemas["EndReason"], string> = {
   drained: "The service stopped",
 };
 
-const ERROR_CODE: Record<Schemas["ErrorCode"], string> = {
+export const ERROR_CODES: Record<string, string> = {
   carrier_unauthorized: "Credentials refused",
   carrier_error: "Carrier error",
   busy: "Busy",
@@ -51,8 +51,8 @@ const ERROR_CODE: Record<Schemas["ErrorCode"], string> = {
 
 /** Why a call ended, in words; empty while it lives. */
 export function endWords(call: Pick<Schemas["CallResource"], "end_reason" | "error_code">): string {
-  if (call.error_code) return ERROR_CODE[call.error_code] ?? plain(call.error_code);
-  if (call.end_reason) return END_REASON[call.end_reason] ?? plain(call.end_reason);
+  if (call.error_code) return ERROR_CODES[call.error_code] ?? plain(call.error_code);
+  if (call.end_reason) return END_REASONS[call.end_reason] ?? plain(call.end_reason);
   return "";
 }
 
