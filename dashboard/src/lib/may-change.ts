@@ -5,3 +5,9 @@ import { useSession } from "../Root";
 export function useMayChange(): boolean {
   return mayChange(useSession());
 }
+
+/** Whether the person may change people and API keys. */
+export function useIsOwner(): boolean {
+  const { role } = useSession().person;
+  return role === undefined || role === "owner";
+}

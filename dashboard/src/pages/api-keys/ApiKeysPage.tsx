@@ -14,20 +14,20 @@ import { RelativeTime, useNow } from "../../components/RelativeTime";
 import rows from "../../components/rows.module.css";
 import { SkeletonRows } from "../../components/Skeleton";
 import { Table, Td, Th } from "../../components/Table";
-import { useMayChange } from "../../lib/may-change";
+import { useIsOwner } from "../../lib/may-change";
 import { CreateKeyDialog } from "./CreateKeyDialog";
 import { isUsable, keyState, type ApiKey } from "./key-state";
 
 export function Component() {
   const keys = useQuery(apiKeysQuery);
-  const mayChange = useMayChange();
+  const isOwner = useIsOwner();
   const now = useNow();
   const [isCreating, setCreating] = useState(false);
   const [showsOld, setShowsOld] = useState(false);
 
   const usable = keys.data?.filter((key) => isUsable(key, now)) ?? [];
   const old = keys.data?.filter((key) => !isUsable(key, now)) ?? [];
-  const create = mayChange && (
+  const create = isOwner && (
     <Button variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
       Create key
     </Button>
@@ -53,7 +53,7 @@ export function Component() {
                 : "No key works any more. Create one for your programs."}
             </EmptyState>
           ) : (
-            <KeyTable label="API keys" keys={usable} mayRevoke={mayChange} />
+            <KeyTable label="API keys" keys={usable} mayRevoke={isOwner} />
           )}
         </Card>
         {old.length > 0 && (
@@ -102,7 +102,7 @@ function KeyTable({ label, keys, mayRevoke }: { label: string; keys: ApiKey[]; m
                   <span className={`${rows.sub} ${rows.onPhone}`}>
                     <span className="mono">{key.prefix}</span> · <LastUse at={key.last_used_at} />
                   </span>
-                  <span className={rows.onPhone}>
+                  <span className={`${rows.sub} ${rows.onPhone}`}>
                     <Expiry apiKey={key} />
                   </span>
                 </div>
@@ -143,9 +143,14 @@ function Expiry({ apiKey }: { apiKey: ApiKey }) {
   const state = keyState(apiKey, useNow());
   if (state === "revoked") return <Badge>Revoked</Badge>;
   if (state === "expired") return <Badge>Expired</Badge>;
-  if (!apiKey.expires_at) return <span className="muted">Never expires</span>;
+  if (!apiKey.expires_at) return <>Never expires</>;
   const when = <RelativeTime at={apiKey.expires_at} />;
-  return state === "expiring" ? <Badge tone="warn">Expires {when}</Badge> : when;
+  if (state === "active") return when;
+  return (
+    <Badge tone="warn">
+      <span>Expires {when}</span>
+    </Badge>
+  );
 }
 
 function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {

@@ -118,7 +118,7 @@ function NumberTable({ numbers, mayChange, onEdit }: NumberTableProps) {
                   <span className={rows.title}>{phone(number.number)}</span>
                   {number.label && <span className={rows.sub}>{number.label}</span>}
                   <span className={`${rows.sub} ${rows.onPhone}`}>
-                    {answers} · {connection?.name ?? "–"}
+                    {agent?.name ?? (number.inbound_agent_id ? "–" : answers)} · {connection?.name ?? "–"}
                   </span>
                 </div>
               </Td>
