@@ -54,12 +54,12 @@ test("a mark behind nothing is due at once", () => {
   expect(play(playout, 10).marks).toEqual(["greeting"]);
 });
 
-test("an interruption silences the agent at once and returns the marks that were not reached", () => {
+test("an interruption silences the agent at once, and the marks that were not reached are never due", () => {
   const playout = new Playout(RATE);
   playout.push(ramp(1, 100));
   playout.mark("sentence");
   play(playout, 10);
-  expect(playout.clear()).toEqual(["sentence"]);
+  playout.clear();
   expect(playout.length).toBe(0);
   expect(play(playout, 50)).toEqual({ samples: new Array(50).fill(0), marks: [] });
 });

@@ -47,14 +47,14 @@ export class Playout {
     this.marks.push({ name, at: this.queued });
   }
 
-  /** Drops everything that was not played. Its marks are due at once, as nothing before them is left. */
-  clear(): string[] {
+  /** Drops everything that was not played, with its marks: what was not played was not heard. */
+  clear(): void {
     this.blocks = [];
     this.offset = 0;
     this.queued = 0;
     this.priming = true;
     this.waited = 0;
-    return this.due();
+    this.marks = [];
   }
 
   /** Fills `output` with the next samples, silence where there are none, and returns the marks that are due. */

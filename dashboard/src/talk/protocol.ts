@@ -1,8 +1,5 @@
 /** The texts of the web call's socket. Pure; the audio between them is bare PCM. */
 
-/** Where an agent's turn stands. */
-export type AgentState = "listening" | "thinking" | "speaking";
-
 /** How long the stages of one response took, in milliseconds; a stage that did not happen is `null`. */
 export interface Latency {
   totalMs: number;
@@ -18,7 +15,8 @@ export interface Latency {
 
 /** What the service sends. */
 export type ServiceMessage =
-  | { type: "state"; state: string }
+  /** What the agent does. The first one of a socket brings the token that resumes the call after it. */
+  | { type: "state"; state: string; resume: string | null }
   | { type: "transcript"; role: "caller" | "agent"; text: string; final: boolean }
   | { type: "latency"; latency: Latency }
   | { type: "clear" }
@@ -28,6 +26,7 @@ export type ServiceMessage =
 /** What the browser sends. */
 export type BrowserMessage =
   | { type: "start"; sample_rate: 16_000 }
+  | { type: "resume"; token: string }
   | { type: "dtmf"; digit: string }
   | { type: "mark"; name: string }
   | { type: "hangup" };
@@ -46,7 +45,11 @@ export function parseMessage(text: string): ServiceMessage | null {
   }
   switch (fields.type) {
     case "state":
-      return { type: "state", state: String(fields.state ?? "listening") };
+      return {
+        type: "state",
+        state: String(fields.state ?? "listening"),
+        resume: typeof fields.resume === "string" ? fields.resume : null,
+      };
     case "transcript":
       return transcript(fields);
     case "latency":
@@ -56,7 +59,7 @@ export function parseMessage(text: string): ServiceMessage | null {
     case "mark":
       return { type: "mark", name: String(fields.name ?? "") };
     case "end":
-      return { type: "end", reason: String(fields.end_reason ?? "") };
+      return { type: "end", reason: String(fields.end_reason ?? fields.error_code ?? "") };
     default:
       return null;
   }
@@ -69,14 +72,13 @@ function transcript(fields: Fields): ServiceMessage | null {
 
 function latency(fields: Fields): Latency {
   const number = (value: unknown): number | null => (typeof value === "number" ? value : null);
-  const stages = (typeof fields.stages === "object" && fields.stages !== null ? fields.stages : fields) as Fields;
   const [spoken, turn, token, audio, heard] = [
     "end_of_speech_ms",
     "end_of_turn_ms",
     "first_token_ms",
     "first_audio_ms",
     "heard_ms",
-  ].map((name) => number(stages[name]));
+  ].map((name) => number(fields[name]));
   const between = (from: number | null | undefined, to: number | null | undefined): number | null =>
     from === null || from === undefined || to === null || to === undefined ? null : Math.max(0, to - from);
   const total = number(fields.latency_ms) ?? between(spoken, heard) ?? 0;

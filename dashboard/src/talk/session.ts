@@ -21,6 +21,10 @@ export interface Levels {
 }
 
 const TICK_MS = 250;
+/** Audio that could not be sent, in bytes: one and a half seconds mean that the network is gone. */
+const STUCK_BYTES = 48_000;
+/** Any code but 1000, which would end the call. */
+const LOST = 4000;
 
 export class TalkSession {
   state: TalkState = IDLE;
@@ -116,6 +120,10 @@ export class TalkSession {
     this.levels.microphone = loudness;
     this.dispatch({ type: "microphone_frame" });
     if (this.socket?.readyState !== WebSocket.OPEN) return;
+    if (this.socket.bufferedAmount > STUCK_BYTES) {
+      this.loseSocket(this.socket);
+      return;
+    }
     // Silence instead of nothing: the service counts time by the frames.
     this.socket.send(this.state.muted ? new ArrayBuffer(pcm.byteLength) : pcm);
   }
@@ -148,6 +156,13 @@ export class TalkSession {
       if (message) this.dispatch({ type: "message", message });
     };
     this.socket = socket;
+  }
+
+  /** A connection that died without a word is closed here, rather than when the browser notices. */
+  private loseSocket(socket: WebSocket): void {
+    this.socket = null;
+    socket.close(LOST);
+    this.dispatch({ type: "socket_closed", code: LOST });
   }
 
   private closeSocket(): void {

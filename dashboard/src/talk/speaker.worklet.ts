@@ -42,7 +42,7 @@ class Speaker extends AudioWorkletProcessor {
       case "clear":
         // What the filter still holds belongs to the words that are dropped.
         this.resampler = new Resampler(RATE, sampleRate);
-        this.passed(this.playout.clear());
+        this.playout.clear();
         break;
     }
   }

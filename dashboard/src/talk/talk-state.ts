@@ -41,6 +41,8 @@ export interface TalkState {
   endReason: string | null;
   refusal: Refusal | null;
   call: TalkCall | null;
+  /** What a new socket sends to go on where the last one was lost. */
+  resume: string | null;
   muted: boolean;
   /** Both are needed to be live: otherwise the panel would say so while the service hears nothing. */
   microphoneRuns: boolean;
@@ -93,8 +95,8 @@ const RETRY_MS = 400;
 /** After this, the panel says how to unblock the microphone. */
 export const HINT_MS = 10_000;
 
-/** The close code of a token that is used, expired or unknown. */
-const CLOSED_FOR_GOOD = [1008, 4401, 4404, 4409];
+/** The call has ended, or the service refuses the socket or its token: no other socket will do better. */
+const CLOSED_FOR_GOOD = [1000, 1008];
 
 export const IDLE: TalkState = {
   phase: "idle",
@@ -104,6 +106,7 @@ export const IDLE: TalkState = {
   endReason: null,
   refusal: null,
   call: null,
+  resume: null,
   muted: false,
   microphoneRuns: false,
   serviceAnswers: false,
@@ -189,22 +192,25 @@ function placed(state: TalkState, call: TalkCall): Transition {
 
 function opened(state: TalkState): Transition {
   if (!isActive(state)) return { state, effects: [{ type: "release" }] };
+  if (state.phase === "reconnecting" && state.resume !== null) {
+    return send(state, { type: "resume", token: state.resume });
+  }
   return send(state, { type: "start", sample_rate: 16_000 });
 }
 
 function closed(state: TalkState, code: number, now: number): Transition {
-  const lost = CLOSED_FOR_GOOD.includes(code);
-  if (state.phase === "connecting") return refuse(state, { kind: lost ? "expired" : "timeout" }, now);
-  if (state.phase === "live" && !lost && state.call) {
+  const isOver = CLOSED_FOR_GOOD.includes(code);
+  if (state.phase === "connecting") return refuse(state, { kind: isOver ? "expired" : "timeout" }, now);
+  if (state.phase === "live" && !isOver && state.call) {
     return {
       state: { ...state, phase: "reconnecting", since: now, serviceAnswers: false },
       effects: [{ type: "clear_audio" }, { type: "open_socket", url: state.call.url, delayMs: 0 }],
     };
   }
-  if (state.phase === "reconnecting" && !lost && state.call) {
+  if (state.phase === "reconnecting" && !isOver && state.call) {
     return { state, effects: [{ type: "open_socket", url: state.call.url, delayMs: RETRY_MS }] };
   }
-  return isActive(state) ? finish(state, "lost", now) : stay(state);
+  return isActive(state) ? finish(state, code === 1000 ? "" : "lost", now) : stay(state);
 }
 
 function finish(state: TalkState, reason: string, now: number): Transition {
@@ -246,7 +252,7 @@ function ticked(state: TalkState, now: number): Transition {
 function received(state: TalkState, message: ServiceMessage, now: number): Transition {
   switch (message.type) {
     case "state":
-      return become(state, { serviceAnswers: true, agent: message.state }, now);
+      return become(state, { serviceAnswers: true, agent: message.state, resume: message.resume ?? state.resume }, now);
     case "transcript":
       return stay({ ...state, lines: withLine(state.lines, message) });
     case "latency":
