@@ -1,19 +1,4 @@
-import {
-  Bot,
-  ChartColumn,
-  Hash,
-  KeyRound,
-  LayoutGrid,
-  LogOut,
-  Moon,
-  PhoneCall,
-  Plug,
-  Search,
-  SlidersHorizontal,
-  Sun,
-  Webhook,
-  type LucideIcon,
-} from "lucide-react";
+import { LogOut, Moon, Search, Sun } from "lucide-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { NavLink } from "react-router";
 import { tenantQuery, webhooksQuery } from "../api/queries";
@@ -21,28 +6,8 @@ import { sessionQuery, signOut, type Session } from "../api/session";
 import { initials } from "../lib/format";
 import { toggleTheme, useTheme } from "../lib/theme";
 import { Button } from "./Button";
+import { PAGES } from "./pages";
 import styles from "./Navigation.module.css";
-
-type Page = { to: string; title: string; icon: LucideIcon };
-
-/** The pages in their groups; the command palette reads them too. */
-export const PAGES: Page[][] = [
-  [
-    { to: "/", title: "Overview", icon: LayoutGrid },
-    { to: "/agents", title: "Agents", icon: Bot },
-    { to: "/calls", title: "Calls", icon: PhoneCall },
-  ],
-  [
-    { to: "/numbers", title: "Numbers", icon: Hash },
-    { to: "/connections", title: "Connections", icon: Plug },
-    { to: "/webhooks", title: "Webhooks", icon: Webhook },
-    { to: "/api-keys", title: "API keys", icon: KeyRound },
-  ],
-  [
-    { to: "/usage", title: "Usage", icon: ChartColumn },
-    { to: "/settings", title: "Settings", icon: SlidersHorizontal },
-  ],
-];
 
 export function Navigation({ session, onSearch }: { session: Session; onSearch: () => void }) {
   const tenant = useQuery(tenantQuery);

@@ -62,7 +62,9 @@ export function Shell({ session }: { session: Session }) {
         {navigation}
       </Drawer>
       <Suspense fallback={null}>
-        {overlay === "palette" && <CommandPalette onClose={close} />}
+        {overlay === "palette" && (
+          <CommandPalette onClose={close} onKeys={() => setOverlay("keys")} />
+        )}
         {overlay === "keys" && <ShortcutList onClose={close} />}
       </Suspense>
       <PlaceCallHost />

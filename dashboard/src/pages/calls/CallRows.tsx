@@ -158,7 +158,8 @@ function useChosenRow(calls: Call[], search: string, show: (index: number) => vo
     j: () => move(1),
     k: () => move(-1),
     Enter: (event) => {
-      if (chosen === null || event.target !== document.body) return;
+      // Enter on something focused is that thing's own.
+      if (chosen === null || (event.target as HTMLElement).closest("a, button")) return;
       void navigate(`/calls/${chosen}`, { state: { list: search } });
     },
   });
