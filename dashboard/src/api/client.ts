@@ -1,0 +1,75 @@
+import createClient from "openapi-fetch";
+import { ApiError } from "./errors";
+import type { paths } from "./schema";
+
+/** The session cookie goes with every request; the page holds no key. */
+export const client = createClient<paths>({
+  baseUrl: "/",
+  credentials: "same-origin",
+  // The API takes lists with commas: `?status=queued,dialing`.
+  querySerializer: { array: { style: "form", explode: false } },
+});
+
+/** Called when the session is over, wherever the page learns it. */
+let signedOut: () => void = () => undefined;
+export function onSignedOut(handler: () => void): void {
+  signedOut = handler;
+}
+
+function failure(status: number, body: unknown): ApiError {
+  if (status === 401) signedOut();
+  return new ApiError(status, typeof body === "object" && body !== null ? body : {});
+}
+
+/**
+ * The data of an answer, or an `ApiError` thrown.
+ *
+ *     const agent = await take(client.GET("/v1/agents/{id}", { params: { path: { id } } }));
+ */
+export async function take<T>(
+  answer: Promise<{ data?: T; error?: unknown; response: Response }>,
+): Promise<T> {
+  const { data, error, response } = await answer;
+  if (!response.ok) throw failure(response.status, error);
+  return data as T;
+}
+
+/** A request to an address that `schema.d.ts` does not hold yet (types in `pending.ts`). */
+export async function request<T>(
+  method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE",
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
+  const response = await fetch(path, {
+    method,
+    credentials: "same-origin",
+    headers: body === undefined ? {} : { "content-type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal,
+  });
+  const text = await response.text();
+  const json = parsed(text);
+  if (!response.ok) throw failure(response.status, json);
+  // A service that does not know the address may answer with the page itself.
+  if (text !== "" && json === undefined) throw new ApiError(404, {});
+  return json as T;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `?a=1&b=2` of the values that are set. */
+export function query(values: Record<string, string | number | boolean | null | undefined>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text === "" ? "" : `?${text}`;
+}

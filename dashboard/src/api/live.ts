@@ -1,0 +1,95 @@
+/**
+ * Keeps what is shown fresh while calls live: one stream of the tenant's events for the
+ * whole page, and a look every few seconds where there is no stream.
+ */
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { renewHead, type CallFilter } from "./calls";
+import type { TenantEvent } from "./pending";
+
+const GATHER_MS = 400;
+const POLL_MS = 4000;
+const AGAIN_MS = 30_000;
+const KINDS = [
+  "call.queued",
+  "call.received",
+  "call.dialing",
+  "call.in_progress",
+  "call.completed",
+  "call.failed",
+  "carrier.hangup",
+];
+
+/** Follows the tenant's calls as long as the shell stands. */
+export function useLiveCalls(): void {
+  const queries = useQueryClient();
+  useEffect(() => follow(queries), [queries]);
+}
+
+function follow(queries: QueryClient): () => void {
+  const touched = new Set<string>();
+  let gather: ReturnType<typeof setTimeout> | undefined;
+  let poll: ReturnType<typeof setInterval> | undefined;
+  let again: ReturnType<typeof setTimeout> | undefined;
+  let source: EventSource | undefined;
+
+  const renew = () => {
+    gather = undefined;
+    const ids = new Set(touched);
+    touched.clear();
+    void renewAll(queries, ids);
+  };
+  const look = () => {
+    if (document.visibilityState === "visible") void renewAll(queries, null);
+  };
+  const open = () => {
+    source = new EventSource("/v1/events");
+    source.onopen = () => {
+      clearInterval(poll);
+      poll = undefined;
+      // Whatever happened while there was no stream.
+      look();
+    };
+    source.onerror = () => {
+      poll ??= setInterval(look, POLL_MS);
+      // The browser resumes a broken stream by itself; a refused one is tried again here.
+      if (source?.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
+    };
+    const heard = (message: MessageEvent<string>) => {
+      touched.add((JSON.parse(message.data) as TenantEvent).call_id);
+      gather ??= setTimeout(renew, GATHER_MS);
+    };
+    for (const kind of KINDS) source.addEventListener(kind, heard);
+  };
+  open();
+  return () => {
+    source?.close();
+    clearTimeout(gather);
+    clearTimeout(again);
+    clearInterval(poll);
+  };
+}
+
+/** `ids`: the calls that changed; `null`: nobody knows which. */
+async function renewAll(queries: QueryClient, ids: ReadonlySet<string> | null): Promise<void> {
+  const renewals: Promise<unknown>[] = [
+    queries.invalidateQueries({ queryKey: ["tenant"] }),
+    queries.invalidateQueries({ queryKey: ["calls", "latest"] }),
+    queries.invalidateQueries({ queryKey: ["calls", "any"] }),
+  ];
+  for (const query of queries.getQueryCache().findAll({ queryKey: ["calls"], type: "active" })) {
+    const [, name, filter] = query.queryKey;
+    if (name === "list") {
+      renewals.push(renewHead(queries, filter as CallFilter, ids ?? new Set()));
+    } else if (ids === null ? isOpen(query.state.data) : ids.has(String(name))) {
+      renewals.push(queries.invalidateQueries({ queryKey: ["calls", name] }));
+    }
+  }
+  await Promise.allSettled(renewals);
+}
+
+/** Whether a call that is shown has not ended, so that looking again may find more. */
+function isOpen(data: unknown): boolean {
+  const call = data as { status?: string; ended_at?: string | null } | undefined;
+  return call?.status !== undefined && call.ended_at === null;
+}

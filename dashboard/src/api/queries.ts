@@ -1,0 +1,86 @@
+/**
+ * What the pages read. One `queryOptions` per thing, its key first by collection and
+ * then by id, so that `invalidateQueries({ queryKey: ["agents"] })` renews the list
+ * and every single agent. Pages use them with `useQuery(agentsQuery)`.
+ */
+import { queryOptions } from "@tanstack/react-query";
+import { client, take } from "./client";
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+export type Agent = Schemas["AgentResource"];
+export type Call = Schemas["CallResource"];
+export type CallEvent = Schemas["EventRow"];
+export type Connection = Schemas["ConnectionResource"];
+export type Delivery = Schemas["DeliveryResource"];
+export type PhoneNumber = Schemas["NumberResource"];
+export type Tenant = Schemas["TenantResource"];
+export type Webhook = Schemas["WebhookResource"];
+
+const PAGE = 100;
+type Page<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
+
+/** Every row of a collection that is small by nature (agents, numbers, webhooks). */
+export async function everyRow<T>(page: (cursor?: string) => Promise<Page<T>>): Promise<T[]> {
+  const rows: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const answer = await page(cursor);
+    rows.push(...answer.data);
+    cursor = answer.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return rows;
+}
+
+export const tenantQuery = queryOptions({
+  queryKey: ["tenant"],
+  queryFn: ({ signal }) => take(client.GET("/v1/tenant", { signal })),
+  refetchInterval: 10_000,
+});
+
+export const agentsQuery = queryOptions({
+  queryKey: ["agents"],
+  queryFn: ({ signal }) =>
+    everyRow((cursor) =>
+      take(client.GET("/v1/agents", { params: { query: { limit: PAGE, cursor } }, signal })),
+    ),
+});
+
+export const agentQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["agents", id],
+    queryFn: ({ signal }) =>
+      take(client.GET("/v1/agents/{id}", { params: { path: { id } }, signal })),
+  });
+
+export const numbersQuery = queryOptions({
+  queryKey: ["numbers"],
+  queryFn: ({ signal }) =>
+    everyRow((cursor) =>
+      take(client.GET("/v1/numbers", { params: { query: { limit: PAGE, cursor } }, signal })),
+    ),
+});
+
+export const connectionsQuery = queryOptions({
+  queryKey: ["connections"],
+  queryFn: ({ signal }) =>
+    everyRow((cursor) =>
+      take(client.GET("/v1/connections", { params: { query: { limit: PAGE, cursor } }, signal })),
+    ),
+});
+
+export const webhooksQuery = queryOptions({
+  queryKey: ["webhooks"],
+  queryFn: ({ signal }) =>
+    everyRow((cursor) =>
+      take(client.GET("/v1/webhooks", { params: { query: { limit: PAGE, cursor } }, signal })),
+    ),
+});
+
+export const apiKeysQuery = queryOptions({
+  queryKey: ["api-keys"],
+  queryFn: ({ signal }) =>
+    everyRow((cursor) =>
+      take(client.GET("/v1/api-keys", { params: { query: { limit: PAGE, cursor } }, signal })),
+    ),
+});

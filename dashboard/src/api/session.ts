@@ -1,0 +1,46 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { components } from "./schema";
+import { ApiError } from "./errors";
+
+export type Role = "owner" | "member" | "viewer";
+export type Person = { id: string; email: string | null; name: string; role?: Role };
+export type Session = {
+  person: Person;
+  tenant: components["schemas"]["TenantResource"];
+  expires_at: string;
+};
+
+/** How somebody signs in here: an identity provider, one button, or not at all. */
+export type SignIn = "oidc" | "local" | "off";
+export type SessionState = { session: Session; signIn: null } | { session: null; signIn: SignIn };
+
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: readSession,
+  staleTime: 60_000,
+  retry: 1,
+});
+
+async function readSession(): Promise<SessionState> {
+  const response = await fetch("/auth/session", { credentials: "same-origin" });
+  const body = await response.json().catch(() => ({}));
+  if (response.ok) return { session: body as Session, signIn: null };
+  if (response.status !== 401) throw new ApiError(response.status, body);
+  const way = (body as { sign_in?: SignIn }).sign_in;
+  return { session: null, signIn: way ?? "off" };
+}
+
+export async function signOut(): Promise<void> {
+  const response = await fetch("/auth/logout", { method: "POST", credentials: "same-origin" });
+  if (!response.ok) throw new ApiError(response.status, await response.json().catch(() => ({})));
+}
+
+/** The address that signs in and comes back to `path`. */
+export function signInAddress(path: string): string {
+  return `/auth/login?return_to=${encodeURIComponent(path)}`;
+}
+
+/** Viewers see everything and change nothing. */
+export function mayChange(session: Session): boolean {
+  return session.person.role !== "viewer";
+}

@@ -1,0 +1,40 @@
+import "@fontsource-variable/geist/wght.css";
+import "@fontsource-variable/geist-mono/wght.css";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import { CSPProvider } from "@base-ui/react/csp-provider";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { RouterProvider } from "react-router/dom";
+import { onSignedOut } from "./api/client";
+import { ApiError } from "./api/errors";
+import { sessionQuery } from "./api/session";
+import { Toasts } from "./components/Toasts";
+import { router } from "./routes";
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // An answer is an answer; only silence is worth asking again.
+      retry: (failures, error) => failures < 2 && error instanceof ApiError && error.status >= 500,
+    },
+  },
+});
+onSignedOut(() => void queries.invalidateQueries(sessionQuery));
+
+const root = document.getElementById("root");
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <QueryClientProvider client={queries}>
+          <Toasts>
+            <RouterProvider router={router} />
+          </Toasts>
+        </QueryClientProvider>
+      </CSPProvider>
+    </StrictMode>,
+  );
+}

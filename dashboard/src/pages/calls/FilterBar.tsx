@@ -1,0 +1,189 @@
+import { Popover } from "@base-ui/react/popover";
+import { useQuery } from "@tanstack/react-query";
+import { ListFilter, X } from "lucide-react";
+import { useState } from "react";
+import { numbersQuery, type Agent, type PhoneNumber } from "../../api/queries";
+import { Button } from "../../components/Button";
+import { SelectField, TextField } from "../../components/Field";
+import { phone } from "../../lib/format";
+import { useKeys } from "../../lib/keyboard";
+import { END_REASONS, ERROR_CODES, plain } from "../../lib/words";
+import styles from "./CallsPage.module.css";
+import { activeFilters, withFilter, withoutFilters, type FilterName } from "./filter";
+
+const NAMES: Record<FilterName, string> = {
+  agent_id: "Agent",
+  direction: "Direction",
+  number_id: "Number",
+  to: "To",
+  from: "From",
+  end_reason: "Ended",
+  error_code: "Failed",
+  created_after: "Since",
+  created_before: "Until",
+};
+
+type FilterBarProps = {
+  search: URLSearchParams;
+  onChange: (search: URLSearchParams) => void;
+  agents: Agent[] | undefined;
+};
+
+/** The filters in force as chips, and the button that adds one. */
+export function FilterBar({ search, onChange, agents }: FilterBarProps) {
+  const [open, setOpen] = useState(false);
+  const numbers = useQuery({ ...numbersQuery, enabled: open || search.has("number_id") });
+  const active = activeFilters(search);
+  useKeys({
+    "/": (event) => {
+      event.preventDefault();
+      setOpen(true);
+    },
+  });
+  return (
+    <>
+      <Popover.Root open={open} onOpenChange={setOpen}>
+        <Popover.Trigger render={<Button icon={<ListFilter />}>Filter</Button>} />
+        <Popover.Portal>
+          <Popover.Positioner className={styles.positioner} align="start" sideOffset={6}>
+            <Popover.Popup className={styles.popup}>
+              <Popover.Title className="visually-hidden">Filter</Popover.Title>
+              <Fields
+                search={search}
+                onChange={onChange}
+                agents={agents ?? []}
+                numbers={numbers.data ?? []}
+              />
+            </Popover.Popup>
+          </Popover.Positioner>
+        </Popover.Portal>
+      </Popover.Root>
+      {active.map(([name, value]) => (
+        <span key={name} className={styles.chip}>
+          <span>
+            <i>{NAMES[name]}</i> {words(name, value, agents, numbers.data)}
+          </span>
+          <button
+            type="button"
+            aria-label={`Remove filter ${NAMES[name]}`}
+            onClick={() => onChange(withFilter(search, name, null))}
+          >
+            <X />
+          </button>
+        </span>
+      ))}
+      {active.length > 1 && (
+        <Button variant="ghost" onClick={() => onChange(withoutFilters(search))}>
+          Clear filters
+        </Button>
+      )}
+    </>
+  );
+}
+
+function words(
+  name: FilterName,
+  value: string,
+  agents: Agent[] | undefined,
+  numbers: PhoneNumber[] | undefined,
+): string {
+  if (name === "agent_id") return agents?.find((agent) => agent.id === value)?.name ?? value;
+  if (name === "number_id") {
+    return phone(numbers?.find((number) => number.id === value)?.number ?? value);
+  }
+  if (name === "end_reason") return END_REASONS[value] ?? plain(value);
+  if (name === "error_code") return ERROR_CODES[value] ?? plain(value);
+  if (name === "direction") return plain(value);
+  if (name === "to" || name === "from") return phone(value);
+  return value;
+}
+
+function Fields(props: {
+  search: URLSearchParams;
+  onChange: (search: URLSearchParams) => void;
+  agents: Agent[];
+  numbers: PhoneNumber[];
+}) {
+  const { search, onChange } = props;
+  const value = (name: FilterName) => search.get(name) ?? "";
+  const set = (name: FilterName) => (event: { target: { value: string } }) =>
+    onChange(withFilter(search, name, event.target.value || null));
+  const select = (name: FilterName, options: [string, string][]) => (
+    <SelectField label={NAMES[name]} value={value(name)} onChange={set(name)}>
+      <option value="">Any</option>
+      {options.map(([code, text]) => (
+        <option key={code} value={code}>
+          {text}
+        </option>
+      ))}
+    </SelectField>
+  );
+  return (
+    <>
+      {select(
+        "agent_id",
+        props.agents.map((agent) => [agent.id, agent.name]),
+      )}
+      <div className={styles.pair}>
+        {select("direction", [
+          ["inbound", "Inbound"],
+          ["outbound", "Outbound"],
+          ["web", "Web"],
+        ])}
+        {select(
+          "number_id",
+          props.numbers.map((number) => [number.id, phone(number.number)]),
+        )}
+      </div>
+      <div className={styles.pair}>
+        <NumberFilter name="to" search={search} onChange={onChange} />
+        <NumberFilter name="from" search={search} onChange={onChange} />
+      </div>
+      <div className={styles.pair}>
+        {select("end_reason", Object.entries(END_REASONS))}
+        {select("error_code", Object.entries(ERROR_CODES))}
+      </div>
+      <div className={styles.pair}>
+        <TextField
+          label={NAMES.created_after}
+          type="date"
+          value={value("created_after")}
+          onChange={set("created_after")}
+        />
+        <TextField
+          label={NAMES.created_before}
+          type="date"
+          value={value("created_before")}
+          onChange={set("created_before")}
+        />
+      </div>
+    </>
+  );
+}
+
+const NUMBER = /^(\+[1-9]\d{6,14}|sips?:\S+)$/;
+
+/** Filters once what is typed is a whole number or address. */
+function NumberFilter(props: {
+  name: "to" | "from";
+  search: URLSearchParams;
+  onChange: (search: URLSearchParams) => void;
+}) {
+  const { name, search, onChange } = props;
+  const [text, setText] = useState(search.get(name) ?? "");
+  const change = (typed: string) => {
+    setText(typed);
+    const bare = typed.startsWith("sip") ? typed.trim() : typed.replace(/[\s().-]/g, "");
+    if (bare === "") onChange(withFilter(search, name, null));
+    else if (NUMBER.test(bare)) onChange(withFilter(search, name, bare));
+  };
+  return (
+    <TextField
+      label={NAMES[name]}
+      value={text}
+      placeholder="+1…"
+      inputMode="tel"
+      onChange={(event) => change(event.target.value)}
+    />
+  );
+}

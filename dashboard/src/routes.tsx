@@ -1,0 +1,25 @@
+import { createBrowserRouter, type RouteObject } from "react-router";
+import { Root } from "./Root";
+import { BrokenPage, MissingPage } from "./pages/MissingPage";
+
+/** One file per page, read when it is first opened. Each exports `Component`. */
+const pages: RouteObject[] = [
+  { index: true, lazy: () => import("./pages/overview/OverviewPage") },
+  { path: "agents", lazy: () => import("./pages/agents/AgentsPage") },
+  { path: "agents/:id", lazy: () => import("./pages/agents/AgentPage") },
+  { path: "calls", lazy: () => import("./pages/calls/CallsPage") },
+  { path: "calls/:id", lazy: () => import("./pages/calls/CallPage") },
+  { path: "numbers", lazy: () => import("./pages/numbers/NumbersPage") },
+  { path: "connections", lazy: () => import("./pages/connections/ConnectionsPage") },
+  { path: "connections/:id", lazy: () => import("./pages/connections/ConnectionPage") },
+  { path: "webhooks", lazy: () => import("./pages/webhooks/WebhooksPage") },
+  { path: "webhooks/:id", lazy: () => import("./pages/webhooks/WebhookPage") },
+  { path: "api-keys", lazy: () => import("./pages/api-keys/ApiKeysPage") },
+  { path: "usage", lazy: () => import("./pages/usage/UsagePage") },
+  { path: "settings", lazy: () => import("./pages/settings/SettingsPage") },
+  { path: "*", Component: MissingPage },
+];
+
+export const router = createBrowserRouter([
+  { path: "/", Component: Root, ErrorBoundary: BrokenPage, HydrateFallback: () => null, children: pages },
+]);
