@@ -1,0 +1,98 @@
+/** Weight and speed: what dashboard.md promises, measured on the files that are served. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
+import { expect, settled, test } from "./look";
+
+const DIST = "dist";
+const FIRST_ROUTE = 200_000;
+const ALL = 300_000;
+/** Read only where their letters stand on the page. */
+const ON_DEMAND = /-(cyrillic|cyrillic-ext|latin-ext|vietnamese|symbols2)-/;
+/** Not the page's: another site's scripts, texts for people. */
+const OTHERS = /^(embed|licences)/;
+
+function weight(file: string): number {
+  const bytes = readFileSync(join(DIST, file));
+  return file.endsWith(".woff2") ? bytes.length : brotliCompressSync(bytes).length;
+}
+
+test("the first route weighs at most 200 kB, the whole page at most 300 kB", async ({ page }) => {
+  const loaded = new Set<string>();
+  page.on("response", (response) => {
+    const { pathname } = new URL(response.url());
+    if (/\.(js|css|woff2)$/.test(pathname)) loaded.add(pathname.slice(1));
+  });
+  await page.goto("/");
+  await settled(page);
+  const first = ["index.html", ...loaded].reduce((sum, file) => sum + weight(file), 0);
+  const all = readdirSync(DIST, { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.(html|js|css|woff2|svg)$/.test(file))
+    .filter((file) => !ON_DEMAND.test(file) && !OTHERS.test(file))
+    .reduce((sum, file) => sum + weight(file), 0);
+  console.log(`first route ${first} bytes, all ${all} bytes`);
+  expect(first).toBeLessThanOrEqual(FIRST_ROUTE);
+  expect(all).toBeLessThanOrEqual(ALL);
+});
+
+test("the first paint comes within a second", async ({ page }) => {
+  await page.goto("/");
+  await settled(page);
+  const paint = await page.evaluate(
+    () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
+  );
+  console.log(`first contentful paint ${Math.round(paint ?? 0)} ms`);
+  expect(paint).toBeGreaterThan(0);
+  expect(paint).toBeLessThan(1000);
+});
+
+const CALLS = 30_000;
+
+test("30,000 calls scroll smoothly", async ({ page, service, seed }) => {
+  // The list as the API gives it, page by page; the rows are copies of a real call.
+  const call = await service.get<Record<string, unknown>>(`/v1/calls/${seed.conversation}`);
+  const id = (at: number) => `0198c69a-0000-7000-8000-${String(CALLS - at).padStart(12, "0")}`;
+  await page.route(/\/v1\/calls\?/, (route) => {
+    const search = new URL(route.request().url()).searchParams;
+    const cursor = search.get("cursor");
+    const from = cursor === null ? 0 : CALLS - Number(cursor.slice(-12)) + 1;
+    const limit = Number(search.get("limit") ?? 20);
+    const data = Array.from({ length: Math.min(limit, CALLS - from) }, (_, at) => ({
+      ...call,
+      id: id(from + at),
+    }));
+    const more = from + data.length < CALLS;
+    return route.fulfill({
+      json: { data, has_more: more, next_cursor: more ? data[data.length - 1]?.id : null },
+    });
+  });
+  await page.goto("/calls");
+  await settled(page);
+  // Everything is loaded by scrolling to the end of what is there, again and again.
+  await page.evaluate(async (rows) => {
+    const all = () => document.querySelector("[role=table]")!.clientHeight / 42;
+    while (all() < rows) {
+      window.scrollTo(0, document.documentElement.scrollHeight);
+      await new Promise(requestAnimationFrame);
+    }
+  }, CALLS);
+
+  const frames = await page.evaluate(async () => {
+    const times: number[] = [];
+    const height = document.documentElement.scrollHeight;
+    let last = performance.now();
+    for (let at = 0; at < 120; at += 1) {
+      window.scrollTo(0, (height * ((at * 37) % 120)) / 120 + at * 9);
+      await new Promise(requestAnimationFrame);
+      const now = performance.now();
+      times.push(now - last);
+      last = now;
+    }
+    return times.sort((a, b) => a - b);
+  });
+  const p95 = frames[Math.floor(frames.length * 0.95)] ?? Infinity;
+  const rows = await page.getByRole("table", { name: "Calls" }).getByRole("row").count();
+  console.log(`95 of 100 frames within ${p95.toFixed(1)} ms, ${rows} rows in the page`);
+  expect(rows).toBeLessThan(80);
+  expect(p95).toBeLessThan(100);
+});

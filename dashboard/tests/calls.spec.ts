@@ -1,0 +1,105 @@
+import { expect, settled, test } from "./look";
+
+test("a call is placed, followed as it is spoken, and hung up", async ({ page }) => {
+  await page.goto("/");
+  await page.getByRole("button", { name: "Place call" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "Place call" });
+  await dialog.getByLabel("To", { exact: true }).fill("12");
+  await dialog.getByRole("button", { name: "Place call" }).click();
+  // The API's own message stands at the field.
+  await expect(dialog.getByLabel("To", { exact: true })).toHaveAttribute("aria-invalid", "true");
+
+  await dialog.getByLabel("To", { exact: true }).fill("+1 202 555 0109");
+  await dialog.getByRole("button", { name: "Place call" }).click();
+  await expect(page.getByRole("heading", { name: "+1 202 555 0109" })).toBeVisible();
+  await expect(page.getByText("In progress").first()).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole("log").getByRole("listitem").first()).toBeVisible({ timeout: 30_000 });
+
+  await page.getByLabel("Say", { exact: true }).fill("A colleague will join us in a minute.");
+  await page.getByRole("button", { name: "Say", exact: true }).click();
+  await expect(page.getByLabel("Say", { exact: true })).toHaveValue("");
+
+  await page.getByRole("button", { name: "Hang up" }).click();
+  await expect(page.getByText("Completed").first()).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText(/hung up by request/)).toBeVisible();
+  await expect(page.getByRole("button", { name: "Call again" })).toBeVisible();
+});
+
+test("a conversation is read, heard and measured", async ({ page, seed }) => {
+  await page.goto(`/calls/${seed.conversation}`);
+  await settled(page);
+  const slider = page.getByRole("slider", { name: "Position in the recording" });
+  await expect(slider).toBeVisible();
+
+  // A line leads to its place in the recording, and the address remembers it.
+  const line = page.getByRole("log").getByRole("button").nth(2);
+  await line.click();
+  await expect(page).toHaveURL(/[?&]t=\d/);
+  const at = Number(new URL(page.url()).searchParams.get("t"));
+  await expect(slider).toHaveAttribute("aria-valuenow", String(Math.round(at)));
+  await expect(line).toHaveAttribute("data-current", "true");
+
+  // Space plays, the arrows move.
+  await page.locator("body").press("ArrowRight");
+  await expect(slider).toHaveAttribute("aria-valuenow", String(Math.round(at + 1)));
+  await page.getByRole("heading", { level: 1 }).click();
+  await page.keyboard.press("Space");
+  await expect(page.getByRole("button", { name: "Pause" })).toBeVisible();
+  await page.keyboard.press("Space");
+  await expect(page.getByRole("button", { name: "Play", exact: true })).toBeVisible();
+
+  // A turn of the waterfall opens, and a reload opens it again.
+  const turn = page.locator("button[aria-expanded]").first();
+  await turn.click();
+  await expect(page).toHaveURL(/turn=1/);
+  await page.reload();
+  await expect(page.locator("button[aria-expanded=true]")).toHaveCount(1);
+
+  await expect(page.getByText("call.completed")).toBeVisible();
+  await expect(page.getByText("Speech to text")).toBeVisible();
+  await expect(page.getByRole("button", { name: `Copy call ${seed.conversation}` })).toBeVisible();
+});
+
+test("a failed call says why and what to do", async ({ page, seed }) => {
+  await page.goto(`/calls/${seed.busy}`);
+  await expect(page.getByText("The line was busy.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Call again" }).first()).toBeVisible();
+});
+
+test("the list keeps its filter in the address, and the calls' keys follow it", async ({ page }) => {
+  await page.goto("/calls");
+  await settled(page);
+  await page.getByRole("button", { name: "Failed" }).click();
+  await expect(page).toHaveURL(/show=failed/);
+  await page.getByRole("button", { name: "Filter" }).click();
+  await page.getByLabel("Failed", { exact: true }).selectOption("busy");
+  await page.keyboard.press("Escape");
+  await expect(page).toHaveURL(/error_code=busy/);
+  const rows = page.getByRole("table", { name: "Calls" }).getByRole("row");
+  await expect(rows.filter({ hasText: "Busy" })).toHaveCount((await rows.count()) - 1);
+
+  await page.getByRole("button", { name: "Remove filter Failed" }).click();
+  await expect(page).not.toHaveURL(/error_code/);
+  await expect(rows.filter({ hasText: "Credentials refused" })).toHaveCount(1);
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/calls\/[0-9a-f-]{36}$/);
+  const second = page.url();
+  await page.keyboard.press("[");
+  await expect(page).not.toHaveURL(second);
+  await page.keyboard.press("]");
+  await expect(page).toHaveURL(second);
+  await page.getByRole("link", { name: "Calls" }).last().click();
+  await expect(page).toHaveURL(/show=failed/);
+});
+
+test("a call that is placed elsewhere appears without a reload", async ({ page, service, seed }) => {
+  await page.goto("/calls");
+  await settled(page);
+  const rows = page.getByRole("table", { name: "Calls" }).getByRole("link");
+  await expect(rows.filter({ hasText: "+1 202 555 0111" })).toHaveCount(0);
+  await service.post("/v1/calls", { agent_id: seed.agent, to: "+12025550111" });
+  await expect(rows.filter({ hasText: "+1 202 555 0111" })).toHaveCount(1);
+  await expect(page.getByRole("row").nth(1)).toContainText("Completed", { timeout: 20_000 });
+});
