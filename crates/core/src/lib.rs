@@ -14,6 +14,7 @@ pub mod id;
 pub mod idempotency;
 pub mod json_schema;
 pub mod language;
+pub mod number_words;
 pub mod phone_number;
 pub mod privacy;
 pub mod private;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use switchhook_core::id::{CallId, ConnectionId};
 use switchhook_core::private::Private;
 use uuid::Uuid;
@@ -100,19 +101,13 @@ impl Addresses {
 
     fn token(&self, kind: TokenKind, id: Uuid) -> String {
         let code = self.0.vault.code(Purpose::CarrierAddresses, &kind.message(id));
-        let code: String = code[..CODE / 2].iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{}{code}", id.simple())
+        format!("{}{}", id.simple(), HEXLOWER.encode(&code[..CODE / 2]))
     }
 
     fn id_of(&self, kind: TokenKind, token: &str) -> Option<Uuid> {
-        if token.len() != ID + CODE || !token.is_ascii() {
-            return None;
-        }
-        let (id, code) = token.split_at(ID);
-        let code: Option<Vec<u8>> =
-            (0..CODE).step_by(2).map(|at| u8::from_str_radix(&code[at..at + 2], 16).ok()).collect();
-        let id = Uuid::try_parse(id).ok()?;
-        self.0.vault.verify(Purpose::CarrierAddresses, &kind.message(id), &code?).then_some(id)
+        let (id, code) = token.split_at_checked(ID).filter(|(_, code)| code.len() == CODE)?;
+        let (id, code) = (Uuid::try_parse(id).ok()?, HEXLOWER_PERMISSIVE.decode(code.as_bytes()).ok()?);
+        self.0.vault.verify(Purpose::CarrierAddresses, &kind.message(id), &code).then_some(id)
     }
 }
 

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::HttpState;
 use super::auth::Tenant;
 use super::error::ApiError;
+use super::response::JsonResponse;
 use crate::store::{calls, dial_policy, tenants};
 
 /// The routes below `/v1`.
@@ -106,11 +107,9 @@ pub struct RateLimit {
 /// Returns the key's tenant with its limits and their use.
 #[utoipa::path(
     get, path = "/tenant", operation_id = "show_tenant", tag = "Tenant",
-    responses(
-        (status = 200, description = "The tenant", body = TenantResource),
-    )
+    responses((status = 200, description = "The tenant", body = TenantResource))
 )]
-async fn show(state: HttpState, tenant: Tenant) -> Result<Json<TenantResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant) -> JsonResponse<TenantResource> {
     let now = state.clock.now();
     let mut conn = state.store.read().await?;
     let row = tenants::get(&mut conn, tenant.id).await?.ok_or_else(ApiError::unauthorized)?;

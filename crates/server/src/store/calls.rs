@@ -16,7 +16,7 @@ use switchhook_core::quota::Usage;
 use uuid::Uuid;
 
 use super::events::{self, Happened};
-use super::{Conn, Dialect, Tx, dial_policy, execute, run};
+use super::{Conn, Tx, dial_policy, execute, locking, run};
 
 /// The condition of every index over live calls, word for word: SQLite uses a partial index only then.
 macro_rules! live {
@@ -287,9 +287,7 @@ pub async fn has_twin_without_id(conn: &mut Conn, id: CallId, since: Timestamp) 
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
-    const SQLITE: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2";
-    const POSTGRES: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2 FOR UPDATE";
-    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    let sql = locking!(tx, "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2", " FOR UPDATE");
     run!(tx, query_as.fetch_optional, sql; tenant.uuid(), id.uuid())
 }
 
@@ -361,17 +359,15 @@ pub async fn cancel_queued(tx: &mut Tx, mut row: CallRow, now: Timestamp) -> Res
 /// # Errors
 /// When the database fails.
 pub async fn lock_canceled_for_dialer(tx: &mut Tx, limit: i64) -> Result<Vec<CallRow>, sqlx::Error> {
-    const SQLITE: &str = concat!(
-        "SELECT * FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
-        live!(),
-        " LIMIT $1"
+    let sql = locking!(
+        tx,
+        concat!(
+            "SELECT * FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
+            live!(),
+            " LIMIT $1"
+        ),
+        " FOR UPDATE SKIP LOCKED"
     );
-    const POSTGRES: &str = concat!(
-        "SELECT * FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
-        live!(),
-        " LIMIT $1 FOR UPDATE SKIP LOCKED"
-    );
-    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
     run!(tx, query_as.fetch_all, sql; limit)
 }
 

@@ -67,6 +67,14 @@ macro_rules! run {
 }
 pub(crate) use run;
 
+/// Adds a locking clause to a query of PostgreSQL. SQLite serialises transactions.
+macro_rules! locking {
+    ($tx:expr, $sql:expr, $clause:literal) => {
+        if $tx.dialect() == $crate::store::Dialect::Postgres { concat!($sql, $clause) } else { $sql }
+    };
+}
+pub(crate) use locking;
+
 /// Executes a statement with the parameters bound and returns how many rows it changed.
 macro_rules! execute {
     ($conn:expr, $sql:expr $(; $($bind:expr),+)?) => {

@@ -6,7 +6,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::quota::Limits;
 use uuid::Uuid;
 
-use super::{Conn, Dialect, Tx, calls, deliveries, execute, run};
+use super::{Conn, Tx, calls, deliveries, execute, locking, run};
 use crate::config::Config;
 
 /// A row of `tenants`.
@@ -99,11 +99,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId) -> Result<Option<TenantRow>,
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<Option<TenantRow>, sqlx::Error> {
-    // SQLite serialises transactions.
-    let sql = match tx.dialect() {
-        Dialect::Sqlite => "SELECT * FROM tenants WHERE id = $1",
-        Dialect::Postgres => "SELECT * FROM tenants WHERE id = $1 FOR NO KEY UPDATE",
-    };
+    let sql = locking!(tx, "SELECT * FROM tenants WHERE id = $1", " FOR NO KEY UPDATE");
     run!(tx, query_as.fetch_optional, sql; tenant.uuid())
 }
 

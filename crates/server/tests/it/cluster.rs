@@ -27,7 +27,7 @@ use crate::harness::{Client, text};
 /// The same on every node: 32 bytes that are a secret nowhere.
 const MASTER_KEY: &str = "c3dpdGNoaG9vayBrZXkgZm9yIHRlc3RzIG9ubHkhISE=";
 /// How long everything may take to come to rest.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A database, what nodes share beside it, and a tenant.
 struct Cluster {
@@ -96,7 +96,7 @@ impl Cluster {
 
     /// Waits for rest, and holds everything that happened to the tenant against the rules.
     async fn judge(&self, by: &Client, webhook: &str, acknowledged: Vec<Acknowledged>, witness: &Witness) -> History {
-        look::until_at_rest(by, webhook, PATIENCE).await;
+        look::until_at_rest(by, webhook, TIMEOUT).await;
         let log = self.dial_log();
         let history = look::at_everything(by, webhook, acknowledged, witness.posts(), &[log.as_path()]).await;
         assert_eq!(history.violations(), Vec::<String>::new());

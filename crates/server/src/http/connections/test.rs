@@ -18,6 +18,7 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::PathId;
+use crate::http::response::JsonResponse;
 use crate::providers::check::{Check, DEADLINE};
 use crate::store::connections;
 
@@ -110,15 +111,13 @@ pub(super) struct ConnectionTest {
 #[utoipa::path(
     post, path = "/connections/{id}/test", operation_id = "test_connection", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
-    responses(
-        (status = 200, description = "The checks and their results", body = ConnectionTest),
-    )
+    responses((status = 200, description = "The checks and their results", body = ConnectionTest))
 )]
 pub(super) async fn test(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
-) -> Result<Json<ConnectionTest>, ApiError> {
+) -> JsonResponse<ConnectionTest> {
     let found = connections::get(&mut state.store.read().await?, tenant.id, id).await?;
     let row = found.ok_or_else(connection_not_found)?;
     let carries = CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier));

@@ -21,7 +21,7 @@ use super::past::{LIVE as LIVE_EVERY, Past, numbered, past};
 use crate::clock::Clock;
 use crate::housekeeping;
 use crate::store::batch::BatchJob as _;
-use crate::store::calls::commands::{self, Command};
+use crate::store::calls::commands::{self, CallCommand};
 use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, search};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
@@ -216,7 +216,7 @@ async fn walk_calls(test: &TestStore, past: &Past) {
     calls::own_for_arrival(&mut tx, id, node, lease()).await.expect("owned");
     calls::move_for_media(&mut tx, id, "7", node, lease()).await.expect("moved or not");
     row.lease_token = calls::take_over(&mut tx, tenant, id).await.expect("taken over");
-    let command = Command::Dtmf { digits: "1".to_owned() };
+    let command = CallCommand::Dtmf { digits: "1".to_owned() };
     commands::insert(&mut tx, tenant, id, &command, now()).await.expect("given");
     let mut conn = test.store.read().await.expect("a connection");
     commands::waiting_for_runner(&mut conn, &row).await.expect("read");
