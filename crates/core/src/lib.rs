@@ -20,6 +20,7 @@ pub mod privacy;
 pub mod private;
 pub mod quota;
 pub mod rate;
+pub mod sign_in;
 pub mod time;
 pub mod webhook;
 pub mod wire;

@@ -1,7 +1,7 @@
 //! The HTTP API: one file per endpoint or small resource.
 //!
 //! Layers, from the outside in: request id, panic handler, metrics, timeout; below `/v1` also authentication, rate limit and
-//! routing. Errors are therefore checked in this order: 401, 403, 429, 404 or 405, 413 or 422.
+//! routing. Errors are therefore checked in this order: 401, 403, 429, 404 or 405, 413 or 422. Every other path is the dashboard's.
 
 pub mod agents;
 pub mod api_keys;
@@ -9,6 +9,7 @@ pub mod auth;
 pub mod calls;
 mod carrier;
 pub mod connections;
+mod dashboard;
 pub mod error;
 pub mod extract;
 mod fallback;
@@ -17,9 +18,12 @@ pub mod merge_patch;
 mod metrics;
 pub mod numbers;
 mod openapi;
+mod page_rate;
+pub mod people;
 mod rate_limit;
 pub mod request_id;
 pub mod response;
+mod sign_in;
 mod state;
 pub mod tenant;
 #[cfg(test)]
@@ -67,7 +71,8 @@ pub fn router(state: HttpState) -> Router {
         .route("/metrics", get(metrics::show))
         .merge(carrier::routes())
         .merge(openapi::routes())
-        .fallback(fallback::not_found)
+        .merge(sign_in::routes())
+        .fallback(dashboard::serve)
         .method_not_allowed_fallback(fallback::method_not_allowed);
     around(routes, &state, TIME_LIMIT).with_state(state)
 }
@@ -92,6 +97,7 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(numbers::routes())
         .merge(calls::routes())
         .merge(webhooks::routes())
+        .merge(people::routes())
 }
 
 /// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers.

@@ -25,9 +25,11 @@ pub mod inspect;
 pub mod lease_time;
 pub mod numbers;
 pub mod page;
+pub mod people;
 pub mod rate;
 pub mod retention;
 pub mod sealed;
+pub mod sessions;
 mod sqlite;
 pub mod tenants;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::quota::Limits;
 use uuid::Uuid;
 
+use super::{Conn, Dialect, Tx, calls, deliveries, execute, run, sessions};
 use super::{Conn, Tx, calls, deliveries, execute, locking, run};
 use crate::config::Config;
 
@@ -213,7 +214,7 @@ pub async fn activate_for_operator(
     run!(tx, query_as.fetch_optional, SQL; id.uuid(), now.as_micros())
 }
 
-/// Deactivates a tenant: its keys, calls and deliveries. Returns the tenant. Nodes end the calls marked here within
+/// Deactivates a tenant: its keys, sessions, calls and deliveries. Returns the tenant. Nodes end the calls marked here within
 /// seconds, queued ones without dialling them.
 ///
 /// # Errors
@@ -227,6 +228,7 @@ pub async fn deactivate_for_operator(
     let row = run!(tx, query_as.fetch_optional, SQL; id.uuid(), now.as_micros())?;
     calls::request_hangup_of_all(tx, id, now).await?;
     deliveries::cancel_of_tenant(tx, id).await?;
+    sessions::end_of_tenant(tx, id).await?;
     Ok(row)
 }
 

@@ -19,6 +19,7 @@ mod mcp_tools;
 mod privacy;
 mod providers;
 mod security;
+mod sign_in;
 mod tool_secrets;
 mod tools;
 mod validation;

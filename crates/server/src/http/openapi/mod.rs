@@ -42,6 +42,7 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
         (name = "Webhooks", description = "Event endpoints and their deliveries."),
         (name = "API keys", description = "API keys of the tenant."),
         (name = "Tenant", description = "Limits and current use."),
+        (name = "People", description = "Who may use the tenant's dashboard."),
     ),
 )]
 struct Document;

@@ -11,8 +11,9 @@ use std::time::Duration;
 use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 use switchhook_core::dial_policy::{NumberingPlan, Tariff};
 use switchhook_core::event::EventKind;
-use switchhook_core::id::{CallId, ConnectionId, DeliveryId, NodeId};
+use switchhook_core::id::{CallId, ConnectionId, DeliveryId, NodeId, PersonId};
 use switchhook_core::idempotency::IdempotencyKey;
+use switchhook_core::sign_in::Role;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use uuid::Uuid;
@@ -27,12 +28,13 @@ use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
 use crate::store::lease_time::LeaseTime;
 use crate::store::page::PageRequest;
+use crate::store::people::{self, PersonRow};
 use crate::store::rate::{Admit, Request};
 use crate::store::testing::{TestStore, now, stores};
-use crate::store::{Engine, dial_policy, events, idempotency, on, retention, webhooks};
+use crate::store::{Engine, dial_policy, events, idempotency, on, retention, sessions, webhooks};
 
 /// Tables with rows of the past.
-const GROWING: [&str; 14] = [
+const GROWING: [&str; 17] = [
     "calls",
     "events",
     "transcript_entries",
@@ -47,10 +49,13 @@ const GROWING: [&str; 14] = [
     "call_sums",
     "response_times",
     "tool_calls",
+    "people",
+    "sessions",
+    "used_sign_ins",
 ];
 
 /// Indexes that hold only what is live, due or waiting: reading all of one is what they are for.
-const LIVE: [&str; 13] = [
+const LIVE: [&str; 15] = [
     "calls_live",
     "calls_live_by_tenant",
     "calls_live_by_connection",
@@ -64,19 +69,26 @@ const LIVE: [&str; 13] = [
     "deliveries_open",
     "deliveries_to_erase",
     "idempotency_keys_by_age",
+    // What has ended is deleted soon.
+    "sessions_by_use",
+    "used_sign_ins_by_age",
 ];
 
 /// Columns that say only whose a row is: a condition on nothing else reads all that somebody ever had.
 const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
 
 /// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 13] = [
     "SELECT * FROM (SELECT id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at FROM deliveries WHERE 1 = 1",
     "SELECT id FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE tenant_id = $ AND webhook_id = $ LIMIT",
     // The oldest of everybody's, a batch at a time.
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id > $ AND id < $",
     "DELETE FROM dialed_numbers WHERE id IN (SELECT id FROM dialed_numbers WHERE dialed_at <= $ LIMIT",
+    // The people of one tenant are few, and all of a deactivated tenant's sessions end.
+    "SELECT * FROM people WHERE tenant_id = $ AND id < $ ORDER BY id DESC LIMIT",
+    "SELECT COUNT(*) FROM people WHERE tenant_id = $",
+    "DELETE FROM sessions WHERE tenant_id = $",
     // After all but the last of its deliveries are deleted.
     "DELETE FROM webhooks",
     // The last minute of a tenant's requests; older ones are deleted as new ones come.
@@ -128,6 +140,7 @@ async fn walk(test: &TestStore, past: &Past) {
     walk_calls(test, past).await;
     walk_deliveries(test, past).await;
     walk_housekeeping(test, past).await;
+    walk_people(test, past).await;
 }
 
 async fn walk_reads(test: &TestStore, past: &Past) {
@@ -300,6 +313,32 @@ async fn walk_housekeeping(test: &TestStore, past: &Past) {
     search::delete_segment_for_housekeeping(&mut tx, &expired).await.expect("deleted");
 }
 
+async fn walk_people(test: &TestStore, past: &Past) {
+    let (tenant, hash) = (past.tenant, [7; 32]);
+    let person = numbered(PersonId::new, 1);
+    let row = PersonRow::invited(person, tenant, "ana@example.com".to_owned(), Role::Owner, now());
+    let mut tx = test.store.begin().await.expect("a transaction");
+    assert!(people::insert(&mut tx, &row).await.expect("written"));
+    people::has_email(&mut tx, tenant, "ana@example.com").await.expect("read");
+    people::invitation_for_sign_in(&mut tx, "ana@example.com").await.expect("read").expect("the invitation");
+    assert!(people::accept_for_sign_in(&mut tx, person, "issuer", "subject").await.expect("written"));
+    people::find_for_sign_in(&mut tx, "issuer", "subject").await.expect("read").expect("the person");
+    people::signed_in(&mut tx, tenant, person, None, Some("Ana"), now()).await.expect("written");
+    people::saw(&mut tx, tenant, person, now()).await.expect("written");
+    people::set_role(&mut tx, tenant, person, Role::Owner).await.expect("written");
+    people::get(&mut tx, tenant, person).await.expect("read").expect("the person");
+    people::list(&mut tx, tenant, PageRequest::first(10)).await.expect("read");
+    assert_eq!(people::count_owners(&mut tx, tenant).await.expect("read"), 1);
+    sessions::insert(&mut tx, tenant, person, &hash, now()).await.expect("written");
+    sessions::find_for_authentication(&mut tx, &hash).await.expect("read").expect("the session");
+    sessions::touch(&mut tx, tenant, &hash, now()).await.expect("written");
+    assert!(sessions::use_for_sign_in(&mut tx, &hash, now()).await.expect("written"));
+    sessions::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
+    sessions::end_for_sign_in(&mut tx, &hash).await.expect("ended");
+    sessions::end_of_tenant(&mut tx, tenant).await.expect("ended");
+    people::delete(&mut tx, tenant, person).await.expect("deleted");
+}
+
 /// The lines of the plans of a statement that read a past.
 async fn scans(test: &TestStore, sql: &str) -> Vec<String> {
     let plain: String = one_line(&plain(sql));
@@ -392,8 +431,12 @@ fn narrow(conditions: &str) -> bool {
 }
 
 /// Columns by which indexes are searched.
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 19] = [
     "id",
+    "email",
+    "subject",
+    "hash",
+    "person_id",
     "call_id",
     "delivery_id",
     "carrier_call_id",
