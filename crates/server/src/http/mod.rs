@@ -25,6 +25,7 @@ pub mod tenant;
 #[cfg(test)]
 mod tests;
 pub mod throttle;
+mod web_media;
 pub mod webhooks;
 
 pub use openapi::openapi;
@@ -66,6 +67,7 @@ pub fn router(state: HttpState) -> Router {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))
         .merge(carrier::routes())
+        .merge(web_media::routes())
         .merge(openapi::routes())
         .fallback(fallback::not_found)
         .method_not_allowed_fallback(fallback::method_not_allowed);
