@@ -34,6 +34,8 @@ struct Inner {
 enum TokenKind {
     Call,
     Connection,
+    /// For a browser, which is told no other.
+    Web,
 }
 
 impl TokenKind {
@@ -42,6 +44,7 @@ impl TokenKind {
         let name: &[u8] = match self {
             Self::Call => b"call",
             Self::Connection => b"connection",
+            Self::Web => b"web",
         };
         [name, id.as_bytes()].concat()
     }
@@ -72,6 +75,20 @@ impl Addresses {
     pub fn for_connection(&self, provider: &str, connection: ConnectionId) -> ConnectionAddress {
         let token = self.token(TokenKind::Connection, connection.uuid());
         ConnectionAddress { base: format!("{}/carrier/{provider}/connections/{token}", self.0.public_url) }
+    }
+
+    /// The websocket for the browser of a web call: `wss://`, or `ws://` where the service is reached without TLS. Whoever has it may
+    /// talk.
+    #[must_use]
+    pub fn web_call(&self, call: CallId) -> String {
+        let token = self.token(TokenKind::Web, call.uuid());
+        format!("{}/media/web/{token}", self.0.public_url.replacen("http", "ws", 1))
+    }
+
+    /// The web call whose token this is.
+    #[must_use]
+    pub fn web_call_of(&self, token: &str) -> Option<CallId> {
+        self.id_of(TokenKind::Web, token).map(CallId::from_uuid)
     }
 
     /// The call whose token this is, also when it was made with a key that only opens by now.
@@ -181,6 +198,10 @@ mod tests {
         assert_eq!(addresses(1).call_of(address.token()), Some(call));
         assert_eq!(addresses(2).call_of(address.token()), None, "another master key");
         assert_eq!(addresses(1).connection_of(address.token()), None, "a call is no connection");
+        assert_eq!(addresses(1).web_call_of(address.token()), None, "a carrier's token is no browser's");
+        let web = addresses(1).web_call(call);
+        let token = web.strip_prefix("wss://voice.example.com/media/web/").expect("its place");
+        assert_eq!((addresses(1).web_call_of(token), addresses(1).call_of(token)), (Some(call), None));
         assert_eq!(format!("{address:?}"), format!("CallAddress({call})"));
     }
 

@@ -29,6 +29,7 @@ pub mod tenant;
 #[cfg(test)]
 mod tests;
 pub mod throttle;
+mod web_media;
 pub mod webhooks;
 
 pub use openapi::openapi;
@@ -70,6 +71,7 @@ pub fn router(state: HttpState) -> Router {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))
         .merge(carrier::routes())
+        .merge(web_media::routes())
         .merge(openapi::routes())
         .merge(sign_in::routes())
         .fallback(dashboard::serve)

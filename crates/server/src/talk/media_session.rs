@@ -14,7 +14,7 @@ use super::latency::Punctuality;
 use super::lead::Lead;
 use super::playback::{Playback, Played};
 use super::recorder::Recorder;
-use crate::carrier::{FromCarrier, Media, ToCarrier};
+use crate::carrier::{CallInfo, FromCarrier, Media, ToCarrier};
 
 #[cfg(test)]
 mod tests;
@@ -145,6 +145,13 @@ impl MediaSession {
             let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(silence));
             let agent = self.sent_ahead.pop_front().unwrap_or(AgentAudio(silence));
             recorder.push(caller, agent);
+        }
+    }
+
+    /// Shows the far end what happens, where it is shown that.
+    pub(super) fn inform(&mut self, info: impl FnOnce() -> CallInfo) {
+        if self.media.shows_conversation {
+            self.send(ToCarrier::Info(info()));
         }
     }
 

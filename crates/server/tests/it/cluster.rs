@@ -30,7 +30,7 @@ const MASTER_KEY: &str = "c3dpdGNoaG9vayBrZXkgZm9yIHRlc3RzIG9ubHkhISE=";
 const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A database, what nodes share beside it, and a tenant.
-struct Cluster {
+pub(crate) struct Cluster {
     server: Server,
     database: String,
     /// Recordings, and the log of dials.
@@ -40,15 +40,15 @@ struct Cluster {
 }
 
 /// One node.
-struct Member {
+pub(crate) struct Member {
     node: Node,
     process: Process,
-    client: Client,
+    pub(crate) client: Client,
 }
 
 impl Cluster {
     /// With a tenant of these limits.
-    async fn new(limits: &[&str]) -> Self {
+    pub(crate) async fn new(limits: &[&str]) -> Self {
         switchhook::lifecycle::install_tls();
         let server = tokio::task::block_in_place(Server::start);
         let database = server.database().await;
@@ -83,7 +83,7 @@ impl Cluster {
     }
 
     /// Starts a node.
-    fn start(&self) -> Member {
+    pub(crate) fn start(&self) -> Member {
         let node = self.node();
         let process = tokio::task::block_in_place(|| node.serve());
         let client = Client::new(process.base.clone(), self.key.clone());
@@ -106,7 +106,7 @@ impl Cluster {
 
 impl Member {
     /// How many calls run there.
-    async fn live_calls(&self) -> u64 {
+    pub(crate) async fn live_calls(&self) -> u64 {
         let request = self.client.request(reqwest::Method::GET, "/metrics");
         let shown = request.send().await.expect("an answer").text().await.expect("text");
         let value = shown.lines().find_map(|line| line.strip_prefix("switchhook_live_calls "));

@@ -24,4 +24,5 @@ mod tool_secrets;
 mod tools;
 mod validation;
 mod verifiers;
+mod web_calls;
 mod wideband;

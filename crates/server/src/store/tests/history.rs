@@ -228,6 +228,7 @@ async fn walk_calls(test: &TestStore, past: &Past) {
     dial_policy::count(&mut tx, tenant, &["+12025550100"], now()).await.expect("counted");
     calls::own_for_arrival(&mut tx, id, node, lease()).await.expect("owned");
     calls::move_for_media(&mut tx, id, "7", node, lease()).await.expect("moved or not");
+    calls::claim_for_browser(&mut tx, id, node, now(), lease()).await.expect("claimed or not");
     row.lease_token = calls::take_over(&mut tx, tenant, id).await.expect("taken over");
     let command = CallCommand::Dtmf { digits: "1".to_owned() };
     commands::insert(&mut tx, tenant, id, &command, now()).await.expect("given");

@@ -120,7 +120,7 @@ fn line() -> Media {
             }
         }
     });
-    Media { incoming, outgoing, buffered: false }
+    Media { incoming, outgoing, buffered: false, shows_conversation: false }
 }
 
 /// Holds a call until it ends, or hangs up after 20 s. Gives how it went, its transcript and how long it took.
