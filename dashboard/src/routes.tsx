@@ -11,6 +11,7 @@ const pages: RouteObject[] = [
   { path: "calls/:id", lazy: () => import("./pages/calls/CallPage") },
   { path: "numbers", lazy: () => import("./pages/numbers/NumbersPage") },
   { path: "connections", lazy: () => import("./pages/connections/ConnectionsPage") },
+  { path: "connections/:id", lazy: () => import("./pages/connections/ConnectionPage") },
   { path: "webhooks", lazy: () => import("./pages/webhooks/WebhooksPage") },
   { path: "webhooks/:id", lazy: () => import("./pages/webhooks/WebhookPage") },
   { path: "api-keys", lazy: () => import("./pages/api-keys/ApiKeysPage") },

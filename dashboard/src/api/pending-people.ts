@@ -1,0 +1,14 @@
+/** Types of `/v1/people`, which `docs/openapi.json` does not hold yet. */
+
+import type { Role } from "./session";
+
+export type PersonResource = {
+  id: string;
+  email: string | null;
+  /** `null` before the first sign-in. */
+  name: string | null;
+  role: Role;
+  status: "active" | "invited";
+  created_at: string;
+  last_seen_at: string | null;
+};

@@ -1,0 +1,54 @@
+import { useSearchParams } from "react-router";
+import { request } from "../../api/client";
+import { asApiError } from "../../api/errors";
+import { TalkPanel } from "../../talk/TalkPanel";
+import type { Refusal, TalkCall } from "../../talk/talk-state";
+import { isEqual, valueAt, type JsonObject } from "./draft";
+
+/** The answer of `POST /v1/calls` to a call in the browser. */
+type WebCall = { id: string; web?: { url: string; expires_at: string } | null };
+
+/** What a call can take from the draft; everything else is heard once it is saved. */
+function overridesOf(saved: JsonObject, draft: JsonObject): JsonObject {
+  const overrides: JsonObject = {};
+  if (!isEqual(saved.instructions, draft.instructions)) overrides.instructions = draft.instructions;
+  const greeting = valueAt(draft, "greeting.text");
+  if (!isEqual(valueAt(saved, "greeting.text"), greeting)) overrides.greeting = greeting;
+  return overrides;
+}
+
+function noteOf(saved: JsonObject, draft: JsonObject): string | undefined {
+  const overrides = Object.keys(overridesOf(saved, draft));
+  const others = Object.keys(draft).filter((key) => !["instructions", "greeting"].includes(key) && !isEqual(saved[key], draft[key]));
+  const used = overrides.length > 0 ? `Uses your unsaved ${overrides.join(" and ")}.` : "";
+  const unused = others.length > 0 ? "Save to hear your other changes." : "";
+  return `${used} ${unused}`.trim() || undefined;
+}
+
+/** The Talk panel beside the editor: it talks to the draft as far as a call can. */
+export function AgentTalk({ saved, draft }: { saved: JsonObject | null; draft: JsonObject }) {
+  const [search] = useSearchParams();
+  const name = String(draft.name || "the agent");
+  const placeCall = async (): Promise<TalkCall> => {
+    const overrides = saved ? overridesOf(saved, draft) : {};
+    const call = await request<WebCall>("POST", "/v1/calls", { agent_id: saved?.id, to: "web", overrides });
+    if (!call.web) throw new Error("This service does not talk to browsers yet.");
+    return { id: call.id, url: call.web.url };
+  };
+  return (
+    <TalkPanel
+      agentName={name}
+      focused={search.has("talk")}
+      placeCall={placeCall}
+      refusal={refusalOf}
+      hangUp={(id) => void request("POST", `/v1/calls/${id}/hangup`).catch(() => undefined)}
+      obstacle={saved ? null : "Save the agent to talk to it."}
+      note={saved ? noteOf(saved, draft) : undefined}
+    />
+  );
+}
+
+function refusalOf(error: unknown): Refusal {
+  const { status, code, detail } = asApiError(error);
+  return { kind: "service", status, code, detail };
+}

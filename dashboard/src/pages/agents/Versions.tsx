@@ -1,0 +1,169 @@
+import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { query, request } from "../../api/client";
+import { asApiError, isMissing } from "../../api/errors";
+import type { AgentVersion, List } from "../../api/pending";
+import { Badge } from "../../components/Badge";
+import { Button } from "../../components/Button";
+import { Dialog } from "../../components/Dialog";
+import { ErrorNotice, ErrorText } from "../../components/ErrorNotice";
+import { Notice } from "../../components/Notice";
+import { RelativeTime } from "../../components/RelativeTime";
+import { SkeletonRows } from "../../components/Skeleton";
+import { plural } from "../../lib/format";
+import { differences, diffLines, labelOf, type Change, type Json, type JsonObject } from "./draft";
+import styles from "./Versions.module.css";
+
+type VersionsProps = {
+  agent: JsonObject;
+  mayRestore: boolean;
+  /** Whether rolling back would lose what was typed. */
+  hasChanges: boolean;
+  onRestored: () => void;
+  onClose: () => void;
+};
+
+/** Every version of an agent, and what differs between one of them and the present one. */
+export function Versions({ agent, mayRestore, hasChanges, onRestored, onClose }: VersionsProps) {
+  const id = String(agent.id);
+  const [chosen, setChosen] = useState<number | null>(null);
+  const versions = useInfiniteQuery({
+    queryKey: ["agents", id, "versions"],
+    queryFn: ({ pageParam, signal }) =>
+      request<List<AgentVersion>>(
+        "GET",
+        `/v1/agents/${id}/versions${query({ limit: 50, cursor: pageParam })}`,
+        undefined,
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    retry: false,
+  });
+  const restore = useMutation({
+    mutationFn: (version: number) => request("POST", `/v1/agents/${id}/versions/${version}/restore`),
+    onSuccess: onRestored,
+  });
+  const list = versions.data?.pages.flatMap((page) => page.data) ?? [];
+  const isOld = chosen !== null && chosen !== agent.version;
+  return (
+    <Dialog
+      open
+      wide
+      title="Versions"
+      onClose={onClose}
+      actions={
+        isOld &&
+        mayRestore && (
+          <>
+            {hasChanges && <span className={styles.loss}>Your unsaved changes will be lost.</span>}
+            <Button variant="primary" busy={restore.isPending} onClick={() => restore.mutate(chosen)}>
+              Roll back to version {chosen}
+            </Button>
+          </>
+        )
+      }
+    >
+      {versions.isPending && <SkeletonRows rows={5} />}
+      {versions.isError &&
+        (isMissing(versions.error) ? (
+          <Notice>This service does not show the versions of an agent yet.</Notice>
+        ) : (
+          <ErrorNotice error={versions.error} retry={() => void versions.refetch()} />
+        ))}
+      {restore.isError && <ErrorText error={asApiError(restore.error)} />}
+      {list.length > 0 && (
+        <div className={styles.columns}>
+          <ol className={styles.list} aria-label="Versions">
+            {list.map((version) => (
+              <li key={version.version}>
+                <button
+                  type="button"
+                  className={styles.version}
+                  aria-pressed={chosen === version.version}
+                  onClick={() => setChosen(version.version)}
+                >
+                  <span className={styles.head}>
+                    Version {version.version}
+                    {version.version === agent.version && <Badge tone="good">Now</Badge>}
+                  </span>
+                  <span className={styles.meta}>
+                    <RelativeTime at={version.created_at} />
+                  </span>
+                  <span className={styles.meta}>{changedWords(version.changed)}</span>
+                </button>
+              </li>
+            ))}
+            {versions.hasNextPage && (
+              <li>
+                <Button size="small" busy={versions.isFetchingNextPage} onClick={() => void versions.fetchNextPage()}>
+                  Show older
+                </Button>
+              </li>
+            )}
+          </ol>
+          <div className={styles.difference}>
+            {chosen === null ? (
+              <p className="muted">Choose a version to compare it with the present one.</p>
+            ) : isOld ? (
+              <Difference id={id} version={chosen} present={agent} />
+            ) : (
+              <p className="muted">This is the present version.</p>
+            )}
+          </div>
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function changedWords(changed: string[]): string {
+  if (changed.length === 0) return "Created";
+  const first = labelOf(changed[0] ?? "");
+  return changed.length === 1 ? first : `${first} and ${plural(changed.length - 1, "other field")}`;
+}
+
+function Difference({ id, version, present }: { id: string; version: number; present: JsonObject }) {
+  const old = useQuery({
+    queryKey: ["agents", id, "versions", version],
+    queryFn: ({ signal }) => request<JsonObject>("GET", `/v1/agents/${id}/versions/${version}`, undefined, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (old.isPending) return <SkeletonRows rows={3} />;
+  if (old.isError) return <ErrorNotice error={old.error} retry={() => void old.refetch()} />;
+  const changes = differences(old.data, present);
+  if (changes.length === 0) return <p className="muted">The same as the present version.</p>;
+  return (
+    <dl className={styles.changes}>
+      {changes.map((change) => (
+        <div key={change.path}>
+          <dt>{labelOf(change.path)}</dt>
+          <dd>
+            <Diff change={change} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Diff({ change }: { change: Change }) {
+  const lines = diffLines(shown(change.before), shown(change.after));
+  return (
+    <div className={styles.lines}>
+      {lines.map((line, index) => (
+        <div key={index} className={styles[line.kind]}>
+          <span className={styles.sign} aria-label={line.kind === "same" ? undefined : line.kind}>
+            {line.kind === "removed" ? "−" : line.kind === "added" ? "+" : ""}
+          </span>
+          <span>{line.text || " "}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function shown(value: Json): string {
+  if (value === null) return "not set";
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}

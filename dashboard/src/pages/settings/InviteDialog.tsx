@@ -1,0 +1,89 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState, type FormEvent } from "react";
+import { request } from "../../api/client";
+import { asApiError } from "../../api/errors";
+import type { Role } from "../../api/session";
+import { Button } from "../../components/Button";
+import { CopyButton } from "../../components/CopyButton";
+import { Dialog } from "../../components/Dialog";
+import { ErrorText } from "../../components/ErrorNotice";
+import { SelectField, TextField } from "../../components/Field";
+import rows from "../../components/rows.module.css";
+import { ROLES } from "./roles";
+
+/** Invites a person by e-mail address. No message is sent, so it ends with what to tell them. */
+export function InviteDialog({ onClose }: { onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<Role>("member");
+  const invite = useMutation({
+    mutationFn: () => request("POST", "/v1/people", { email: email.trim(), role }),
+    onSuccess: () => void queryClient.invalidateQueries({ queryKey: ["people"] }),
+  });
+  if (invite.isSuccess) {
+    const address = window.location.origin;
+    return (
+      <Dialog
+        open
+        title="Invited"
+        description={`No message is sent. Tell ${email.trim()} to sign in with this address at ${address}.`}
+        onClose={onClose}
+        actions={
+          <>
+            <CopyButton value={address} label="Copy address" />
+            <Button variant="primary" onClick={onClose}>
+              Done
+            </Button>
+          </>
+        }
+      />
+    );
+  }
+  const error = invite.error ? asApiError(invite.error) : null;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    invite.mutate();
+  };
+  return (
+    <Dialog
+      open
+      title="Invite a person"
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="primary" type="submit" form="invite" busy={invite.isPending}>
+            Invite
+          </Button>
+        </>
+      }
+    >
+      <form id="invite" className={rows.form} onSubmit={submit}>
+        <TextField
+          label="Email"
+          type="email"
+          required
+          autoFocus
+          placeholder="ana@example.com"
+          value={email}
+          error={error?.field("email")}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+        <SelectField
+          label="Role"
+          value={role}
+          hint={ROLES.find((each) => each.role === role)?.may}
+          error={error?.field("role")}
+          onChange={(event) => setRole(event.target.value as Role)}
+        >
+          {ROLES.map((each) => (
+            <option key={each.role} value={each.role}>
+              {each.title}
+            </option>
+          ))}
+        </SelectField>
+        {error && error.errors.length === 0 && <ErrorText error={error} />}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,184 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { UserPlus } from "lucide-react";
+import { useState } from "react";
+import { query, request } from "../../api/client";
+import { asApiError, isMissing } from "../../api/errors";
+import type { List } from "../../api/pending";
+import type { PersonResource } from "../../api/pending-people";
+import { everyRow } from "../../api/queries";
+import type { Role } from "../../api/session";
+import { Badge } from "../../components/Badge";
+import { Button } from "../../components/Button";
+import { Card } from "../../components/Card";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { EmptyState } from "../../components/EmptyState";
+import { ErrorNotice } from "../../components/ErrorNotice";
+import { RelativeTime } from "../../components/RelativeTime";
+import rows from "../../components/rows.module.css";
+import { SkeletonRows } from "../../components/Skeleton";
+import { Table, Td, Th } from "../../components/Table";
+import { useIsOwner } from "../../lib/may-change";
+import { useSession } from "../../Root";
+import { InviteDialog } from "./InviteDialog";
+import { ROLES } from "./roles";
+import styles from "./People.module.css";
+
+const KEY = ["people"];
+
+/** Who belongs to the tenant, and what they may do. */
+export function People() {
+  const isOwner = useIsOwner();
+  const [isInviting, setInviting] = useState(false);
+  const people = useQuery({
+    queryKey: KEY,
+    queryFn: ({ signal }) =>
+      everyRow((cursor) =>
+        request<List<PersonResource>>("GET", `/v1/people${query({ limit: 100, cursor })}`, undefined, signal),
+      ),
+    retry: false,
+  });
+  return (
+    <Card
+      flush
+      title="People"
+      note={people.data?.length}
+      action={
+        isOwner &&
+        !people.isError && (
+          <Button size="small" icon={<UserPlus />} onClick={() => setInviting(true)}>
+            Invite
+          </Button>
+        )
+      }
+    >
+      {people.isPending ? (
+        <SkeletonRows rows={2} height={57} />
+      ) : people.isError ? (
+        isMissing(people.error) ? (
+          <EmptyState>This service does not know people yet.</EmptyState>
+        ) : (
+          <ErrorNotice error={people.error} retry={() => void people.refetch()} />
+        )
+      ) : people.data.length === 0 ? (
+        <EmptyState>Nobody has signed in yet.</EmptyState>
+      ) : (
+        <PeopleTable people={people.data} mayChange={isOwner} />
+      )}
+      {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
+    </Card>
+  );
+}
+
+function PeopleTable({ people, mayChange }: { people: PersonResource[]; mayChange: boolean }) {
+  const { person: me } = useSession();
+  const [removing, setRemoving] = useState<PersonResource | null>(null);
+  return (
+    <>
+      <Table label="People">
+        <thead>
+          <tr>
+            <Th>Name</Th>
+            <Th>Role</Th>
+            <Th hide="tablet">Last seen</Th>
+            {mayChange && (
+              <Th>
+                <span className="visually-hidden">Actions</span>
+              </Th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {people.map((person) => (
+            <tr key={person.id}>
+              <Td>
+                <div className={rows.name}>
+                  <span className={rows.title}>
+                    {person.name ?? person.email} {person.id === me.id && <span className="muted">(you)</span>}
+                  </span>
+                  {person.name && person.email && <span className={rows.sub}>{person.email}</span>}
+                  {person.status === "invited" && (
+                    <span>
+                      <Badge tone="accent">Invited</Badge>
+                    </span>
+                  )}
+                </div>
+              </Td>
+              <Td>
+                <RoleSelect person={person} disabled={!mayChange} />
+              </Td>
+              <Td hide="tablet" muted>
+                {person.last_seen_at ? <RelativeTime at={person.last_seen_at} /> : "Never"}
+              </Td>
+              {mayChange && (
+                <Td end>
+                  <Button size="small" onClick={() => setRemoving(person)}>
+                    Remove
+                  </Button>
+                </Td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+      {removing && <RemoveDialog person={removing} onClose={() => setRemoving(null)} />}
+    </>
+  );
+}
+
+function RoleSelect({ person, disabled }: { person: PersonResource; disabled: boolean }) {
+  const queryClient = useQueryClient();
+  const change = useMutation({
+    mutationFn: (role: Role) => request("PATCH", `/v1/people/${person.id}`, { role }),
+    onSettled: () => {
+      void queryClient.invalidateQueries({ queryKey: KEY });
+      void queryClient.invalidateQueries({ queryKey: ["session"] });
+    },
+  });
+  if (disabled) return <>{ROLES.find(({ role }) => role === person.role)?.title ?? person.role}</>;
+  return (
+    <div>
+      <select
+        className={styles.role}
+        aria-label={`Role of ${person.name ?? person.email}`}
+        value={change.isPending ? change.variables : person.role}
+        onChange={(event) => change.mutate(event.target.value as Role)}
+      >
+        {ROLES.map(({ role, title }) => (
+          <option key={role} value={role}>
+            {title}
+          </option>
+        ))}
+      </select>
+      {change.isError && (
+        <p role="alert" className={styles.error}>
+          {asApiError(change.error).detail}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function RemoveDialog({ person, onClose }: { person: PersonResource; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => request("DELETE", `/v1/people/${person.id}`),
+    onSuccess: () => {
+      void queryClient.invalidateQueries({ queryKey: KEY });
+      onClose();
+    },
+  });
+  return (
+    <ConfirmDialog
+      open
+      title={`Remove ${person.name ?? person.email}?`}
+      confirm="Remove"
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate()}
+      onClose={onClose}
+    >
+      {person.status === "invited" ? "The invitation no longer counts." : "They are signed out at once."} API keys that they
+      made keep working.
+    </ConfirmDialog>
+  );
+}

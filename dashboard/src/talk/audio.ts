@@ -1,0 +1,128 @@
+/** Microphone and loudspeaker of a conversation. The acting edge of the worklets. */
+
+import type { Refusal } from "./talk-state";
+
+export type SpeakerInput =
+  | { type: "audio"; pcm: ArrayBuffer }
+  | { type: "mark"; name: string }
+  | { type: "clear" };
+
+export type SpeakerOutput = { type: "mark"; name: string } | { type: "loudness"; loudness: number };
+
+export interface MicrophoneOutput {
+  /** 20 ms of 16 kHz PCM. */
+  pcm: ArrayBuffer;
+  loudness: number;
+}
+
+/** The addresses of the built worklets. */
+export interface Worklets {
+  microphone: string;
+  speaker: string;
+}
+
+export interface AudioHandlers {
+  frame: (frame: MicrophoneOutput) => void;
+  speaker: (output: SpeakerOutput) => void;
+  /** The microphone was unplugged or taken away. */
+  lost: () => void;
+}
+
+export interface TalkAudio {
+  play: (input: SpeakerInput) => void;
+  close: () => void;
+}
+
+/** Whether this page may use a microphone at all: over https, or on this machine. */
+function isAllowed(): boolean {
+  return window.isSecureContext && navigator.mediaDevices !== undefined;
+}
+
+/**
+ * Asks for the microphone and starts both directions. Call it in the handler of a click: browsers let audio play only
+ * for a context that was made and resumed there.
+ */
+export async function openAudio(
+  worklets: Worklets,
+  deviceId: string | undefined,
+  handlers: AudioHandlers,
+): Promise<TalkAudio> {
+  if (!isAllowed()) throw new DOMException("No microphone without https.", "SecurityError");
+  const context = new AudioContext({ latencyHint: "interactive" });
+  const isRunning = context.resume();
+  let stream: MediaStream | undefined;
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({
+      audio: {
+        deviceId: deviceId ? { exact: deviceId } : undefined,
+        channelCount: 1,
+        echoCancellation: true,
+        noiseSuppression: true,
+        autoGainControl: true,
+      },
+    });
+    await Promise.all([
+      isRunning,
+      context.audioWorklet.addModule(worklets.microphone),
+      context.audioWorklet.addModule(worklets.speaker),
+    ]);
+    return connect(context, stream, handlers);
+  } catch (error) {
+    stopTracks(stream);
+    void context.close();
+    throw error;
+  }
+}
+
+function connect(context: AudioContext, stream: MediaStream, handlers: AudioHandlers): TalkAudio {
+  const microphone = new AudioWorkletNode(context, "microphone", { numberOfOutputs: 0 });
+  microphone.port.onmessage = (event: MessageEvent<MicrophoneOutput>) => handlers.frame(event.data);
+  context.createMediaStreamSource(stream).connect(microphone);
+
+  const speaker = new AudioWorkletNode(context, "speaker", { numberOfInputs: 0, outputChannelCount: [1] });
+  speaker.port.onmessage = (event: MessageEvent<SpeakerOutput>) => handlers.speaker(event.data);
+  speaker.connect(context.destination);
+
+  for (const track of stream.getAudioTracks()) track.onended = handlers.lost;
+
+  return {
+    play: (input) => speaker.port.postMessage(input, input.type === "audio" ? [input.pcm] : []),
+    close: () => {
+      microphone.port.onmessage = null;
+      speaker.port.onmessage = null;
+      stopTracks(stream);
+      if (context.state !== "closed") void context.close();
+    },
+  };
+}
+
+function stopTracks(stream: MediaStream | undefined): void {
+  for (const track of stream?.getTracks() ?? []) {
+    track.onended = null;
+    track.stop();
+  }
+}
+
+/** What the browser's refusal means. */
+export function microphoneRefusal(error: unknown): Refusal {
+  const name = error instanceof DOMException ? error.name : "";
+  switch (name) {
+    case "NotFoundError":
+    case "OverconstrainedError":
+      return { kind: "no_device" };
+    case "NotReadableError":
+    case "AbortError":
+      return { kind: "device_busy" };
+    case "SecurityError":
+      return { kind: "insecure" };
+    default:
+      return { kind: "denied" };
+  }
+}
+
+/** The microphones, named once the browser was allowed to use one. */
+export async function microphones(): Promise<MediaDeviceInfo[]> {
+  if (!isAllowed()) return [];
+  const devices = await navigator.mediaDevices.enumerateDevices();
+  return devices.filter((device) => device.kind === "audioinput" && device.label !== "");
+}
