@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use switchhook::app::Service;
 use switchhook::clock::Clock;
 use switchhook::config::Config;
-use switchhook::models::ModelStore;
 use switchhook::operator;
 use switchhook::store::tenants::OwnLimits;
+use switchhook_speech::models::ModelStore;
 
 #[derive(Parser)]
 struct Args {

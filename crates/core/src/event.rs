@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    fn told(kind: EventKind, facts: &CallFacts) -> Value {
+    fn data_of(kind: EventKind, facts: &CallFacts) -> Value {
         serde_json::from_str(EventData::new(kind, facts, 5).as_str()).expect("event data is JSON")
     }
 
@@ -317,14 +317,14 @@ mod tests {
         assert_eq!(table.len(), EventKind::ALL.len());
         for (kind, mut extras) in table {
             extras.as_object_mut().expect("an object").extend(always.as_object().expect("an object").clone());
-            assert_eq!(told(kind, &facts()), extras, "{kind}");
+            assert_eq!(data_of(kind, &facts()), extras, "{kind}");
         }
     }
 
     #[test]
     fn a_call_without_words_still_has_a_summary() {
         let silent = CallFacts { summary: None, ..facts() };
-        assert_eq!(told(EventKind::CallCompleted, &silent)["summary"], NO_CONVERSATION);
+        assert_eq!(data_of(EventKind::CallCompleted, &silent)["summary"], NO_CONVERSATION);
     }
 
     #[test]

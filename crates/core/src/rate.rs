@@ -74,7 +74,7 @@ mod tests {
         Timestamp::from_millis(1_700_000_000_000) + Duration::from_millis(millis)
     }
 
-    /// What the database statement answers for these admitted requests.
+    /// What the database statement returns for these admitted requests.
     fn count(admitted: &[Timestamp], limit: u32, now: Timestamp) -> Admissions {
         let in_window = admitted.iter().filter(|hit| **hit + WINDOW > now).count();
         Admissions {
@@ -122,7 +122,7 @@ mod tests {
                         let later = now + Duration::from_secs(retry_after_seconds);
                         let then = decide(count(&admitted, limit, later), limit, later);
                         let admitted_then = matches!(then, Decision::Admitted { .. });
-                        prop_assert!(admitted_then, "whoever waits as told is admitted");
+                        prop_assert!(admitted_then, "a client that honours Retry-After is admitted");
                         let earlier = now + Duration::from_secs(retry_after_seconds - 1);
                         let too_early = decide(count(&admitted, limit, earlier), limit, earlier);
                         let refused = matches!(too_early, Decision::Refused { .. });

@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 use std::f64::consts::TAU;
 
-use crate::frame::{FRAME_SAMPLES, Frame, SAMPLE_RATE};
+use crate::format::AudioFormat;
+use crate::frame::Frame;
 use crate::tone::goertzel;
 
 /// The four rows of the keypad, in Hz.
@@ -38,8 +39,8 @@ pub fn is_key(key: char) -> bool {
 /// Keys on their way to the line, a frame at a time.
 ///
 /// `Debug` tells how many: they may be somebody's PIN.
-#[derive(Default)]
 pub struct Dialer {
+    format: AudioFormat,
     waiting: VecDeque<char>,
     /// How many frames of the first are out.
     frames: usize,
@@ -52,6 +53,12 @@ impl std::fmt::Debug for Dialer {
 }
 
 impl Dialer {
+    /// Makes tones in this format.
+    #[must_use]
+    pub fn new(format: AudioFormat) -> Self {
+        Self { format, waiting: VecDeque::new(), frames: 0 }
+    }
+
     /// Puts keys behind those that wait. `w` is a pause of 500 ms; what is no key is left out.
     pub fn press(&mut self, keys: &str) {
         self.waiting.extend(keys.chars().filter(|key| *key == 'w' || is_key(*key)));
@@ -70,7 +77,7 @@ impl Dialer {
             Some(tone) => (Some(tone).filter(|_| self.frames < TONE_FRAMES), TONE_FRAMES + PAUSE_FRAMES),
             None => (None, WAIT_FRAMES),
         };
-        let frame = tone.map_or(Frame::silence(), |(low, high)| tones(low, high, self.frames));
+        let frame = tone.map_or(Frame::silence(self.format), |tone| tones(self.format, tone, self.frames));
         self.frames += 1;
         if self.frames == whole {
             self.waiting.pop_front();
@@ -81,17 +88,19 @@ impl Dialer {
 }
 
 /// One frame of a key's tones, the `position`th since they began.
-fn tones(low: f64, high: f64, position: usize) -> Frame {
+fn tones(format: AudioFormat, (low, high): (f64, f64), position: usize) -> Frame {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
         reason = "the amplitudes add up to less than 1"
     )]
     let at = |n: usize| {
-        let t = TAU * (position * FRAME_SAMPLES + n) as f64 / f64::from(SAMPLE_RATE);
+        let t = TAU * (position * format.frame_samples() + n) as f64 / f64::from(format.sample_rate());
         (((low * t).sin() * LOW_AMPLITUDE + (high * t).sin() * HIGH_AMPLITUDE) * 32_767.0) as i16
     };
-    Frame::new(std::array::from_fn(at))
+    let mut frame = Frame::silence(format);
+    frame.samples_mut().iter_mut().enumerate().for_each(|(n, sample)| *sample = at(n));
+    frame
 }
 
 /// Finds keys in the sound of a call: each once, however long it is held. Tones of 60 ms and more are always found.
@@ -135,7 +144,8 @@ fn key_of(frame: &Frame) -> Option<char> {
         return None;
     }
     let loudest = |group: [f64; 4]| {
-        let share = |hz: f64| OFF.iter().map(|off| goertzel(frame.samples(), hz * off)).fold(0.0, f64::max);
+        let rate = frame.format().sample_rate();
+        let share = |hz: f64| OFF.iter().map(|off| goertzel(frame.samples(), rate, hz * off)).fold(0.0, f64::max);
         let shares = group.map(share);
         (0..4).map(|at| (at, shares[at])).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
     };
@@ -154,16 +164,20 @@ mod tests {
     const ALL: &str = "1234567890*#ABCD";
 
     fn sound_of(keys: &str) -> Vec<i16> {
-        let mut dialer = Dialer::default();
+        sound_in(AudioFormat::Narrowband, keys)
+    }
+
+    fn sound_in(format: AudioFormat, keys: &str) -> Vec<i16> {
+        let mut dialer = Dialer::new(format);
         dialer.press(keys);
-        std::iter::from_fn(|| dialer.next_frame()).flat_map(|frame| *frame.samples()).collect()
+        std::iter::from_fn(|| dialer.next_frame()).flat_map(|frame| frame.samples().to_vec()).collect()
     }
 
     /// What is heard after the sound went over a telephone line.
     fn heard(sound: &[i16]) -> String {
         let mut detector = Detector::default();
-        let over_the_phone = |frame: Frame| Law::Mu.decode_frame(&Law::Mu.encode_frame(&frame)).expect("a frame");
-        Framer::default().push(sound).into_iter().filter_map(|frame| detector.push(&over_the_phone(frame))).collect()
+        let frames = Framer::new(AudioFormat::Narrowband).push(sound);
+        frames.iter().filter_map(|frame| detector.push(&Law::Mu.over_the_phone(frame))).collect()
     }
 
     #[test]
@@ -175,15 +189,22 @@ mod tests {
     }
 
     #[test]
+    fn every_key_is_heard_at_16_khz_too() {
+        let frames = Framer::new(AudioFormat::Wideband).push(&sound_in(AudioFormat::Wideband, ALL));
+        let mut detector = Detector::default();
+        assert_eq!(frames.iter().filter_map(|frame| detector.push(frame)).collect::<String>(), ALL);
+    }
+
+    #[test]
     fn tones_have_the_frequencies_and_times_of_the_standard() {
         let sound = sound_of("5w#");
         assert_eq!(sound.len(), (100 + 80 + 500 + 100 + 80) * 8);
         let five = &sound[..800];
-        let (low, high) = (goertzel(five, 770.0), goertzel(five, 1_336.0));
+        let (low, high) = (goertzel(five, 8_000, 770.0), goertzel(five, 8_000, 1_336.0));
         assert!(low + high > 0.99 && high > low, "{low} {high}");
         assert!(sound[800..(100 + 80 + 500) * 8].iter().all(|sample| *sample == 0));
         let hash = &sound[680 * 8..780 * 8];
-        assert!(goertzel(hash, 941.0) + goertzel(hash, 1_477.0) > 0.99);
+        assert!(goertzel(hash, 8_000, 941.0) + goertzel(hash, 8_000, 1_477.0) > 0.99);
     }
 
     #[test]
@@ -203,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_not_pressed_and_keys_do_not_print() {
-        let mut dialer = Dialer::default();
+        let mut dialer = Dialer::new(AudioFormat::Narrowband);
         dialer.press("x1 y");
         assert_eq!(format!("{dialer:?}"), "Dialer(1 keys wait)");
         assert!(is_key('D') && !is_key('w') && !is_key('a'));

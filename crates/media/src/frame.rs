@@ -1,67 +1,71 @@
-//! Frames: 20 ms of telephone sound, and whose it is.
+//! Frames: 20 ms of a call's audio, and whose it is.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Samples per second on every call.
-pub const SAMPLE_RATE: u32 = 8_000;
-/// Samples of a frame.
-pub const FRAME_SAMPLES: usize = 160;
+use crate::format::AudioFormat;
+
 /// How long a frame is.
 pub const FRAME_DURATION: Duration = Duration::from_millis(20);
+/// Samples of the longest frame.
+const MOST_SAMPLES: usize = AudioFormat::Wideband.frame_samples();
 
-/// 20 ms of sound: 160 samples of 16 bit.
+/// 20 ms of audio of 16 bit, in place: a frame is copied and never allocated.
 ///
 /// `Debug` tells how loud it is and nothing of what is said.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Frame([i16; FRAME_SAMPLES]);
+pub struct Frame {
+    format: AudioFormat,
+    /// Beyond the samples of its format all are 0.
+    samples: [i16; MOST_SAMPLES],
+}
 
-/// Sound of the person at the other end. Not to be mixed up with [`AgentAudio`].
+/// Audio of the person at the other end. Not to be mixed up with [`AgentAudio`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallerAudio(pub Frame);
 
-/// Sound of the agent.
+/// Audio of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentAudio(pub Frame);
 
 impl Frame {
-    /// A frame of these samples.
-    #[must_use]
-    pub const fn new(samples: [i16; FRAME_SAMPLES]) -> Self {
-        Self(samples)
-    }
-
     /// A frame without sound.
     #[must_use]
-    pub const fn silence() -> Self {
-        Self([0; FRAME_SAMPLES])
+    pub const fn silence(format: AudioFormat) -> Self {
+        Self { format, samples: [0; MOST_SAMPLES] }
     }
 
     /// The first samples of `samples`, padded with silence when there are too few.
     #[must_use]
-    pub fn from_slice(samples: &[i16]) -> Self {
-        let mut frame = Self::silence();
-        for (slot, sample) in frame.0.iter_mut().zip(samples) {
+    pub fn from_slice(format: AudioFormat, samples: &[i16]) -> Self {
+        let mut frame = Self::silence(format);
+        for (slot, sample) in frame.samples_mut().iter_mut().zip(samples) {
             *slot = *sample;
         }
         frame
     }
 
+    /// How it is sampled.
+    #[must_use]
+    pub const fn format(&self) -> AudioFormat {
+        self.format
+    }
+
     /// The samples.
     #[must_use]
-    pub const fn samples(&self) -> &[i16; FRAME_SAMPLES] {
-        &self.0
+    pub fn samples(&self) -> &[i16] {
+        &self.samples[..self.format.frame_samples()]
     }
 
     /// The samples, to be changed in place.
-    pub const fn samples_mut(&mut self) -> &mut [i16; FRAME_SAMPLES] {
-        &mut self.0
+    pub fn samples_mut(&mut self) -> &mut [i16] {
+        &mut self.samples[..self.format.frame_samples()]
     }
 
     /// How loud it is; see [`crate::level::rms_dbfs`].
     #[must_use]
     pub fn rms_dbfs(&self) -> f32 {
-        crate::level::rms_dbfs(&self.0)
+        crate::level::rms_dbfs(self.samples())
     }
 }
 
@@ -71,9 +75,10 @@ impl fmt::Debug for Frame {
     }
 }
 
-/// Cuts sound of any length into frames.
-#[derive(Clone, Default)]
+/// Cuts audio of any length into frames.
+#[derive(Clone)]
 pub struct Framer {
+    format: AudioFormat,
     left: Vec<i16>,
 }
 
@@ -84,11 +89,18 @@ impl fmt::Debug for Framer {
 }
 
 impl Framer {
-    /// Takes more sound and gives every frame that is whole.
+    /// Cuts audio of this format.
+    #[must_use]
+    pub const fn new(format: AudioFormat) -> Self {
+        Self { format, left: Vec::new() }
+    }
+
+    /// Takes more audio and gives every frame that is whole.
     pub fn push(&mut self, samples: &[i16]) -> Vec<Frame> {
         self.left.extend_from_slice(samples);
-        let whole = self.left.len() / FRAME_SAMPLES * FRAME_SAMPLES;
-        let frames = self.left[..whole].chunks(FRAME_SAMPLES).map(Frame::from_slice).collect();
+        let size = self.format.frame_samples();
+        let whole = self.left.len() / size * size;
+        let frames = self.left[..whole].chunks(size).map(|chunk| Frame::from_slice(self.format, chunk)).collect();
         self.left.drain(..whole);
         frames
     }
@@ -96,7 +108,7 @@ impl Framer {
     /// The rest, padded with silence; `None` when nothing is left.
     pub fn finish(&mut self) -> Option<Frame> {
         let rest = std::mem::take(&mut self.left);
-        (!rest.is_empty()).then(|| Frame::from_slice(&rest))
+        (!rest.is_empty()).then(|| Frame::from_slice(self.format, &rest))
     }
 }
 
@@ -107,24 +119,38 @@ mod tests {
 
     #[test]
     fn what_is_said_stays_out_of_debug() {
-        let mut frame = Frame::silence();
+        let mut frame = Frame::silence(AudioFormat::Narrowband);
         frame.samples_mut().fill(16_384);
         assert_eq!(format!("{:?}", CallerAudio(frame)), "CallerAudio(Frame(-6 dBFS))");
-        let mut framer = Framer::default();
+        let mut framer = Framer::new(AudioFormat::Narrowband);
         framer.push(&[16_384; 170]);
         assert_eq!(format!("{framer:?}"), "Framer(10 samples wait)");
     }
 
+    #[test]
+    fn a_frame_lives_in_place_and_holds_what_its_format_has() {
+        assert!(size_of::<Frame>() <= 2 * MOST_SAMPLES + 2, "{} bytes", size_of::<Frame>());
+        for format in AudioFormat::ALL {
+            let frame = Frame::from_slice(format, &[7; 1_000]);
+            assert_eq!((frame.format(), frame.samples()), (format, &[7; 1_000][..format.frame_samples()]));
+        }
+        assert_ne!(Frame::silence(AudioFormat::Narrowband), Frame::silence(AudioFormat::Wideband));
+    }
+
     proptest! {
         #[test]
-        fn a_framer_neither_loses_nor_invents_samples(pieces in prop::collection::vec(prop::collection::vec(any::<i16>(), 0..500), 0..12)) {
-            let mut framer = Framer::default();
+        fn a_framer_neither_loses_nor_invents_samples(
+            wide in any::<bool>(),
+            pieces in prop::collection::vec(prop::collection::vec(any::<i16>(), 0..500), 0..12),
+        ) {
+            let format = if wide { AudioFormat::Wideband } else { AudioFormat::Narrowband };
+            let mut framer = Framer::new(format);
             let mut frames: Vec<Frame> = pieces.iter().flat_map(|piece| framer.push(piece)).collect();
             frames.extend(framer.finish());
-            let out: Vec<i16> = frames.iter().flat_map(|frame| *frame.samples()).collect();
+            let out: Vec<i16> = frames.iter().flat_map(|frame| frame.samples().to_vec()).collect();
             let sent: Vec<i16> = pieces.concat();
             prop_assert_eq!(&out[..sent.len()], &sent[..]);
-            prop_assert!(out[sent.len()..].iter().all(|sample| *sample == 0) && out.len() - sent.len() < FRAME_SAMPLES);
+            prop_assert!(out[sent.len()..].iter().all(|sample| *sample == 0) && out.len() - sent.len() < format.frame_samples());
         }
     }
 }

@@ -2,7 +2,13 @@
 
 use std::sync::LazyLock;
 
-use crate::frame::{FRAME_SAMPLES, Frame};
+use crate::format::AudioFormat;
+use crate::frame::Frame;
+
+/// Samples per second.
+pub const SAMPLE_RATE: u32 = AudioFormat::Narrowband.sample_rate();
+/// Bytes of 20 ms, one for each sample.
+pub const FRAME_BYTES: usize = AudioFormat::Narrowband.frame_samples();
 
 /// Which of the two laws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +21,7 @@ pub enum Law {
 
 /// The bytes are not 20 ms of sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a frame of G.711 has {FRAME_SAMPLES} bytes, not {0}")]
+#[error("a frame of G.711 has {FRAME_BYTES} bytes, not {0}")]
 pub struct WrongLength(pub usize);
 
 struct Tables {
@@ -60,21 +66,28 @@ impl Law {
         self.tables().decode[usize::from(byte)]
     }
 
-    /// A frame in 160 bytes.
-    #[must_use]
-    pub fn encode_frame(self, frame: &Frame) -> [u8; FRAME_SAMPLES] {
-        let encode = &self.tables().encode;
-        frame.samples().map(|sample| encode[usize::from(sample.cast_unsigned())])
-    }
-
-    /// A frame from 160 bytes.
+    /// A narrowband frame from 160 bytes.
     ///
     /// # Errors
     /// When there are more or fewer.
     pub fn decode_frame(self, bytes: &[u8]) -> Result<Frame, WrongLength> {
-        let bytes: &[u8; FRAME_SAMPLES] = bytes.try_into().map_err(|_| WrongLength(bytes.len()))?;
-        let decode = &self.tables().decode;
-        Ok(Frame::new(bytes.map(|byte| decode[usize::from(byte)])))
+        if bytes.len() != FRAME_BYTES {
+            return Err(WrongLength(bytes.len()));
+        }
+        let (decode, mut frame) = (&self.tables().decode, Frame::silence(AudioFormat::Narrowband));
+        for (sample, byte) in frame.samples_mut().iter_mut().zip(bytes) {
+            *sample = decode[usize::from(*byte)];
+        }
+        Ok(frame)
+    }
+}
+
+#[cfg(test)]
+impl Law {
+    /// What arrives of a frame.
+    pub(crate) fn over_the_phone(self, frame: &Frame) -> Frame {
+        let bytes: Vec<u8> = frame.samples().iter().map(|sample| self.encode(*sample)).collect();
+        self.decode_frame(&bytes).expect("a narrowband frame")
     }
 }
 
@@ -215,8 +228,7 @@ mod tests {
     #[test]
     fn a_frame_has_160_bytes() {
         assert_eq!(Law::Mu.decode_frame(&[0; 159]), Err(WrongLength(159)));
-        let frame = Frame::new([1_000; FRAME_SAMPLES]);
-        let back = Law::A.decode_frame(&Law::A.encode_frame(&frame)).expect("160 bytes");
+        let back = Law::A.decode_frame(&[Law::A.encode(1_000); FRAME_BYTES]).expect("160 bytes");
         assert!(back.samples().iter().all(|sample| (sample - 1_000).abs() < 32));
     }
 }

@@ -1,6 +1,6 @@
 //! Measuring sound: loudness, clipping, where somebody speaks. For tests that listen, and for checking recordings.
 
-use crate::frame::FRAME_SAMPLES;
+use crate::format::AudioFormat;
 
 /// Quieter than anything: the level of digital silence.
 pub const SILENCE_DBFS: f32 = -120.0;
@@ -44,11 +44,11 @@ pub struct Span {
     pub end_ms: u64,
 }
 
-/// Where 8 kHz `samples` are voiced; pauses shorter than `join_ms` do not end a span.
+/// Where `samples` are voiced; pauses shorter than `join_ms` do not end a span.
 #[must_use]
-pub fn voiced_spans(samples: &[i16], join_ms: u64) -> Vec<Span> {
+pub fn voiced_spans(format: AudioFormat, samples: &[i16], join_ms: u64) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    for (position, frame) in samples.chunks(FRAME_SAMPLES).enumerate() {
+    for (position, frame) in samples.chunks(format.frame_samples()).enumerate() {
         if rms_dbfs(frame) < VOICED_DBFS {
             continue;
         }
@@ -80,8 +80,8 @@ mod tests {
         sound.extend(sine(440.0, 8_000, 0.3, 1_600));
         sound.extend(vec![0; 800]);
         sound.extend(sine(440.0, 8_000, 0.3, 1_600));
-        assert_eq!(voiced_spans(&sound, 40).len(), 2);
-        assert_eq!(voiced_spans(&sound, 200), [Span { start_ms: 200, end_ms: 700 }]);
+        assert_eq!(voiced_spans(AudioFormat::Narrowband, &sound, 40).len(), 2);
+        assert_eq!(voiced_spans(AudioFormat::Narrowband, &sound, 200), [Span { start_ms: 200, end_ms: 700 }]);
         assert_eq!(clipped(&sound), 0);
         let loud: Vec<i16> = sound.iter().map(|sample| sample.saturating_mul(20)).collect();
         assert!(clipped(&loud) > 100);

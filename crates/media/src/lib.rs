@@ -1,8 +1,10 @@
 //! Sound for Switchhook: between bytes on the wire and 20 ms frames.
 //!
-//! Everything here is a function of its samples: no clock, no socket, no runtime. Calls are 8 kHz, 16 bit, mono.
+//! Everything here is a function of its samples: no clock, no socket, no runtime. Audio inside a call is 16 bit, mono, in one
+//! [`format::AudioFormat`].
 
 pub mod dtmf;
+pub mod format;
 pub mod frame;
 pub mod g711;
 pub mod level;

@@ -59,6 +59,10 @@ impl Resampler {
 
     /// Takes 16-bit sound of any length and appends what can be given already to `out`.
     pub fn process(&mut self, input: &[i16], out: &mut Vec<i16>) {
+        if self.filter.is_none() {
+            out.extend_from_slice(input);
+            return;
+        }
         self.taken += length(input);
         self.waiting.extend(input.iter().map(|sample| f32::from(*sample) / 32_768.0));
         self.convert(|sound| out.extend(sound.iter().map(|sample| to_i16(*sample))));

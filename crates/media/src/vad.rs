@@ -6,6 +6,7 @@
 
 use earshot::Detector;
 
+use crate::format::AudioFormat;
 use crate::frame::CallerAudio;
 
 /// When speech begins and stops.
@@ -84,11 +85,16 @@ impl Vad {
     /// Takes the next 20 ms. Costs about 10 µs.
     pub fn push(&mut self, frame: &CallerAudio) -> Option<VadEvent> {
         self.follow_noise(frame.0.rms_dbfs());
-        for sample in frame.0.samples() {
-            // Twice the rate by the mean of neighbours: the network looks at the telephone band only.
-            self.window.push(i16::midpoint(self.last_sample, *sample));
-            self.window.push(*sample);
-            self.last_sample = *sample;
+        match frame.0.format() {
+            AudioFormat::Narrowband => {
+                for sample in frame.0.samples() {
+                    // Twice the rate by the mean of neighbours: the network looks at the telephone band only.
+                    self.window.push(i16::midpoint(self.last_sample, *sample));
+                    self.window.push(*sample);
+                    self.last_sample = *sample;
+                }
+            }
+            AudioFormat::Wideband => self.window.extend_from_slice(frame.0.samples()),
         }
         let mut event = None;
         while self.window.len() >= WINDOW {
@@ -162,11 +168,11 @@ mod tests {
     use crate::tone::sine;
 
     /// Something like a spoken vowel: harmonics of 120 Hz under two formants, four syllables a second.
-    fn vowels(ms: usize) -> Vec<i16> {
-        let count = ms * 8;
+    fn vowels(format: AudioFormat, ms: usize) -> Vec<i16> {
+        let count = format.samples_in_ms(ms);
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a test signal")]
         let at = |n: usize| {
-            let t = n as f64 / 8_000.0;
+            let t = n as f64 / f64::from(format.sample_rate());
             let syllable = (std::f64::consts::PI * 4.0 * t).sin().abs();
             let pitch = 120.0 + 15.0 * (2.0 * t).sin();
             let voice: f64 = (1..25)
@@ -183,9 +189,9 @@ mod tests {
         (0..count).map(at).collect()
     }
 
-    fn events(sound: &[i16]) -> Vec<(usize, VadEvent)> {
+    fn events(format: AudioFormat, sound: &[i16]) -> Vec<(usize, VadEvent)> {
         let mut vad = Vad::new(VadSettings::default());
-        let frames: Vec<Frame> = Framer::default().push(sound);
+        let frames: Vec<Frame> = Framer::new(format).push(sound);
         frames
             .iter()
             .enumerate()
@@ -195,16 +201,19 @@ mod tests {
 
     #[test]
     fn speech_is_heard_to_begin_and_to_stop() {
-        let sound = [vec![0; 8_000], vowels(1_200), vec![0; 8_000]].concat();
-        let events = events(&sound);
-        assert!(matches!(events.first(), Some((1_000..1_400, VadEvent::SpeechStarted))), "{events:?}");
-        assert!(matches!(events.last(), Some((2_200..2_700, VadEvent::SpeechStopped))), "{events:?}");
+        for format in AudioFormat::ALL {
+            let second = vec![0; format.samples_in_ms(1_000)];
+            let sound = [second.clone(), vowels(format, 1_200), second].concat();
+            let events = events(format, &sound);
+            assert!(matches!(events.first(), Some((1_000..1_400, VadEvent::SpeechStarted))), "{format:?}: {events:?}");
+            assert!(matches!(events.last(), Some((2_200..2_700, VadEvent::SpeechStopped))), "{format:?}: {events:?}");
+        }
     }
 
     #[test]
     fn silence_tones_and_noise_are_not_speech() {
-        assert_eq!(events(&vec![0; 16_000]), []);
-        assert_eq!(events(&sine(440.0, 8_000, 0.3, 16_000)), [], "a dial tone");
+        assert_eq!(events(AudioFormat::Narrowband, &vec![0; 16_000]), []);
+        assert_eq!(events(AudioFormat::Narrowband, &sine(440.0, 8_000, 0.3, 16_000)), [], "a dial tone");
         let mut seed = 1_u32;
         let noise: Vec<i16> = (0..16_000)
             .map(|_| {
@@ -212,6 +221,6 @@ mod tests {
                 i16::try_from(seed >> 22).unwrap_or(0) - 512
             })
             .collect();
-        assert_eq!(events(&noise), [], "white noise at -36 dBFS");
+        assert_eq!(events(AudioFormat::Narrowband, &noise), [], "white noise at -36 dBFS");
     }
 }

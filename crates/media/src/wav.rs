@@ -2,15 +2,21 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-use crate::frame::{Frame, SAMPLE_RATE};
+use crate::format::AudioFormat;
+use crate::frame::Frame;
 
 const HEADER: usize = 44;
+/// Where the header has the length of the file after itself, and that of the audio.
+const RIFF_LENGTH_AT: u64 = 4;
+const DATA_LENGTH_AT: u64 = 40;
 
-/// Writes a recording: 8 kHz, 16 bit, stereo; the caller left, the agent right.
+/// Writes a recording: 16 bit, stereo, in the format of its call; the caller left, the agent right.
 #[derive(Debug)]
 pub struct StereoWriter<W: Write + Seek> {
     file: W,
-    frames: u32,
+    data: u32,
+    /// Reused for each frame.
+    bytes: Vec<u8>,
 }
 
 impl<W: Write + Seek> StereoWriter<W> {
@@ -19,9 +25,9 @@ impl<W: Write + Seek> StereoWriter<W> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn new(mut file: W) -> io::Result<Self> {
-        file.write_all(&header(2, SAMPLE_RATE, 0))?;
-        Ok(Self { file, frames: 0 })
+    pub fn new(mut file: W, format: AudioFormat) -> io::Result<Self> {
+        file.write_all(&header(2, format.sample_rate(), 0))?;
+        Ok(Self { file, data: 0, bytes: Vec::new() })
     }
 
     /// 20 ms of both sides.
@@ -29,14 +35,13 @@ impl<W: Write + Seek> StereoWriter<W> {
     /// # Errors
     /// When the file cannot be written.
     pub fn push(&mut self, caller: &Frame, agent: &Frame) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(4 * caller.samples().len());
+        self.bytes.clear();
         for (left, right) in caller.samples().iter().zip(agent.samples()) {
-            bytes.extend_from_slice(&left.to_le_bytes());
-            bytes.extend_from_slice(&right.to_le_bytes());
+            self.bytes.extend_from_slice(&left.to_le_bytes());
+            self.bytes.extend_from_slice(&right.to_le_bytes());
         }
-        self.file.write_all(&bytes)?;
-        self.frames += u32::try_from(caller.samples().len()).unwrap_or(0);
-        Ok(())
+        self.data = self.data.saturating_add(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
+        self.file.write_all(&self.bytes)
     }
 
     /// Completes the header and gives the file back.
@@ -44,8 +49,7 @@ impl<W: Write + Seek> StereoWriter<W> {
     /// # Errors
     /// When the file cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(&header(2, SAMPLE_RATE, self.frames.saturating_mul(4)))?;
+        write_length(&mut self.file, self.data)?;
         self.file.flush()?;
         Ok(self.file)
     }
@@ -68,7 +72,7 @@ fn header(channels: u16, sample_rate: u32, data: u32) -> [u8; HEADER] {
         at += bytes.len();
     };
     put(b"RIFF");
-    put(&data.saturating_add(36).to_le_bytes());
+    put(&riff_length(data).to_le_bytes());
     put(b"WAVEfmt ");
     put(&16_u32.to_le_bytes());
     put(&1_u16.to_le_bytes());
@@ -89,9 +93,20 @@ fn header(channels: u16, sample_rate: u32, data: u32) -> [u8; HEADER] {
 pub fn repair(file: &mut (impl Write + Seek)) -> io::Result<()> {
     let length = file.seek(SeekFrom::End(0))?;
     let data = length.saturating_sub(HEADER as u64) / 4 * 4;
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(&header(2, SAMPLE_RATE, u32::try_from(data).unwrap_or(u32::MAX)))?;
+    write_length(file, u32::try_from(data).unwrap_or(u32::MAX))?;
     file.seek(SeekFrom::End(0)).map(drop)
+}
+
+/// Completes a header: so many bytes of audio follow it.
+fn write_length(file: &mut (impl Write + Seek), data: u32) -> io::Result<()> {
+    file.seek(SeekFrom::Start(RIFF_LENGTH_AT))?;
+    file.write_all(&riff_length(data).to_le_bytes())?;
+    file.seek(SeekFrom::Start(DATA_LENGTH_AT))?;
+    file.write_all(&data.to_le_bytes())
+}
+
+fn riff_length(data: u32) -> u32 {
+    data.saturating_add(36)
 }
 
 /// What a WAV file holds.
@@ -166,9 +181,10 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Cursor;
 
-    fn recording(caller_hz: f64, agent_hz: f64) -> StereoWriter<Cursor<Vec<u8>>> {
-        let frames = |hz| Framer::default().push(&sine(hz, 8_000, 0.4, 8_000));
-        let mut writer = StereoWriter::new(Cursor::new(Vec::new())).expect("memory");
+    fn recording(format: AudioFormat, caller_hz: f64, agent_hz: f64) -> StereoWriter<Cursor<Vec<u8>>> {
+        let rate = format.sample_rate();
+        let frames = |hz| Framer::new(format).push(&sine(hz, rate, 0.4, rate as usize));
+        let mut writer = StereoWriter::new(Cursor::new(Vec::new()), format).expect("memory");
         for (caller, agent) in frames(caller_hz).iter().zip(&frames(agent_hz)) {
             writer.push(caller, agent).expect("memory");
         }
@@ -177,20 +193,23 @@ mod tests {
 
     #[test]
     fn each_side_is_heard_on_its_own_channel() {
-        let file = recording(400.0, 900.0).finish().expect("memory").into_inner();
-        let wav = read(&file).expect("our own file");
-        assert_eq!((wav.sample_rate, wav.channels.len(), wav.channels[0].len()), (8_000, 2, 8_000));
-        let heard = |channel: usize, hz| goertzel(&wav.channels[channel], hz);
-        assert!(heard(0, 400.0) > 0.99 && heard(1, 900.0) > 0.99, "caller left, agent right");
-        assert!(heard(0, 900.0) < 0.01 && heard(1, 400.0) < 0.01, "and nothing of the other");
+        for format in AudioFormat::ALL {
+            let file = recording(format, 400.0, 900.0).finish().expect("memory").into_inner();
+            let (wav, rate) = (read(&file).expect("our own file"), format.sample_rate());
+            assert_eq!((wav.sample_rate, wav.channels.len(), wav.channels[0].len()), (rate, 2, rate as usize));
+            let heard = |channel: usize, hz| goertzel(&wav.channels[channel], rate, hz);
+            assert!(heard(0, 400.0) > 0.99 && heard(1, 900.0) > 0.99, "caller left, agent right");
+            assert!(heard(0, 900.0) < 0.01 && heard(1, 400.0) < 0.01, "and nothing of the other");
+        }
     }
 
     #[test]
     fn a_recording_whose_writer_died_is_repaired() {
-        let mut file = recording(400.0, 900.0).file;
+        let mut file = recording(AudioFormat::Wideband, 400.0, 900.0).file;
         assert_eq!(read(file.get_ref()).expect("a valid header").channels[0].len(), 0);
         repair(&mut file).expect("memory");
-        assert_eq!(read(file.get_ref()).expect("repaired").channels[0].len(), 8_000);
+        let repaired = read(file.get_ref()).expect("repaired");
+        assert_eq!((repaired.sample_rate, repaired.channels[0].len()), (16_000, 16_000));
     }
 
     proptest! {

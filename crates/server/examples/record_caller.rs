@@ -20,11 +20,10 @@ use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
-use switchhook::models::{HIBARI, ModelStore};
-use switchhook::providers::local::{Hibari, Job, hibari};
-use switchhook_media::frame::{FRAME_SAMPLES, SAMPLE_RATE};
-use switchhook_media::g711::ulaw_encode;
+use switchhook_media::g711::{FRAME_BYTES, SAMPLE_RATE, ulaw_encode};
 use switchhook_media::resample::Resampler;
+use switchhook_speech::models::{HIBARI, ModelStore};
+use switchhook_speech::{Hibari, Job, hibari};
 
 /// How much lower the caller's voice is than the agent's.
 const LOWER: f32 = 0.84;
@@ -83,7 +82,7 @@ fn telephone(sound: &[f32], seed: u32) -> Vec<u8> {
     let audible = |sample: &f32| sample.abs() > peak * 0.02;
     let from = filtered.iter().position(audible).unwrap_or(0);
     let to = filtered.iter().rposition(audible).map_or(filtered.len(), |last| last + 1);
-    let length = (to - from + 2 * EDGE).next_multiple_of(FRAME_SAMPLES);
+    let length = (to - from + 2 * EDGE).next_multiple_of(FRAME_BYTES);
     let mut room = Room(seed.wrapping_mul(2_654_435_769).max(1));
     let words = std::iter::repeat_n(0.0, EDGE).chain(filtered[from..to].iter().map(|sample| sample * PEAK / peak));
     let samples = words.chain(std::iter::repeat(0.0)).take(length);

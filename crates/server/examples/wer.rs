@@ -18,13 +18,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use switchhook::models::ModelStore;
-use switchhook::providers::local::wer::WordErrors;
 use switchhook::providers::local::{LocalSpeech, LocalStt};
 use switchhook::providers::{Stt, SttEvent, SttOptions};
-use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame, SAMPLE_RATE};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_media::g711::{FRAME_BYTES as FRAME_SAMPLES, SAMPLE_RATE};
 use switchhook_media::g711::{ulaw_decode, ulaw_encode};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use switchhook_speech::models::ModelStore;
+use switchhook_speech::wer::WordErrors;
 use tokio::sync::mpsc;
 
 /// Room noise between utterances when no other is asked for: -60 dBFS.
@@ -136,7 +138,7 @@ async fn listen(stt: &LocalStt, stream: &[i16]) -> Result<(Vec<(Range<usize>, St
     let mut heard: Vec<(Range<usize>, String)> = Vec::new();
     let (mut start, mut waited) = (0, Duration::ZERO);
     for (index, frame) in stream.chunks_exact(FRAME_SAMPLES).enumerate() {
-        let frame = CallerAudio(Frame::from_slice(frame));
+        let frame = CallerAudio(Frame::from_slice(AudioFormat::Narrowband, frame));
         session.audio(&frame);
         match vad.push(&frame) {
             Some(VadEvent::SpeechStarted) => {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use switchhook_core::id::NodeId;
+use switchhook_speech::models::ModelStore;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -16,11 +17,11 @@ use crate::calls::{self, Context, Live};
 use crate::carrier::address::Addresses;
 use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
+use crate::exemptions;
 use crate::files;
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::listener;
-use crate::models::ModelStore;
 use crate::providers::ProviderError;
 use crate::providers::local::LocalSpeech;
 use crate::providers::registry::Registry;
@@ -95,7 +96,7 @@ impl Service {
             tasks: TaskTracker::new(),
         };
         if config.has_role(Role::Calls) {
-            let providers = Registry::new(&config, models, state.exemptions.clone())?;
+            let providers = Registry::new(config.providers(), models, state.exemptions.clone())?;
             service.speech = Some(providers.local_speech());
             let setup = Setup::new(config.clone(), vault.clone(), providers, addresses)?;
             setup.drivers().start().await?;
@@ -122,8 +123,8 @@ impl Service {
             let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, wakeups)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }
-        state.exemptions.load(&store).await?;
-        service.tasks.spawn(state.exemptions.clone().follow(store.clone(), service.stop.clone()));
+        exemptions::load(&state.exemptions, &store).await?;
+        service.tasks.spawn(exemptions::follow(state.exemptions.clone(), store.clone(), service.stop.clone()));
         service.tasks.spawn(Housekeeping::new(store, clock, &config).run(service.stop.clone()));
         service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
         service.tasks.spawn(listener::serve(
@@ -170,13 +171,13 @@ impl Service {
         self.end_now.clone()
     }
 
-    /// Starts no more calls and waits up to `patience` for live ones, then ends them. The API responds and
+    /// Starts no more calls and waits up to `drain_timeout` for live ones, then ends them. The API responds and
     /// deliveries go out until then.
-    pub async fn stop(self, patience: Duration) {
+    pub async fn stop(self, drain_timeout: Duration) {
         self.draining.start();
         self.stop_calls.cancel();
         self.calls.close();
-        if tokio::time::timeout(patience, self.calls.wait()).await.is_err() {
+        if tokio::time::timeout(drain_timeout, self.calls.wait()).await.is_err() {
             tracing::warn!(calls = self.live.count(), "drain timeout reached: ending live calls");
             self.end_now.cancel();
             // Longer than the deadlines of a call that is ending.

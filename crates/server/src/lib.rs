@@ -3,12 +3,13 @@
 //! `ARCHITECTURE.md` has the map. `app` assembles the modules; no module depends on it.
 
 pub mod app;
-pub mod batch;
 pub mod calls;
 pub mod carrier;
+pub mod catalogue;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod exemptions;
 pub mod files;
 #[cfg(test)]
 mod fuzz;
@@ -17,12 +18,9 @@ pub mod http;
 pub mod json_schema;
 pub mod lifecycle;
 pub mod listener;
-pub mod models;
 pub mod operator;
-pub mod outbound;
 pub mod panics;
 pub mod providers;
-pub mod queues;
 pub mod retention;
 pub mod rotation;
 pub mod store;

@@ -14,6 +14,7 @@ use crate::http::tenant::DialPolicyResource;
 use crate::store::agents::AgentRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
+use crate::store::page::PageRequest;
 use crate::store::tenants::{OwnLimits, TenantRow};
 use crate::store::{Store, agents, api_keys, connections, dial_policy, numbers, tenants};
 
@@ -171,13 +172,13 @@ pub async fn seed(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
     let Some(row) = seeded_tenant(store).await? else { return seed_anew(store, config).await };
     let api_key = create_key(store, config, row.tenant(), Some("seed"), None).await?;
     let mut conn = store.read().await?;
-    let mut before = None;
+    let mut request = PageRequest::first(100);
     let agent = loop {
-        let page = agents::list(&mut conn, row.tenant(), before, 100).await?;
+        let page = agents::list(&mut conn, row.tenant(), request).await?;
         if let Some(agent) = page.rows.into_iter().find(|agent| agent.name == AGENT) {
             break agent;
         }
-        before = Some(page.next.context("the seeded agent was renamed or deleted")?);
+        request.cursor = Some(page.next.context("the seeded agent was renamed or deleted")?);
     };
     Ok(Seeded { tenant: Tenant::of(&row, config), api_key, agent_id: agent.agent(), number: NUMBER.to_owned() })
 }

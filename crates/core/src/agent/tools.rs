@@ -172,16 +172,16 @@ impl Tool {
     /// Rejects fields that have no effect for this type.
     fn check_belonging(&self, path: &str, check: &mut Check) {
         let http = self.kind == ToolKind::Http;
-        let asks = http || self.kind == ToolKind::Mcp;
+        let remote = http || self.kind == ToolKind::Mcp;
         for (field, given, fits, kinds) in [
-            ("name", self.name.is_some(), asks, "http and mcp"),
+            ("name", self.name.is_some(), remote, "http and mcp"),
             ("parameters", self.parameters.is_some(), http, "http"),
-            ("url", self.url.is_some(), asks, "http and mcp"),
+            ("url", self.url.is_some(), remote, "http and mcp"),
             ("method", self.method.is_some(), http, "http"),
-            ("connection_id", self.connection_id.is_some(), asks, "http and mcp"),
-            ("headers", !self.headers.is_empty(), asks, "http and mcp"),
-            ("timeout_seconds", self.timeout_seconds.is_some(), asks, "http and mcp"),
-            ("filler", self.filler.is_some(), asks, "http and mcp"),
+            ("connection_id", self.connection_id.is_some(), remote, "http and mcp"),
+            ("headers", !self.headers.is_empty(), remote, "http and mcp"),
+            ("timeout_seconds", self.timeout_seconds.is_some(), remote, "http and mcp"),
+            ("filler", self.filler.is_some(), remote, "http and mcp"),
             ("tools", !self.tools.is_empty(), self.kind == ToolKind::Mcp, "mcp"),
         ] {
             check.that(&format!("{path}.{field}"), fits || !given, &format!("applies only to tools of type {kinds}"));

@@ -183,7 +183,8 @@ impl AgentConfig {
 }
 
 /// Checks the outline of BCP 47: a language of two to eight letters, and subtags of up to eight letters and digits.
-fn is_language_tag(tag: &str) -> bool {
+#[must_use]
+pub fn is_language_tag(tag: &str) -> bool {
     let mut parts = tag.split('-');
     let language = parts.next().unwrap_or_default();
     tag.len() <= 35

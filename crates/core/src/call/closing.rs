@@ -95,7 +95,7 @@ impl Call {
                 closing.wrap_up_by = None; // The talk died with its node.
                 if self.leg.may_exist() {
                     closing.hung_up = true;
-                    transition.effect(CallEffect::HangUp); // Asking twice is harmless; perhaps nobody asked.
+                    transition.effect(CallEffect::HangUp); // Hanging up twice is harmless; perhaps nobody did.
                     self.await_report(now);
                 }
             }

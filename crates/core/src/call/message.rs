@@ -30,7 +30,7 @@ pub enum CallInput {
     },
     /// The carrier's answer to the dial was lost or ambiguous (timeout, 5xx): somebody's phone may be ringing.
     DialUnknown,
-    /// The carrier has no room now and rang nobody; it will be asked again after so long.
+    /// The carrier has no room now and rang nobody; the dial is repeated after so long.
     DialDelayed(Duration),
     /// It rings at the other end.
     Ringing,
@@ -49,7 +49,7 @@ pub enum CallInput {
     TalkEnded(TalkEnd),
     /// The answer to [`CallEffect::StopTalk`]: transcript and summary are written.
     WrappedUp,
-    /// A client of the API asked for the end of the call.
+    /// A client of the API requested the end of the call.
     HangUpRequested,
     /// The service stops and cannot wait for this call any longer.
     Drain,
@@ -89,7 +89,7 @@ pub enum TalkEnd {
 /// What can fail in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TalkFailure {
-    /// A provider did not answer in time, nor did its fallbacks.
+    /// A provider did not respond in time, nor did its fallbacks.
     ProviderTimeout,
     /// A connection of the agent is missing or invalid.
     ConfigError,

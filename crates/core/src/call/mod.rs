@@ -15,6 +15,7 @@
 //! Messages of the carrier may be late, repeated or out of order. What no longer fits is ignored; what arrives
 //! early (audio before the answer) implies what was missed.
 
+mod carrier_event;
 mod closing;
 mod ending;
 mod message;
@@ -28,6 +29,7 @@ mod tests;
 
 use std::time::Duration;
 
+pub use self::carrier_event::CarrierEvent;
 pub use self::ending::Ending;
 pub use self::message::{CallEffect, CallInput, Change, TalkEnd, TalkFailure};
 pub use self::phase::{Closing, Phase, Timing};
@@ -66,7 +68,7 @@ pub struct Call {
     phase: Phase,
     leg: LegState,
     ringing: bool,
-    /// Whether the carrier was asked how it ended, since it said nothing for too long.
+    /// Whether the call was looked up at the carrier, which reported nothing for too long.
     looked_up: bool,
     answered_at: Option<Timestamp>,
 }
@@ -123,7 +125,7 @@ impl Call {
         &self.phase
     }
 
-    /// Whether the talk goes on: its end is not decided, so what clients ask of it may be done.
+    /// Whether the talk goes on: its end is not decided, so commands of clients may be executed.
     #[must_use]
     pub const fn is_in_conversation(&self) -> bool {
         matches!(self.phase, Phase::InProgress { .. })
@@ -258,7 +260,7 @@ impl Call {
         }
     }
 
-    /// Whether the carrier's report of the end may have been lost, so that it is asked before the call ends without one.
+    /// Whether the carrier's report of the end may have been lost, so that the call is looked up before it ends without one.
     fn may_have_ended_unheard(&self, abandoned: bool) -> bool {
         self.direction == Direction::Outbound && self.leg == LegState::Known && !abandoned && !self.looked_up
     }

@@ -58,7 +58,7 @@ pub enum Phase {
         /// Until it must have been dialled.
         deadline: Timestamp,
     },
-    /// The dial is intended, asked for or ringing; or an inbound call is not answered yet.
+    /// The dial is intended, requested or ringing; or an inbound call is not answered yet.
     Dialing {
         /// Until it must have been answered.
         deadline: Timestamp,

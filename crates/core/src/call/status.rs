@@ -57,7 +57,7 @@ wire_words! {
         ApiHangup = "api_hangup",
         /// A client of the API cancelled the call before it was answered.
         Canceled = "canceled",
-        /// A machine answered and the agent was told not to talk to it, or only to leave a message.
+        /// A machine answered, and the agent's settings end the call there or after a message.
         Voicemail = "voicemail",
         /// Nobody said anything for too long.
         Silence = "silence",

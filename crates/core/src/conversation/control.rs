@@ -21,7 +21,7 @@ impl Conversation {
         }
     }
 
-    /// Has a text said: next, or at once instead of what the agent is saying or was asked for. The caller is never talked over,
+    /// Has a text said: next, or at once instead of what the agent is saying or is about to say. The caller is never talked over,
     /// and neither a goodbye nor a message for a machine is disturbed.
     pub(super) fn say_requested(&mut self, text: String, interrupt: bool) {
         let d = &mut self.dialogue;
@@ -72,7 +72,7 @@ impl Conversation {
         true
     }
 
-    /// Falls silent until the carrier has answered. What the caller says meanwhile is kept.
+    /// Falls silent until the carrier has responded. What the caller says meanwhile is kept.
     pub(super) fn transfer_started(&mut self) {
         let d = &mut self.dialogue;
         if d.phase.is_closing() || d.phase.is_voicemail() || d.phase.is_transferring() {

@@ -44,7 +44,7 @@ pub(super) struct Dialogue {
     pub(super) goodbye_cancelled: bool,
     /// What the agent said last.
     pub(super) last_said: String,
-    /// The caller's turns that were answered.
+    /// The caller's turns that had a response.
     pub(super) turns: u32,
     effects: Vec<Effect>,
 }
@@ -85,7 +85,7 @@ impl Dialogue {
         at.is_some_and(|at| at <= self.now)
     }
 
-    /// Whether nothing is being said, typed or asked for.
+    /// Whether nothing is being said, typed or requested.
     pub(super) fn is_calm(&self) -> bool {
         let quiet = self.playback.is_idle() && self.dtmf.is_empty() && !self.dtmf_sending;
         quiet && self.phase.is_open() && self.say_queue.is_empty()
@@ -128,7 +128,7 @@ impl Dialogue {
         let stopped = !self.playback.is_idle();
         let (played, truncated) = self.playback.cut();
         for Truncated { item, heard } in truncated {
-            self.emit(super::realtime::Effect::Truncate { item, heard });
+            self.emit(super::realtime::Command::Truncate { item, heard });
         }
         if stopped {
             self.emit(Effect::ClearPlayback);

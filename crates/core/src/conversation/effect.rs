@@ -62,7 +62,7 @@ pub enum SpeechSource {
     /// From the cache or the TTS.
     Any,
     /// From the cache only, since a TTS is late or has failed: it is wanted at once and before everything queued, also what is
-    /// already being played. Without it, answer [`super::Input::SynthesisFailed`] at once.
+    /// already being played. Without it, return [`super::Input::SynthesisFailed`] at once.
     Cached,
     /// From the TTS, and its first audio within this time; a tone stands in for it.
     Within(Duration),
@@ -71,6 +71,12 @@ pub enum SpeechSource {
 impl From<cascade::Effect> for Effect {
     fn from(effect: cascade::Effect) -> Self {
         Self::Cascade(effect)
+    }
+}
+
+impl From<realtime::Command> for Effect {
+    fn from(command: realtime::Command) -> Self {
+        Self::Realtime(realtime::Effect::Send(command))
     }
 }
 
@@ -95,11 +101,11 @@ pub enum End {
     VoicemailMessageLeft,
     /// A provider failed for good.
     Failed(Failure),
-    /// Somebody asked for it.
+    /// It was requested.
     Requested,
 }
 
-/// When the steps of one answered turn happened.
+/// When the steps of the response to one turn happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnTimes {
     /// The number of the [`cascade::Effect::RequestCompletion`].
@@ -108,11 +114,11 @@ pub struct TurnTimes {
     pub speech_ended: Timestamp,
     /// The turn was judged to be over.
     pub turn_ended: Timestamp,
-    /// The model's first text. May be before `turn_ended` when the model was asked early.
+    /// The model's first text. May be before `turn_ended` when the request was sent early.
     pub first_token: Timestamp,
-    /// The first audio of the answer was made.
+    /// The first audio of the response was synthesized.
     pub first_audio_ready: Timestamp,
-    /// The first audio of the answer was heard on the line.
+    /// The first audio of the response was heard on the line.
     pub first_audio_played: Timestamp,
 }
 

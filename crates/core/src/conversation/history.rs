@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::input::ToolCall;
 
-/// Told to every model after the agent's instructions: it writes for the ear.
+/// Follows the agent's instructions in every request: the model writes for speech.
 const SPOKEN_STYLE: &str = "You are talking on the phone. Answer in one or two short spoken sentences, without lists, \
      markdown or emoji. A message ending in \u{2026} was cut off by the caller there; the rest of it was not heard. \
      What stands after \"[keys]\" was typed on the phone's keys.";
@@ -113,7 +113,7 @@ impl History {
     }
 
     /// Puts a result in its place, where another stood for it.
-    pub(super) fn tool_answered(&mut self, place: usize, result: &Value) {
+    pub(super) fn tool_returned(&mut self, place: usize, result: &Value) {
         if let Some(message) = self.messages.get_mut(place) {
             message.text = result.to_string();
         }

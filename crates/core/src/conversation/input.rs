@@ -65,14 +65,14 @@ pub enum Input {
     Say {
         /// What to say.
         text: String,
-        /// Whether it is said instead of what the agent is saying or was asked for.
+        /// Whether it is said instead of what the agent is saying or is about to say.
         interrupt: bool,
     },
     /// Tones of keys go out on the line. The agent's audio waits until [`Input::DtmfSent`].
     DtmfSendStarted,
     /// The last tone is out.
     DtmfSent,
-    /// A tool has answered.
+    /// A tool has returned.
     ToolResult {
         /// The turn of its [`super::Effect::RunTool`].
         turn: u32,
@@ -153,7 +153,7 @@ pub struct ToolCall {
 /// What kind of failure a provider had: what the call ends with if it cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureCode {
-    /// It did not answer in time.
+    /// It did not respond in time.
     ProviderTimeout,
     /// It refuses our settings or credentials: trying again is useless.
     Config,

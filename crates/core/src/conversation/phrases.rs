@@ -23,11 +23,11 @@ pub(super) fn usual(phrases: WordList) -> &'static str {
     phrases.first().copied().unwrap_or_default()
 }
 
-/// One of the phrases, other than the one said last; nothing in a language without a table. The time is the dice: callers are not
+/// One of the phrases, other than the one said last; nothing in a language without a table. The time is the seed: callers are not
 /// in step with the clock.
 pub(super) fn vary(phrases: WordList, now: Timestamp, last: &str) -> Option<&'static str> {
-    let dice = usize::try_from(now.as_micros().unsigned_abs() / 1_000).unwrap_or(0);
+    let seed = usize::try_from(now.as_micros().unsigned_abs() / 1_000).unwrap_or(0);
     let fresh: Vec<&'static str> = phrases.iter().copied().filter(|phrase| *phrase != last).collect();
     let choice = if fresh.is_empty() { phrases } else { fresh.as_slice() };
-    choice.get(dice.checked_rem(choice.len())?).copied()
+    choice.get(seed.checked_rem(choice.len())?).copied()
 }

@@ -1,4 +1,4 @@
-//! How long nothing was said. A caller who says nothing is asked again, and in the end let go.
+//! How long nothing was said. A caller who says nothing is reprompted, and in the end hung up on.
 
 use super::playback::Kind;
 use crate::Timestamp;

@@ -31,7 +31,7 @@ pub(super) trait Strategy: Send + Sync {
     fn speech_stopped(&mut self, d: &mut Dialogue, segment: u32);
     /// Something of the strategy's own providers.
     fn input(&mut self, d: &mut Dialogue, input: StrategyInput);
-    /// A tool has answered.
+    /// A tool has returned.
     fn tool_result(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value);
     /// Audio of an utterance was synthesized.
     fn synthesized(&mut self, d: &mut Dialogue, utterance: u32);
@@ -73,7 +73,7 @@ pub(super) trait Strategy: Send + Sync {
 
     /// Whether nobody speaks, is about to, or is waited for.
     fn is_calm(&self, d: &Dialogue) -> bool;
-    /// Whether there are words to ask a silent caller with.
+    /// Whether there is a reprompt for a silent caller.
     fn may_reprompt(&self, _: &Dialogue) -> bool {
         true
     }

@@ -17,7 +17,7 @@ pub struct Timings {
     pub false_interruption: Duration,
     /// Speech of which only backchannels are known interrupts after this long all the same.
     pub long_backchannel: Duration,
-    /// A backchannel this close to the end of what the agent says is taken as an answer to it.
+    /// A backchannel this close to the end of what the agent says is taken as a response to it.
     pub backchannel_boundary: Duration,
     /// How long the model may be silent, before its first word and between words.
     pub model_silence: Duration,
@@ -26,7 +26,7 @@ pub struct Timings {
     pub speech_silence: Duration,
     /// How long a tool may take.
     pub tool: Duration,
-    /// Without any audio of the answer this long after the turn, a filler is said.
+    /// Without any audio of the response this long after the turn, a filler is said.
     pub filler: Duration,
     /// The longest silence of the agent while a response is due. A phrase then stands in for a late TTS; a filler
     /// is said [`Timings::voice_start`] before.

@@ -50,8 +50,8 @@ impl Schedule {
         let delay = self.delays.get(made - 1)?;
         let largest = self.delays.iter().max().copied().unwrap_or_default();
         let factor = 0.8 + 0.4 * f64::from(random) / f64::from(u32::MAX);
-        let wished = retry_after.unwrap_or_default().min(largest);
-        Some(now + delay.mul_f64(factor).max(wished))
+        let requested = retry_after.unwrap_or_default().min(largest);
+        Some(now + delay.mul_f64(factor).max(requested))
     }
 }
 
@@ -112,8 +112,8 @@ mod tests {
     fn a_receiver_can_postpone_but_neither_hasten_nor_stall() {
         let schedule = Schedule::default();
         let wait = |seconds| {
-            let wished = Some(Duration::from_secs(seconds));
-            schedule.next_attempt(1, now(), wished, 0).expect("not the last").since(now()).as_secs()
+            let requested = Some(Duration::from_secs(seconds));
+            schedule.next_attempt(1, now(), requested, 0).expect("not the last").since(now()).as_secs()
         };
         assert_eq!(wait(1), 4, "5 s less a fifth");
         assert_eq!(wait(600), 600);
@@ -125,7 +125,7 @@ mod tests {
         let seconds = |status, header| retry_after(status, header, now()).map(|wait| wait.as_secs());
         assert_eq!(seconds(429, " 120 "), Some(120));
         assert_eq!(seconds(503, "Sun, 06 Nov 1994 08:49:37 GMT"), Some(7));
-        assert_eq!(seconds(503, "Sat, 05 Nov 1994 08:49:37 GMT"), Some(0), "the past asks for nothing");
+        assert_eq!(seconds(503, "Sat, 05 Nov 1994 08:49:37 GMT"), Some(0), "a date in the past is no delay");
         assert_eq!(seconds(500, "120"), None);
         for unreadable in ["", "-5", "1.5", "soon", "99999999999999999999999"] {
             assert_eq!(seconds(429, unreadable), None, "{unreadable}");

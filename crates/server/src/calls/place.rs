@@ -18,10 +18,10 @@ use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::quota::{self, Limits, QuotaExceeded};
 
 use self::commit::{CommitPlacements, Placement};
-use crate::batch::Batcher;
 use crate::calls::admission;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::store::batch::Batcher;
 use crate::store::calls::CallRow;
 use crate::store::idempotency::{self, Stored};
 use crate::store::{Store, dial_policy};

@@ -86,6 +86,9 @@ async fn load(context: &Context, row: &CallRow) -> Result<Loaded, sqlx::Error> {
             let (store, setup) = (&context.store, &context.setup);
             let (carrier, plan) = tokio::join!(caught(setup.carrier(store, row)), caught(setup.plan(store, row)));
             let (carrier, mut plan) = (set_up(carrier)?, set_up(plan)?);
+            if let (Ok(carrier), Ok(plan)) = (&carrier, &mut plan) {
+                plan.set_format(carrier.format);
+            }
             let fault =
                 carrier.as_ref().ok().and_then(|carrier| carrier.simulation.as_ref()?.provider_fault(row.far_end()));
             if let (Some(fault), Ok(plan)) = (fault, &mut plan) {

@@ -6,14 +6,20 @@
 mod carriers;
 mod not_taken;
 mod schemas;
+mod voices;
+
+pub use voices::VoiceError;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
+use switchhook_core::private::Private;
+use switchhook_media::format::AudioFormat;
 
 use self::carriers::Carriers;
 use crate::carrier::address::Addresses;
@@ -23,7 +29,7 @@ use crate::config::Config;
 use crate::json_schema::Schema;
 use crate::providers::check::{self, Check};
 use crate::providers::prices::Rates;
-use crate::providers::registry::{Provider, Registry};
+use crate::providers::registry::{Provider, ProviderConnection, Registry};
 use crate::providers::scripted::NeverResponds;
 use crate::providers::{Llm, Stt, SttOptions, Tts, without_secret};
 use crate::store::calls::CallRow;
@@ -52,6 +58,13 @@ pub struct CallPlan {
 }
 
 impl CallPlan {
+    /// Runs the call at this format, which the media of its carrier has.
+    pub fn set_format(&mut self, format: AudioFormat) {
+        self.talk.format = format;
+        self.pipeline.stt.iter_mut().for_each(|(_, options)| options.format = format);
+        self.pipeline.tts.iter_mut().for_each(|(_, settings)| settings.format = format);
+    }
+
     /// Injects a fault into the call's providers.
     pub fn inject(&mut self, fault: ProviderFault) {
         match fault {
@@ -166,7 +179,7 @@ impl Setup {
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
             pipeline,
             realtime,
-            talk: Settings { agent, recording },
+            talk: Settings { agent, recording, format: AudioFormat::default() },
             outcome: schemas.outcome,
         })
     }
@@ -217,7 +230,7 @@ impl Setup {
                 Err(words) => Check::failed("settings", format!("Connection {}: {words}", row.name)),
             }]
         } else {
-            match self.providers.for_connection(row, &self.vault) {
+            match self.provider_of(row) {
                 Ok(provider) => check::provider(&provider, deadline).await,
                 Err(words) => vec![Check::failed("settings", format!("Connection {}: {words}", row.name))],
             }
@@ -272,7 +285,12 @@ impl Setup {
             let provider = self.provider(conn, tenant, id, "local").await?;
             let rates = provider.stt_rates(model.as_deref());
             let stt = provider.stt().map_err(SetupError::config)?;
-            let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
+            let options = SttOptions {
+                language: agent.language.clone(),
+                model,
+                keyterms: keyterms.clone(),
+                ..SttOptions::default()
+            };
             found.push(((stt, options), rates));
         }
         Ok(found)
@@ -318,7 +336,8 @@ impl Setup {
             let rates = provider.tts_rates(model.as_deref());
             let tts = provider.tts().map_err(SetupError::config)?;
             let (language, proven) = (agent.language.clone(), self.limits.of("tts", id, model.as_deref()));
-            found.push(((tts, TtsSettings { voice, model, speed, language, health: proven }), rates));
+            let format = AudioFormat::default();
+            found.push(((tts, TtsSettings { voice, model, speed, language, format, health: proven }), rates));
         }
         Ok(found)
     }
@@ -363,9 +382,22 @@ impl Setup {
     ) -> Result<Provider, SetupError> {
         let Some(id) = id else { return self.providers.built_in(built_in).map_err(SetupError::config) };
         let row = connections::get(conn, tenant, id).await?.ok_or_else(|| no_longer_exists(id))?;
-        self.providers
-            .for_connection(&row, &self.vault)
-            .map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
+        self.provider_of(&row).map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
+    }
+
+    fn provider_of(&self, row: &ConnectionRow) -> Result<Provider, String> {
+        let connection = ProviderConnection {
+            id: ConnectionId::from_uuid(row.id),
+            tenant: TenantId::from_uuid(row.tenant_id),
+            provider: &row.provider,
+            settings: &row.settings,
+            updated_at: Timestamp::from_micros(row.updated_at),
+        };
+        self.providers.for_connection(&connection, || {
+            let credentials =
+                row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
+            Ok(credentials.reveal().get("api_key").cloned().map(Private::new))
+        })
     }
 }
 

@@ -1,12 +1,11 @@
 //! What happens on a leg, on its way to the call's runner.
 
-use serde::{Deserialize, Serialize};
-use switchhook_core::call::Hangup;
+use switchhook_core::call::CarrierEvent;
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::media::Media;
-use crate::queues::Queue;
 
 /// Events that may wait for the runner of a call. A call has a handful of them, and whoever signs callbacks can send more.
 const WAITING: usize = 64;
@@ -38,27 +37,4 @@ pub enum LegEvent {
     Carrier(CarrierEvent),
     /// Audio flows.
     Media(Media),
-}
-
-/// What a carrier reports about a leg. It may reach another node than the call's own, so it can be stored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CarrierEvent {
-    /// Its id of the call, for when the response to the dial was lost.
-    Id(String),
-    /// The far end rings.
-    Ringing,
-    /// Somebody, or something, answered.
-    Answered,
-    /// A person answered.
-    Human,
-    /// A machine answered; and whether its greeting is over, so that a message can be left.
-    Machine {
-        /// Whether the beep was heard, or the greeting ended without one.
-        greeting_ended: bool,
-    },
-    /// There will be no audio; one sentence says why.
-    NoMedia(String),
-    /// The leg has ended.
-    Hangup(Hangup),
 }

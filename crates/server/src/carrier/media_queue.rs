@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use switchhook_net::queues;
 use tokio::sync::Notify;
 
 use super::FromCarrier;
-use crate::queues;
 
 /// Frames that may wait: four seconds.
 const FRAMES: usize = 200;
@@ -145,13 +145,14 @@ impl Drop for MediaReceiver {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt as _;
-    use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
+    use switchhook_media::format::AudioFormat;
+    use switchhook_media::frame::{CallerAudio, Frame};
 
     use super::*;
 
     fn frame(number: usize) -> FromCarrier {
         let sample = i16::try_from(number).expect("few");
-        FromCarrier::Audio(CallerAudio(Frame::new([sample; FRAME_SAMPLES])))
+        FromCarrier::Audio(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, &[sample; 160])))
     }
 
     #[tokio::test]

@@ -31,11 +31,14 @@ use serde_json::{Map, Value};
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
+use switchhook_media::format::AudioFormat;
 
 use self::address::Addresses;
 use self::callback::Webhooks;
+pub use switchhook_core::call::CarrierEvent;
+
 pub use self::control::{AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef};
-pub use self::events::{CarrierEvent, LegEvent, LegEvents};
+pub use self::events::{LegEvent, LegEvents};
 pub use self::media::{FromCarrier, Media, MediaTransport, ToCarrier, WebSocketMedia};
 use self::rest::Rest;
 use crate::store::connections::Credentials;
@@ -48,17 +51,23 @@ pub struct Carrier {
     pub webhooks: Option<Arc<dyn Webhooks>>,
     /// Carries the media of its legs.
     pub media: MediaTransport,
+    /// The format of that media: calls run at it inside.
+    pub format: AudioFormat,
     /// What only a simulated phone network can do.
     pub simulation: Option<Arc<dyn Simulation>>,
 }
 
 impl Carrier {
-    /// A carrier that reports by webhooks and opens media websockets.
-    pub fn over_http(adapter: Arc<impl CallControl + Webhooks + WebSocketMedia + 'static>) -> Self {
+    /// A carrier that reports by webhooks and opens media websockets, whose media has this format.
+    pub fn over_http(
+        adapter: Arc<impl CallControl + Webhooks + WebSocketMedia + 'static>,
+        format: AudioFormat,
+    ) -> Self {
         Self {
             control: adapter.clone(),
             webhooks: Some(adapter.clone()),
             media: MediaTransport::WebSocket(adapter),
+            format,
             simulation: None,
         }
     }

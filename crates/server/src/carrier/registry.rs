@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn every_carrier_is_in_the_catalogue_once_and_under_a_name_of_its_own() {
-        use crate::http::connections::catalogue::{CATALOGUE, Kind};
+        use crate::catalogue::{CATALOGUE, Kind};
         let carriers = CATALOGUE.iter().filter(|provider| provider.offers(Kind::Carrier));
         assert!(carriers.map(|provider| provider.name).eq(CARRIERS.iter().map(|kind| kind.name)));
         for kind in CARRIERS {

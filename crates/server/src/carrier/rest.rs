@@ -6,11 +6,11 @@ use reqwest::RequestBuilder;
 use reqwest::header::RETRY_AFTER;
 use serde::de::DeserializeOwned;
 use switchhook_core::webhook::{AddressPolicy, judge_url};
+use switchhook_net::outbound::{self, ClientSettings, Clients};
+use switchhook_net::queues::Queue;
 use url::Url;
 
 use crate::config::Config;
-use crate::outbound::{self, ClientSettings, Clients};
-use crate::queues::Queue;
 
 /// One request, from the look-up of the name to the end of the answer. Shorter than callers wait.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -50,7 +50,7 @@ impl RestResponse {
     }
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestError {
     /// The carrier never got the request: nothing came of it.
@@ -67,7 +67,7 @@ impl Rest {
     /// # Errors
     /// When the client cannot be made.
     pub fn new(config: &Config) -> anyhow::Result<Self> {
-        Self::of(&ClientSettings::new(config, &config.outbound_allow)?)
+        Self::of(&ClientSettings::new(&config.network(), &config.outbound_allow)?)
     }
 
     /// The same with settings that there are.
@@ -122,7 +122,7 @@ impl Rest {
 /// Without the URL, which holds account and call.
 fn words(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return format!("no answer within {} s", DEADLINE.as_secs());
+        return format!("no response within {} s", DEADLINE.as_secs());
     }
     outbound::innermost(error)
 }

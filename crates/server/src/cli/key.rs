@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::api_keys::ApiKeyResource;
 use crate::operator;
+use crate::store::page::PageRequest;
 use crate::store::{Store, api_keys, tenants};
 
 /// Subcommands of `switchhook key`.
@@ -62,8 +63,8 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
         Command::List { tenant } => {
             let mut conn = store.read().await?;
             tenants::get(&mut conn, tenant).await?.with_context(|| format!("tenant {tenant} does not exist"))?;
-            let rows = api_keys::list(&mut conn, tenant, None, i64::from(i32::MAX)).await?;
-            let keys: Vec<ApiKeyResource> = rows.into_iter().map(ApiKeyResource::from).collect();
+            let page = api_keys::list(&mut conn, tenant, PageRequest::first(i64::from(i32::MAX))).await?;
+            let keys: Vec<ApiKeyResource> = page.rows.into_iter().map(ApiKeyResource::from).collect();
             if json { output::json(&keys)? } else { print(&keys) }
         }
         Command::Revoke { tenant, id } => {

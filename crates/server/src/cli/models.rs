@@ -6,10 +6,10 @@ use std::sync::Mutex;
 
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use switchhook_speech::models::{ModelError, ModelStatus, ModelStore, Progress, Stage};
 
 use super::{Failure, output};
 use crate::config::Config;
-use crate::models::{ModelError, ModelStatus, ModelStore, Progress, Stage};
 
 /// Subcommands of `switchhook models`.
 #[derive(Debug, Subcommand)]
@@ -93,7 +93,7 @@ fn bytes(count: u64) -> f64 {
 /// Shows a progress bar on a terminal, otherwise one line per stage.
 struct Bar {
     bar: ProgressBar,
-    told: Mutex<Option<(String, Stage)>>,
+    shown: Mutex<Option<(String, Stage)>>,
 }
 
 impl Bar {
@@ -101,23 +101,23 @@ impl Bar {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{msg:40} [{bar:30}] {bytes}/{total_bytes}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, told: Mutex::new(None) }
+        Self { bar, shown: Mutex::new(None) }
     }
 }
 
 impl Progress for Bar {
     fn report(&self, id: &str, stage: Stage, done: u64, total: u64) {
-        let mut told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut shown = self.shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let words = match stage {
             Stage::Download => format!("Downloading {id}"),
             Stage::Unpack => format!("Checking and converting {id}"),
             Stage::Done => format!("{id} is ready"),
         };
-        if told.as_ref().is_none_or(|(last, at)| last != id || *at != stage) {
+        if shown.as_ref().is_none_or(|(last, at)| last != id || *at != stage) {
             if self.bar.is_hidden() {
                 output::note(&words);
             }
-            *told = Some((id.to_owned(), stage));
+            *shown = Some((id.to_owned(), stage));
         }
         self.bar.set_length(total);
         self.bar.set_position(done);

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::json;
+use switchhook_speech::models::ModelStore;
 
 use super::{Failure, admin, models, output};
 use crate::app::Service;
 use crate::clock::Clock;
 use crate::config::{Config, Role};
-use crate::models::ModelStore;
 use crate::{lifecycle, operator, telemetry};
 
 /// Arguments of `switchhook serve`.
@@ -72,11 +72,11 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
 async fn until_stopped(service: Service, config: &Config) {
     lifecycle::asked_to_stop().await;
     output::note("Stopping: waiting for live calls to end. Signal again to end them now.");
-    let patience = config.drain_timeout;
+    let drain_timeout = config.drain_timeout;
     let end_now = service.end_now();
     tokio::spawn(async move {
         lifecycle::asked_to_stop().await;
         end_now.cancel();
     });
-    service.stop(patience).await;
+    service.stop(drain_timeout).await;
 }

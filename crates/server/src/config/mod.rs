@@ -10,8 +10,10 @@ use std::time::Duration;
 use switchhook_core::api_key::Environment;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, Schedule};
+use switchhook_net::outbound::NetworkSettings;
 
 use crate::listener::{Bounds, Timeouts};
+use crate::providers::registry::ProviderSettings;
 
 pub use self::layers::{Flags, Layers};
 pub use self::values::parse_duration;
@@ -155,6 +157,22 @@ impl Config {
     #[must_use]
     pub fn reached_at(&self, listens: SocketAddr) -> String {
         self.public_url.clone().unwrap_or_else(|| format!("http://{listens}"))
+    }
+
+    /// Returns how outbound clients resolve names and whom they trust.
+    #[must_use]
+    pub fn network(&self) -> NetworkSettings {
+        NetworkSettings { dns: self.dns, extra_ca: self.extra_ca.clone() }
+    }
+
+    /// Returns what providers need to know of it.
+    #[must_use]
+    pub fn providers(&self) -> ProviderSettings {
+        ProviderSettings {
+            network: self.network(),
+            addresses: self.outbound_allow.clone(),
+            prices: self.prices.clone(),
+        }
     }
 
     /// Returns the limits of the listener.

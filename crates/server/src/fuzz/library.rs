@@ -8,8 +8,9 @@ use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::webhook::{AddressPolicy, Schedule, SigningSecret, judge_url, retry_after, verify};
 use switchhook_media::dtmf::{Detector, Dialer};
-use switchhook_media::frame::{FRAME_SAMPLES, Frame};
-use switchhook_media::g711::Law;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::Frame;
+use switchhook_media::g711::{FRAME_BYTES, Law};
 use switchhook_media::wav;
 
 use super::{Read, Target, each_alone, texts};
@@ -129,7 +130,7 @@ const DTMF: Target = Target {
     seeds: || each_alone(&["123w#*ABCD"]),
     read: |messages| {
         Read::each_text(messages, |keys| {
-            let (mut dialer, mut detector) = (Dialer::default(), Detector::default());
+            let (mut dialer, mut detector) = (Dialer::new(AudioFormat::Narrowband), Detector::default());
             // Half a second of tones for each key is more than needs to be made.
             dialer.press(&keys.chars().take(20).collect::<String>());
             let frames = std::iter::from_fn(|| dialer.next_frame());
@@ -140,7 +141,7 @@ const DTMF: Target = Target {
 
 const SOUND: Target = Target {
     file: "crates/media/src/g711.rs",
-    seeds: || vec![vec![vec![0xff; FRAME_SAMPLES], vec![0x7f; FRAME_SAMPLES]]],
+    seeds: || vec![vec![vec![0xff; FRAME_BYTES], vec![0x7f; FRAME_BYTES]]],
     read: |messages| {
         let mut detector = Detector::default();
         Read::each(messages, |bytes| {

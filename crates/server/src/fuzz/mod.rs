@@ -1,7 +1,7 @@
 //! Every parser of what strangers send, driven with valid messages that are damaged.
 //!
 //! A parser says how it is driven in a constant [`Target`] beside it. The ordinary run is short and the same each time;
-//! `just fuzz` runs for as long as it is told, and differently each time. See docs/testing.md.
+//! `just fuzz` runs for the given time, and differently each time. See docs/testing.md.
 
 mod api;
 mod json;
@@ -22,7 +22,7 @@ const CASES: u32 = 400;
 /// Cases of a target in a row, when the time decides.
 const ROUND: u32 = 500;
 /// How long reading one case may take, in a build without optimisation on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// How much a parser may make out of so many bytes, and in any case.
 const GROWTH: usize = 64;
 const ALLOWANCE: usize = 256 * 1024;
@@ -93,7 +93,7 @@ fn drive(target: &Target, cases: u32, rng: TestRng) -> Result<(), String> {
         let sent: usize = messages.iter().map(Vec::len).sum();
         let started = Instant::now();
         let read = (target.read)(&messages);
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > TIMEOUT {
             return Err(TestCaseError::fail(format!("it took {:?}", started.elapsed())));
         }
         if read.given > sent * GROWTH + ALLOWANCE {
@@ -117,7 +117,7 @@ thread_local! {
     static PLACE: Cell<String> = const { Cell::new(String::new()) };
 }
 
-/// Does work in which panics are caught: instead of being told, their place is noted.
+/// Does work in which panics are caught: instead of being printed, their place is noted.
 fn with_panics_noted<T>(work: impl FnOnce() -> T) -> T {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|panic| {

@@ -58,7 +58,7 @@ const PARSES: [&str; 9] = [
 ];
 
 /// Files that do so and have no target of their own, and why not.
-const ELSEWHERE: [(&str, &str); 13] = [
+const ELSEWHERE: [(&str, &str); 10] = [
     ("carrier/callback.rs", "a field of a query, read by the target of the carrier that put it there"),
     ("providers/llm/mod.rs", "passes the events of sse.rs to the response readers, which have targets"),
     ("providers/openai/speech.rs", "an error, classified by failure.rs; its audio is read by tts/decoder.rs"),
@@ -66,11 +66,8 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("carrier/simulator/recordings.rs", "our own recordings"),
     ("carrier/twilio/rest.rs", "its refusals are read by the target of records.rs"),
     ("providers/gemini/mod.rs", "our own request"),
-    ("providers/local/moonshine.rs", "a model whose hash is known"),
-    ("providers/local/phonemes.rs", "a model whose hash is known"),
     ("providers/openai/wire/tests.rs", "tests"),
     ("providers/websocket/message.rs", "used by the adapters, which have targets"),
-    ("providers/local/hibari.rs", "a model whose hash is known"),
     ("providers/prices.rs", "an operator's file"),
 ];
 

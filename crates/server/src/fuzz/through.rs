@@ -1,11 +1,12 @@
 //! How the parsers of one kind are driven.
 
 use serde_json::Value;
+use switchhook_media::format::AudioFormat;
+use switchhook_net::outbound::ws::Message;
 
 use super::Read;
 use crate::carrier::stream;
 use crate::carrier::stream::codec::StreamDecoder;
-use crate::outbound::ws::Message;
 use crate::providers::llm::{LlmResponse, StreamStep};
 use crate::providers::prices::Rates;
 use crate::providers::realtime::RealtimeEvent;
@@ -65,7 +66,7 @@ pub(crate) fn llm<R: LlmResponse>(messages: &[Vec<u8>]) -> Read {
 pub(crate) fn realtime(protocol: &mut dyn RealtimeProtocol, messages: &[Vec<u8>]) -> Read {
     let size = |message: &RealtimeMessage| match message {
         RealtimeMessage::Reply(text) => text.len(),
-        RealtimeMessage::Event(RealtimeEvent::Sound { samples, .. }) => 2 * samples.len(),
+        RealtimeMessage::Event(RealtimeEvent::Audio { samples, .. }) => 2 * samples.len(),
         RealtimeMessage::Ready | RealtimeMessage::Event(_) => SMALL,
     };
     Read::each_text(messages, |message| protocol.read(message).map(|messages| messages.iter().map(size).sum()))
@@ -79,7 +80,7 @@ pub(crate) fn media(wire: &mut dyn stream::StreamProtocol, messages: &[Vec<u8>])
         Ok(match wire.read(message, &mut payload) {
             StreamEvent::Malformed(words) => return Err(words),
             StreamEvent::Start(start) => {
-                decoder = StreamDecoder::new(start.inbound).ok();
+                decoder = StreamDecoder::new(start.inbound, AudioFormat::Narrowband).ok();
                 SMALL
             }
             StreamEvent::Audio { payload, .. } => {

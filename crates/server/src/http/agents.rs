@@ -1,7 +1,8 @@
 //! `/v1/agents`: how agents hold conversations.
 
+mod versions;
+
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -16,15 +17,16 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::connections::catalogue::{self, CatalogueEntry, Kind};
-use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{self, Body, JsonBytes, Page, Params, PathId, UnreadBody, check_name};
+use super::error::{ApiError, Conflict};
+use super::extract::{self, Body, JsonBytes, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
+use crate::catalogue::{self, CatalogueEntry, Kind};
 use crate::clock;
 use crate::json_schema::Schema;
 use crate::store::agents::{self, AgentRow};
 use crate::store::connections::ConnectionRow;
+use crate::store::page::PageRequest;
 use crate::store::{Conn, connections, is_duplicate, is_foreign_key, tenants};
 use crate::talk::tools::secrets;
 
@@ -33,7 +35,12 @@ const NULLABLE: &[&str] = &["silence.hangup_after_seconds", "dtmf.finish_on_key"
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete))
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(show, update, delete))
+        .routes(routes!(versions::list))
+        .routes(routes!(versions::show))
+        .routes(routes!(versions::restore))
 }
 
 /// An agent to create. Only `name` and `instructions` are required.
@@ -105,15 +112,9 @@ impl From<AgentRow> for AgentResource {
         (status = 201, description = "The agent", body = WithWarnings<AgentResource>,
             headers(("Location" = String, description = "URL of the agent"))),
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
-async fn create(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    JsonBytes(json): JsonBytes,
-) -> Result<Response, ApiError> {
+async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) -> Result<Response, ApiError> {
     let Body { value: (name, config), mut warnings } = read(&json)?;
     check_schemas(&config).await?;
     let now = state.clock.now();
@@ -225,21 +226,14 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
 
 /// Lists the tenant's agents, newest first.
 #[utoipa::path(
-    get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(Page),
+    get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(PageRequest),
     responses(
         (status = 200, description = "A page of agents", body = List<AgentResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
-async fn list(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    Params(page): Params<Page>,
-) -> Result<Json<List<AgentResource>>, ApiError> {
-    let page = page.checked()?;
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<AgentResource>>, ApiError> {
     let mut conn = state.store.read().await?;
-    let page = agents::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
+    let page = agents::list(&mut conn, tenant.id, page).await?;
     Ok(Json(List::of(page, AgentResource::from)))
 }
 
@@ -248,15 +242,9 @@ async fn list(
     get, path = "/agents/{id}", operation_id = "show_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses(
         (status = 200, description = "The agent", body = AgentResource),
-        NotFound,
-        CommonErrors,
     )
 )]
-async fn show(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<AgentId>,
-) -> Result<Json<AgentResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> Result<Json<AgentResource>, ApiError> {
     let mut conn = state.store.read().await?;
     let row = agents::get(&mut conn, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     Ok(Json(row.into()))
@@ -272,14 +260,11 @@ fn agent_not_found() -> ApiError {
     params(("id" = Uuid, Path, description = "The agent")),
     responses(
         (status = 200, description = "The updated agent", body = WithWarnings<AgentResource>),
-        NotFound,
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn update(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<AgentId>,
     body: UnreadBody,
@@ -323,16 +308,10 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, 
     delete, path = "/agents/{id}", operation_id = "delete_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses(
         (status = 204, description = "Deleted"),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
-async fn delete(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<AgentId>,
-) -> Result<StatusCode, ApiError> {
+async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     match agents::delete(&mut tx, tenant.id, id).await {
         Ok(true) => tx.commit().await?,

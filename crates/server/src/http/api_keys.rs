@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -17,10 +16,11 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
-use super::extract::{Body, Page, Params, PathId};
+use super::error::ApiError;
+use super::extract::{Body, PathId};
 use super::response::{List, WithWarnings, created};
 use crate::store::api_keys::{self, ApiKeyRow, Issued};
+use crate::store::page::PageRequest;
 
 const MAX_NAME: usize = 200;
 const MAX_DAYS: i64 = 3650;
@@ -144,12 +144,10 @@ impl From<ApiKeyRow> for ApiKeyResource {
     responses(
         (status = 201, description = "The key, shown only this once", body = WithWarnings<NewApiKey>,
             headers(("Location" = String, description = "URL of the key"))),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn create(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     Body { value, warnings }: Body<CreateApiKey>,
 ) -> Result<Response, ApiError> {
@@ -164,24 +162,16 @@ async fn create(
 
 /// Lists the tenant's keys, newest first, including revoked and expired ones.
 #[utoipa::path(
-    get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(Page),
+    get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(PageRequest),
     responses(
         (status = 200, description = "A page of keys", body = List<ApiKeyResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
-async fn list(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    Params(page): Params<Page>,
-) -> Result<Json<List<ApiKeyResource>>, ApiError> {
-    let page = page.checked()?;
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<ApiKeyResource>>, ApiError> {
     state.last_used.flush(&state.store).await?;
     let mut conn = state.store.read().await?;
-    let rows = api_keys::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
-    let keys = rows.into_iter().map(ApiKeyResource::from).collect();
-    Ok(Json(List::from_rows(keys, page.limit, |key| key.id)))
+    let page = api_keys::list(&mut conn, tenant.id, page).await?;
+    Ok(Json(List::of(page, ApiKeyResource::from)))
 }
 
 /// Returns a key without its secret.
@@ -189,12 +179,10 @@ async fn list(
     get, path = "/api-keys/{id}", operation_id = "show_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses(
         (status = 200, description = "The key", body = ApiKeyResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Json<ApiKeyResource>, ApiError> {
@@ -209,15 +197,9 @@ async fn show(
     delete, path = "/api-keys/{id}", operation_id = "revoke_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses(
         (status = 204, description = "The key is revoked"),
-        NotFound,
-        CommonErrors,
     )
 )]
-async fn revoke(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<ApiKeyId>,
-) -> Result<StatusCode, ApiError> {
+async fn revoke(state: HttpState, tenant: Tenant, PathId(id): PathId<ApiKeyId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     if !api_keys::revoke(&mut tx, tenant.id, id, state.clock.now()).await? {
         return Err(ApiError::not_found("API key"));

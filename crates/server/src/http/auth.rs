@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Request};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
@@ -43,7 +43,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Tenant {
 }
 
 /// Middleware: rejects requests without a valid key and adds the [`Tenant`] to the others.
-pub async fn require(State(state): State<HttpState>, mut request: Request, next: Next) -> Result<Response, ApiError> {
+pub async fn require(state: HttpState, mut request: Request, next: Next) -> Result<Response, ApiError> {
     let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip());
     let tenant = authenticate(&state, request.headers(), from).await?;
     request.extensions_mut().insert(tenant);

@@ -72,7 +72,7 @@ pub enum CommonErrors {
     Unavailable(ErrorBody),
 }
 
-/// The errors of endpoints with an id in their path, for the OpenAPI document.
+/// The errors of every endpoint with an id in its path, for the OpenAPI document.
 #[derive(IntoResponses)]
 pub enum NotFound {
     /// The resource does not exist in this tenant.
@@ -80,7 +80,7 @@ pub enum NotFound {
     NotFound(ErrorBody),
 }
 
-/// The errors of endpoints that take a body or parameters, for the OpenAPI document.
+/// The errors of every endpoint that takes a body or a query, for the OpenAPI document.
 #[derive(IntoResponses)]
 pub enum InvalidRequest {
     /// The body did not arrive in time.

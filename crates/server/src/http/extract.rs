@@ -7,17 +7,15 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use serde_path_to_error::Segment;
 use switchhook_core::agent::FieldError;
-use utoipa::IntoParams;
-use uuid::Uuid;
 
 use super::BODY_LIMIT;
 use super::error::ApiError;
 use crate::listener::TooSlow;
+use crate::store::page::PageRequest;
 
 /// A JSON body. `warnings` names unknown fields; a missing body is `{}`.
 #[derive(Debug)]
@@ -386,38 +384,19 @@ fn percent_decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Selects a page of a list, newest first. The cursor is the id of the last row seen.
-#[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct Page {
-    /// Page size, 1 to 100.
-    #[serde(default = "default_limit")]
-    #[param(minimum = 1, maximum = 100, default = 20)]
-    pub limit: i64,
-    /// `next_cursor` of the previous page.
-    pub cursor: Option<Uuid>,
-}
+impl<S: Send + Sync> FromRequestParts<S> for PageRequest {
+    type Rejection = ApiError;
 
-fn default_limit() -> i64 {
-    20
-}
-
-impl Page {
-    /// Validates the limit.
-    ///
-    /// # Errors
-    /// 422 if it is out of range.
-    pub fn checked(self) -> Result<Self, ApiError> {
-        if (1..=100).contains(&self.limit) {
-            Ok(self)
-        } else {
-            Err(ApiError::invalid_field("limit", "must be from 1 to 100"))
-        }
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Params(page) = Params::<Self>::from_request_parts(parts, state).await?;
+        let valid = (1..=100).contains(&page.limit).then_some(page);
+        valid.ok_or_else(|| ApiError::invalid_field("limit", "must be from 1 to 100"))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
     use serde_json::json;
 
     use super::*;

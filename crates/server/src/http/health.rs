@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -29,7 +28,7 @@ pub async fn alive() -> Json<Value> {
 ///
 /// # Errors
 /// 503 with the reason.
-pub async fn ready(State(state): State<HttpState>) -> Result<Json<Value>, ApiError> {
+pub async fn ready(state: HttpState) -> Result<Json<Value>, ApiError> {
     if state.draining.started() {
         return Err(not_ready("draining", "The service is stopping."));
     }

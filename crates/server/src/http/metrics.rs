@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -29,7 +29,7 @@ pub(super) fn recorder() -> PrometheusHandle {
             if metrics::set_global_recorder(recorder).is_err() {
                 tracing::warn!("another metrics recorder is installed: /metrics stays empty");
             }
-            crate::queues::describe();
+            switchhook_net::queues::describe();
             metrics::describe_histogram!(
                 DURATION,
                 metrics::Unit::Seconds,
@@ -59,6 +59,6 @@ fn method_label(method: &axum::http::Method) -> &'static str {
 }
 
 /// Returns all metrics in Prometheus text format.
-pub(super) async fn show(State(state): State<HttpState>) -> impl IntoResponse {
+pub(super) async fn show(state: HttpState) -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render())
 }

@@ -1,7 +1,6 @@
 //! `/v1/numbers`: phone numbers, each on one carrier connection.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -17,14 +16,15 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::connections::catalogue::{CatalogueEntry, Kind};
-use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{self, Body, Page, Params, PathId, UnreadBody, check_name};
+use super::error::{ApiError, Conflict};
+use super::extract::{self, Body, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
 use crate::carrier::address::{Addresses, ConnectionAddress};
+use crate::catalogue::{CatalogueEntry, Kind};
 use crate::clock;
 use crate::store::numbers::{self, NumberRow};
+use crate::store::page::PageRequest;
 use crate::store::{Conn, agents, connections, is_duplicate, tenants};
 
 /// The routes below `/v1`.
@@ -136,12 +136,10 @@ impl NumberResource {
         (status = 201, description = "The number", body = WithWarnings<NumberResource>,
             headers(("Location" = String, description = "URL of the number"))),
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn create(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     Body { value: request, warnings }: Body<CreateNumber>,
 ) -> Result<Response, ApiError> {
@@ -163,8 +161,8 @@ async fn create(
     };
     numbers::insert(&mut tx, &row).await.map_err(duplicate_number)?;
     tx.commit().await?;
-    let told = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
-    let warnings = warnings.into_iter().chain(told).collect();
+    let refused = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
+    let warnings = warnings.into_iter().chain(refused).collect();
     Ok(created(&format!("/v1/numbers/{id}"), NumberResource::new(row, &state.addresses), warnings))
 }
 
@@ -235,23 +233,15 @@ fn duplicate_number(error: sqlx::Error) -> ApiError {
 
 /// Lists the tenant's numbers, newest first.
 #[utoipa::path(
-    get, path = "/numbers", operation_id = "list_numbers", tag = "Numbers", params(Page),
+    get, path = "/numbers", operation_id = "list_numbers", tag = "Numbers", params(PageRequest),
     responses(
         (status = 200, description = "A page of numbers", body = List<NumberResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
-async fn list(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    Params(page): Params<Page>,
-) -> Result<Json<List<NumberResource>>, ApiError> {
-    let page = page.checked()?;
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<NumberResource>>, ApiError> {
     let mut conn = state.store.read().await?;
-    let rows = numbers::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(|row| NumberResource::new(row, &state.addresses)).collect();
-    Ok(Json(List::from_rows(rows, page.limit, |number| number.id)))
+    let page = numbers::list(&mut conn, tenant.id, page).await?;
+    Ok(Json(List::of(page, |row| NumberResource::new(row, &state.addresses))))
 }
 
 /// Returns a number.
@@ -259,12 +249,10 @@ async fn list(
     get, path = "/numbers/{id}", operation_id = "show_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 200, description = "The number", body = NumberResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<NumberId>,
 ) -> Result<Json<NumberResource>, ApiError> {
@@ -283,14 +271,11 @@ fn number_not_found() -> ApiError {
     params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 200, description = "The updated number", body = WithWarnings<NumberResource>),
-        NotFound,
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn update(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<NumberId>,
     body: UnreadBody,
@@ -309,8 +294,8 @@ async fn update(
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
     numbers::update(&mut tx, &row).await.map_err(duplicate_number)?;
     tx.commit().await?;
-    let told = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
-    let warnings = warnings.into_iter().chain(told).collect();
+    let refused = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
+    let warnings = warnings.into_iter().chain(refused).collect();
     Ok(Json(WithWarnings { resource: NumberResource::new(row, &state.addresses), warnings }))
 }
 
@@ -332,15 +317,9 @@ fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError
     delete, path = "/numbers/{id}", operation_id = "delete_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses(
         (status = 204, description = "Deleted"),
-        NotFound,
-        CommonErrors,
     )
 )]
-async fn delete(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<NumberId>,
-) -> Result<StatusCode, ApiError> {
+async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<NumberId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     if !numbers::delete(&mut tx, tenant.id, id).await? {
         return Err(number_not_found());

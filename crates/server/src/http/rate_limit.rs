@@ -1,6 +1,6 @@
 //! The tenant's rate limit: 429 beyond it, and on every response how much is left.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -16,7 +16,7 @@ const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
 /// Middleware, behind [`auth::require`](super::auth::require): counts the request or rejects it.
 pub(super) async fn enforce(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     request: Request,
     next: Next,

@@ -42,16 +42,7 @@ pub struct List<T> {
 
 impl<T> List<T> {
     /// Converts a page, row by row.
-    pub fn of<R>(page: Page<R>, show: impl Fn(R) -> T) -> Self {
+    pub fn of<R>(page: Page<R>, show: impl FnMut(R) -> T) -> Self {
         Self { data: page.rows.into_iter().map(show).collect(), has_more: page.next.is_some(), next_cursor: page.next }
-    }
-
-    /// Builds a page from up to `limit + 1` rows; an extra row means that more follow.
-    pub fn from_rows(mut rows: Vec<T>, limit: i64, id: impl Fn(&T) -> Uuid) -> Self {
-        let limit = usize::try_from(limit).unwrap_or(0);
-        let has_more = rows.len() > limit;
-        rows.truncate(limit);
-        let next_cursor = if has_more { rows.last().map(id) } else { None };
-        Self { data: rows, has_more, next_cursor }
     }
 }

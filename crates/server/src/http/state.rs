@@ -1,13 +1,17 @@
 //! Shared state of handlers.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::extract::FromRef;
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
 use metrics_exporter_prometheus::PrometheusHandle;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::Exemptions;
+use switchhook_speech::models::ModelStore;
 
 use super::auth::LastUsed;
 use super::calls::Followers;
@@ -15,16 +19,14 @@ use super::carrier::CarrierRate;
 use super::connections::Trials;
 use super::metrics;
 use super::throttle::Throttle;
-use crate::batch::Batcher;
 use crate::calls::Context;
 use crate::calls::place::Placer;
 use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::models::ModelStore;
-use crate::outbound::Exemptions;
 use crate::providers::registry::Registry;
+use crate::store::batch::Batcher;
 use crate::store::{Store, rate};
 use crate::vault::Vault;
 use crate::wakeups::Wakeups;
@@ -75,6 +77,14 @@ pub struct HttpState {
     spare: Arc<Mutex<Option<Arc<Setup>>>>,
 }
 
+impl FromRequestParts<Self> for HttpState {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_: &mut Parts, state: &Self) -> Result<Self, Infallible> {
+        Ok(state.clone())
+    }
+}
+
 impl HttpState {
     /// The same, accepting inbound calls.
     #[must_use]
@@ -101,7 +111,7 @@ impl HttpState {
             return Ok(setup.clone());
         }
         let models = ModelStore::new(&self.config.data_dir);
-        let providers = Registry::new(&self.config, models, self.exemptions.clone())?;
+        let providers = Registry::new(self.config.providers(), models, self.exemptions.clone())?;
         let (config, vault, addresses) = (self.config.clone(), self.vault.clone(), self.addresses.clone());
         let setup = Setup::new(config, vault, providers, addresses)?;
         Ok(kept.insert(Arc::new(setup)).clone())

@@ -1,7 +1,6 @@
 //! `GET /v1/tenant`: the tenant's limits and their use.
 
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::{DialPolicy, Prefix};
@@ -14,7 +13,7 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::error::{ApiError, CommonErrors};
+use super::error::ApiError;
 use crate::store::{calls, dial_policy, tenants};
 
 /// The routes below `/v1`.
@@ -109,10 +108,9 @@ pub struct RateLimit {
     get, path = "/tenant", operation_id = "show_tenant", tag = "Tenant",
     responses(
         (status = 200, description = "The tenant", body = TenantResource),
-        CommonErrors,
     )
 )]
-async fn show(State(state): State<HttpState>, tenant: Tenant) -> Result<Json<TenantResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant) -> Result<Json<TenantResource>, ApiError> {
     let now = state.clock.now();
     let mut conn = state.store.read().await?;
     let row = tenants::get(&mut conn, tenant.id).await?.ok_or_else(ApiError::unauthorized)?;

@@ -7,8 +7,7 @@ use reqwest::header::HeaderName;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, judge_url};
-
-use crate::outbound::ws::{WebSockets, http_address};
+use switchhook_net::outbound::ws::{WebSockets, http_address};
 
 /// The longest text of a setting, in characters.
 const LONGEST_TEXT: usize = 2_000;
@@ -137,8 +136,8 @@ pub(crate) fn signed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use serde_json::json;
+    use switchhook_net::outbound::NetworkSettings;
 
     #[test]
     fn a_setting_of_the_wrong_kind_is_named_in_a_sentence() {
@@ -147,7 +146,7 @@ mod tests {
             "rate": 8000.5, "smart": "yes", "empty": "", "nothing": null,
         });
         let addresses = AddressPolicy::default();
-        let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
+        let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");
         let config = AdapterConfig {
             http: &reqwest::Client::new(),
             websockets: &websockets,
@@ -199,7 +198,7 @@ mod tests {
     fn an_address_that_may_not_be_used_is_refused_at_once() {
         let settings = json!({ "base_url": "ws://127.0.0.1:9/" });
         let addresses: AddressPolicy = "192.0.2.0/24,http".parse().expect("a policy");
-        let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
+        let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");
         let settings = settings.as_object().expect("an object");
         let http = reqwest::Client::new();
         let config = AdapterConfig { http: &http, websockets: &websockets, addresses: &addresses, settings, key: None };

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use serde::Serialize;
 use switchhook_core::conversation::{Message, Role};
-use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
-use switchhook_media::g711::Law;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, Frame};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::realtime::{Direction, Order, Realtime, RealtimeEvent, RealtimeOptions};
+use super::realtime::{Command, Instructions, Realtime, RealtimeEvent, RealtimeOptions};
 use super::registry::Provider;
 use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
 use crate::carrier::simulator::recordings;
 
 /// How long everything may take.
 pub const DEADLINE: Duration = Duration::from_secs(15);
-/// The answer is a word; models that reason think a while before it.
+/// The response is a word; reasoning models take a while before it.
 const TOKENS: u32 = 512;
 /// What is recognised: a short line of the simulated caller.
 const LINE: &str = "hello";
@@ -35,7 +35,7 @@ pub struct Check {
     /// Whether it worked.
     pub ok: bool,
     /// What came of it, in a sentence.
-    #[schema(example = "It answered.")]
+    #[schema(example = "It responded.")]
     pub detail: String,
     /// How long it took.
     pub duration_ms: u64,
@@ -55,7 +55,7 @@ impl Check {
         work: impl Future<Output = Result<String, String>>,
     ) -> Self {
         let began = Instant::now();
-        let late = || Err(format!("There was no answer within {} seconds.", deadline.as_secs()));
+        let late = || Err(format!("There was no response within {} seconds.", deadline.as_secs()));
         let result = tokio::time::timeout(deadline, work).await.unwrap_or_else(|_| late());
         let ok = result.is_ok();
         let detail = result.unwrap_or_else(|words| words);
@@ -98,7 +98,7 @@ fn sentence(error: &ProviderError) -> String {
     format!("{}.", error.to_string().trim_end_matches('.'))
 }
 
-/// The first piece of an answer is enough: dropping the request cancels the rest.
+/// The first piece of a response is enough: dropping the request cancels the rest.
 async fn think(llm: &dyn Llm) -> Result<String, String> {
     let request = LlmRequest {
         model: None,
@@ -107,33 +107,34 @@ async fn think(llm: &dyn Llm) -> Result<String, String> {
         temperature: None,
         max_tokens: Some(TOKENS),
     };
-    let (events, mut answer) = mpsc::channel(8);
-    let mut asking = std::pin::pin!(llm.answer(request, events));
-    let answered = || Ok("It answered.".to_owned());
+    let (events, mut pieces) = mpsc::channel(8);
+    let mut responding = std::pin::pin!(llm.respond(request, events));
+    let responded = || Ok("It responded.".to_owned());
     tokio::select! {
         biased;
-        Some(_) = answer.recv() => answered(),
-        result = &mut asking => match result {
-            Ok(_) => answered(),
+        Some(_) = pieces.recv() => responded(),
+        result = &mut responding => match result {
+            Ok(_) => responded(),
             Err(error) => Err(sentence(&error)),
         },
     }
 }
 
 async fn speak(tts: &dyn Tts) -> Result<String, String> {
-    let request =
-        TtsRequest { text: WORD.to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+    let format = AudioFormat::default();
+    let (text, language) = (WORD.to_owned(), "en-US".to_owned());
+    let request = TtsRequest { text, voice: None, model: None, speed: 1.0, language, format };
     let (audio, mut pieces) = mpsc::channel::<TtsAudio>(8);
     let listening = async {
         let mut samples = 0;
         while let Some(piece) = pieces.recv().await {
-            samples += piece.samples.len();
+            samples += piece.samples.len() as u64;
         }
         samples
     };
     match tokio::join!(tts.speak(request, audio), listening) {
         (Ok(_), 0) => Err("It returned no audio.".to_owned()),
-        (Ok(_), samples) => Ok(format!("It spoke a word in {} ms of audio.", samples / 8)),
+        (Ok(_), samples) => Ok(format!("It spoke a word in {} ms of audio.", format.duration(samples).as_millis())),
         (Err(error), _) => Err(sentence(&error)),
     }
 }
@@ -141,12 +142,12 @@ async fn speak(tts: &dyn Tts) -> Result<String, String> {
 async fn hear(stt: &dyn Stt) -> Result<String, String> {
     let (events, mut heard) = mpsc::channel(64);
     let options = SttOptions { language: "en-US".to_owned(), ..SttOptions::default() };
+    let format = options.format;
     let mut session = stt.open(options, events).await.map_err(|error| sentence(&error))?;
     let line = recordings::recording(LINE).expect("a shipped recording");
     session.speech_started();
-    for bytes in line.bytes().chunks_exact(FRAME_SAMPLES) {
-        let frame = Law::Mu.decode_frame(bytes).unwrap_or(Frame::silence());
-        session.audio(&CallerAudio(frame));
+    for samples in line.samples(format).chunks(format.frame_samples()) {
+        session.audio(&CallerAudio(Frame::from_slice(format, samples)));
     }
     session.speech_stopped(0);
     loop {
@@ -174,15 +175,16 @@ async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
         min_silence_ms: 500,
         max_silence_ms: 2_000,
         pcm: false,
+        format: AudioFormat::default(),
     };
     let (events, mut said) = mpsc::channel(64);
     let mut session = realtime.open(options, events).await.map_err(|error| sentence(&error))?;
-    session.order(Order::Respond { wish: 1, direction: Direction::Exactly(WORD.to_owned()) });
+    session.send(Command::Respond { request: 1, instructions: Instructions::Exactly(WORD.to_owned()) });
     loop {
         match said.recv().await {
-            Some(RealtimeEvent::Sound { .. }) => return Ok("It spoke.".to_owned()),
+            Some(RealtimeEvent::Audio { .. }) => return Ok("It spoke.".to_owned()),
             Some(RealtimeEvent::ResponseDone { failed, .. }) => {
-                let words = failed.unwrap_or_else(|| "it answered without any audio".to_owned());
+                let words = failed.unwrap_or_else(|| "its response contained no audio".to_owned());
                 return Err(format!("{}.", words.trim_end_matches('.')));
             }
             Some(RealtimeEvent::Lost(error)) => return Err(sentence(&error)),
@@ -199,6 +201,6 @@ mod tests {
     #[tokio::test]
     async fn what_does_not_answer_is_a_failed_check_and_not_a_hang() {
         let check = Check::within(Duration::from_millis(20), "carrier", std::future::pending()).await;
-        assert!(!check.ok && check.duration_ms >= 20 && check.detail.contains("no answer"), "{check:?}");
+        assert!(!check.ok && check.duration_ms >= 20 && check.detail.contains("no response"), "{check:?}");
     }
 }

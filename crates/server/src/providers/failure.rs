@@ -5,11 +5,11 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
+use switchhook_net::outbound::SendError;
+use switchhook_net::outbound::ws::{CloseFrame, OpenError};
 use url::Url;
 
 use super::ProviderError;
-use crate::outbound::SendError;
-use crate::outbound::ws::{CloseFrame, OpenError};
 
 /// The longest message that is reported, in characters.
 const LONGEST: usize = 300;
@@ -29,7 +29,7 @@ const TOO_LONG: [&str; 6] = [
 ];
 /// Parts of what they call an account without money: it looks like a rate limit, and waiting does not help.
 const NO_MONEY: [&str; 4] = ["insufficient_", "billing", "payment", "quota_exceeded"];
-/// Parts of what they call a conversation that they do not want to answer; others they would.
+/// Parts of their names for a refusal of this conversation; another one may be accepted.
 const UNWILLING: [&str; 2] = ["content_filter", "content_policy"];
 /// Parts of permanent error codes, for errors without a status: the connection or the agent has to change.
 const OURS: [&str; 11] = [
@@ -62,7 +62,7 @@ pub(crate) enum FailureClass {
     Timeout,
     /// The conversation is longer than the model can read.
     ContextTooLong,
-    /// It does not want to answer this conversation.
+    /// It refuses this conversation.
     ContentRefused,
 }
 
@@ -71,16 +71,16 @@ pub(crate) enum FailureClass {
 pub(crate) struct Classified {
     pub(crate) class: FailureClass,
     pub(crate) words: ErrorMessage,
-    /// After how long the same may be asked again; nothing when that would not help, or only much later.
+    /// After how long the same may be requested again; nothing when that would not help, or only much later.
     pub(crate) retry_after: Option<Duration>,
-    /// The pause that it asks for, where that is longer than a request may wait.
+    /// The pause that it requests, where that is longer than a request may wait.
     pub(crate) busy: Option<Duration>,
 }
 
 impl Classified {
     /// Names the address if nothing was found there.
-    pub(crate) fn asked_at(self, url: &Url) -> Self {
-        Self { words: self.words.asked_at(url), ..self }
+    pub(crate) fn at_url(self, url: &Url) -> Self {
+        Self { words: self.words.at_url(url), ..self }
     }
 }
 
@@ -101,7 +101,7 @@ impl ErrorMessage {
     }
 
     /// Names the address where nothing was found, but for its query, which may hold secrets.
-    pub(crate) fn asked_at(mut self, url: &Url) -> Self {
+    pub(crate) fn at_url(mut self, url: &Url) -> Self {
         if self.missed {
             let path = url.path();
             self.details = format!("{}, at {}{path}", self.details, url.origin().ascii_serialization());
@@ -117,7 +117,7 @@ impl ErrorMessage {
     }
 }
 
-/// An HTTP answer that is a refusal.
+/// Classifies an HTTP response with an error status.
 pub(crate) fn classify_response(status: u16, headers: &HeaderMap, body: &str) -> Classified {
     let parsed = serde_json::from_str::<Value>(body);
     let mut error_body = match &parsed {
@@ -128,19 +128,21 @@ pub(crate) fn classify_response(status: u16, headers: &HeaderMap, body: &str) ->
     if let Some(reason) = header(headers, "dg-error") {
         error_body.message = Some(reason.to_owned());
     }
-    let asked = asked_to_wait(headers).or_else(|| asked_in_body(parsed.as_ref().ok()?)).unwrap_or_default();
-    let hopeless = header(headers, "x-should-retry") == Some("false") || asked > LONGEST_PAUSE;
+    let requested =
+        requested_pause(headers).or_else(|| requested_pause_in_body(parsed.as_ref().ok()?)).unwrap_or_default();
+    let hopeless = header(headers, "x-should-retry") == Some("false") || requested > LONGEST_PAUSE;
     let id = REQUEST_IDS.iter().find_map(|name| header(headers, name));
     let classified = error_body.classify(status, id);
-    let busy = Some(asked).filter(|asked| *asked > LONGEST_PAUSE && classified.class == FailureClass::Provider);
+    let busy =
+        Some(requested).filter(|requested| *requested > LONGEST_PAUSE && classified.class == FailureClass::Provider);
     Classified {
         busy,
-        retry_after: classified.retry_after.filter(|_| !hopeless).map(|least| least.max(asked)),
+        retry_after: classified.retry_after.filter(|_| !hopeless).map(|least| least.max(requested)),
         ..classified
     }
 }
 
-/// An error that stands in an answer or on a websocket that began well.
+/// Classifies an error inside a response or on a websocket that began well.
 pub(crate) fn classify_message(message: &Value) -> Classified {
     let error_body = ErrorBody::read(message);
     let status = error_body.number.filter(|number| (400..600).contains(number));
@@ -152,7 +154,7 @@ pub(crate) fn is_configuration_error(message: &Value) -> bool {
     !ErrorBody::read(message).blames_provider()
 }
 
-/// Whether an event of an answer is an error, in any of the shapes that servers of language models use.
+/// Whether an event of a response is an error, in any of the shapes that servers of language models use.
 pub(crate) fn is_error(event: &Value) -> bool {
     let event = event.as_array().and_then(|list| list.first()).unwrap_or(event);
     let error = event.get("error").is_some_and(|error| !error.is_null());
@@ -176,15 +178,15 @@ pub(crate) fn without_secret(words: &str, secret: &str) -> String {
     }
     let sure = secret.chars().count() >= SURE_KEY && !secret.chars().all(char::is_alphabetic);
     let joins = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
-    let mut kept = String::with_capacity(words.len());
+    let mut redacted = String::with_capacity(words.len());
     let mut rest = words;
     while let Some((before, behind)) = rest.split_once(secret) {
-        let within = joins(before.chars().next_back().or(kept.chars().next_back())) || joins(behind.chars().next());
-        kept.push_str(before);
-        kept.push_str(if sure || !within { "••••" } else { secret });
+        let within = joins(before.chars().next_back().or(redacted.chars().next_back())) || joins(behind.chars().next());
+        redacted.push_str(before);
+        redacted.push_str(if sure || !within { "••••" } else { secret });
         rest = behind;
     }
-    kept + rest
+    redacted + rest
 }
 
 /// An error as a provider describes it.
@@ -231,7 +233,7 @@ impl ErrorBody {
         }
     }
 
-    /// What to make of it. `status` is 0 inside an answer that began well.
+    /// What to make of it. `status` is 0 inside a response that began well.
     fn classify(&self, status: u16, request: Option<&str>) -> Classified {
         let class = self.class(status);
         let retry_after = matches!(class, FailureClass::Provider | FailureClass::Timeout).then_some(Duration::ZERO);
@@ -275,7 +277,7 @@ impl ErrorBody {
     fn words(&self, status: u16, request: Option<&str>) -> ErrorMessage {
         let (reason, code) = match (&self.message, self.codes.first()) {
             (Some(message), code) => (message.clone(), code.filter(|code| !message.contains(code.as_str())).cloned()),
-            (None, Some(code)) => (format!("it answered with the error {code}"), None),
+            (None, Some(code)) => (format!("it returned the error {code}"), None),
             (None, None) if status > 0 => ("it refused".to_owned(), None),
             (None, None) => ("it failed without saying why".to_owned(), None),
         };
@@ -294,7 +296,7 @@ fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 }
 
 /// `retry-after-ms`, or `retry-after` in seconds. A date is as good as none: whoever gives one means minutes.
-fn asked_to_wait(headers: &HeaderMap) -> Option<Duration> {
+fn requested_pause(headers: &HeaderMap) -> Option<Duration> {
     if let Some(ms) = header(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
         return seconds(ms).map(|ms| ms / 1_000);
     }
@@ -303,7 +305,7 @@ fn asked_to_wait(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Gemini's `RetryInfo`: `"retryDelay": "12s"`.
-fn asked_in_body(body: &Value) -> Option<Duration> {
+fn requested_pause_in_body(body: &Value) -> Option<Duration> {
     let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
     let details = body.pointer("/error/details")?.as_array()?;
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
@@ -354,7 +356,7 @@ impl AttemptError {
         match error {
             OpenError::Refused(refused) => {
                 let answer = &refused.answer;
-                let classified = classify_response(answer.status, &refused.headers, &answer.excerpt).asked_at(url);
+                let classified = classify_response(answer.status, &refused.headers, &answer.excerpt).at_url(url);
                 Self::from_classified(provider, classified, key, waited)
             }
             OpenError::NoAnswer(error) => Self::unanswered(provider, error),
@@ -362,7 +364,7 @@ impl AttemptError {
         }
     }
 
-    /// Nothing was answered.
+    /// There was no response.
     pub(crate) fn unanswered(provider: &'static str, error: SendError) -> Self {
         match error {
             SendError::Timeout(waited) => Self::timeout(provider, waited),

@@ -4,7 +4,7 @@
 //! **dropping it cancels the work** and frees what it holds, so there is no cancel method to forget. Results arrive in
 //! channels that the call's driver reads; a full channel is backpressure, a closed one means that the call is over.
 //!
-//! Audio is 8 kHz, 16 bit, mono on both sides; a provider that wants another rate resamples for itself.
+//! Audio on both sides is in the format of the call, which each request names; a provider that wants another one converts.
 
 pub mod adapter_config;
 pub mod anthropic;
@@ -29,6 +29,7 @@ mod segment;
 pub(crate) mod sse;
 pub(crate) mod stt;
 pub mod tts;
+pub mod voices;
 pub(crate) mod websocket;
 
 pub(crate) use self::failure::without_secret;
@@ -41,6 +42,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::conversation::{Message, SpokenWord, ToolCall};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
@@ -50,8 +52,8 @@ use crate::panics::caught;
 /// Why a provider request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// It did not answer in time; `provider_timeout`.
-    #[error("{provider} did not answer within {waited_ms} ms")]
+    /// It did not respond in time; `provider_timeout`.
+    #[error("{provider} did not respond within {waited_ms} ms")]
     Timeout {
         /// The provider's name.
         provider: &'static str,
@@ -81,7 +83,7 @@ pub enum ProviderError {
         provider: &'static str,
         /// In the provider's words where there are any.
         words: String,
-        /// When it may be asked again, in milliseconds.
+        /// When it may be requested again, in milliseconds.
         retry_after_ms: u64,
     },
     /// It failed; `pipeline_error`.
@@ -100,7 +102,7 @@ impl ProviderError {
         Self::Busy { provider, words, retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// It did not answer within so long.
+    /// It did not respond within so long.
     pub(crate) fn timeout(provider: &'static str, waited: Duration) -> Self {
         Self::Timeout { provider, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
     }
@@ -219,6 +221,8 @@ pub struct SttOptions {
     pub model: Option<String>,
     /// Words to expect.
     pub keyterms: Vec<String>,
+    /// The format of the caller's audio.
+    pub format: AudioFormat,
 }
 
 /// Whether a BCP 47 tag means English; none may be any language.
@@ -235,7 +239,7 @@ pub trait SttSession: Send + Sync {
     fn audio(&mut self, frame: &CallerAudio);
     /// Voice activity began, some 60 to 120 ms before this frame: keep 300 ms of pre-roll.
     fn speech_started(&mut self) {}
-    /// Voice activity ended about 200 ms ago. Answer with [`SttEvent::Final`] for this segment, also when no words were heard.
+    /// Voice activity ended about 200 ms ago. Send [`SttEvent::Final`] for this segment, also when there were no words.
     fn speech_stopped(&mut self, segment: u32);
     /// How much audio was sent for transcription, where that is not all audio, once.
     fn sent(&self) -> Option<Duration> {
@@ -285,7 +289,7 @@ pub trait Llm: Send + Sync {
     ///
     /// # Errors
     /// When the provider cannot be outbound_access, refuses, or breaks off.
-    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
+    async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
 
     /// Prepares what the first response would wait for, such as a connection.
     ///
@@ -298,7 +302,7 @@ pub trait Llm: Send + Sync {
     /// Analyses a finished conversation.
     ///
     /// # Errors
-    /// As [`Llm::answer`].
+    /// As [`Llm::respond`].
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError>;
 }
 
@@ -419,12 +423,14 @@ pub struct TtsRequest {
     pub speed: f32,
     /// BCP 47 tag.
     pub language: String,
+    /// The format of the audio to give.
+    pub format: AudioFormat,
 }
 
 /// A chunk of synthesized audio.
 #[derive(Clone)]
 pub struct TtsAudio {
-    /// 8 kHz, 16 bit, mono; any length.
+    /// In the format of the request; any length.
     pub samples: Vec<i16>,
     /// When words are spoken, counted from the start of the request; empty when the provider does not say.
     pub words: Vec<SpokenWord>,

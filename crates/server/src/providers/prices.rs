@@ -227,8 +227,8 @@ mod tests {
         assert_eq!(gemini("gemini-2.5-flash-lite-001"), None, "another model, of which nothing is known");
         let openai = |model: &str| shipped.of("openai").of(Some(model)).and_then(|rates| rates.tts_characters_million);
         assert_eq!([openai("tts-1-1106"), openai("tts-1-hd-1106")], [Some(15.0), Some(30.0)]);
-        let told = Usage { cost_usd: 0.25, ..used };
-        assert_eq!(cost("gpt-4o-mini", told), (250_000.0, false), "as the provider says itself");
+        let reported = Usage { cost_usd: 0.25, ..used };
+        assert_eq!(cost("gpt-4o-mini", reported), (250_000.0, false), "as the provider says itself");
     }
 
     #[test]

@@ -1,14 +1,19 @@
 //! The registry of providers, and the cache of one instance per connection.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::ClientBuilder;
 use serde_json::{Map, Value};
+use switchhook_core::Timestamp;
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::ws::{WebSockets, http_address};
+use switchhook_net::outbound::{self, ClientSettings, Clients, Exemptions, NetworkSettings, PerTenant};
+use switchhook_speech::models::ModelStore;
 use url::Url;
 use uuid::Uuid;
 
@@ -16,21 +21,16 @@ use super::adapter_config::AdapterConfig;
 use super::local::{self, LocalSpeech};
 use super::prices::{PriceList, Prices, Rates};
 use super::realtime::Realtime;
+use super::voices::Voices;
 use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
-use crate::config::Config;
-use crate::models::ModelStore;
-use crate::outbound::ws::{WebSockets, http_address};
-use crate::outbound::{self, ClientSettings, Clients, Exemptions, PerTenant};
-use crate::store::connections::{ConnectionRow, Credentials};
-use crate::vault::Vault;
 
 /// Until a connection to a provider is made.
 pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// An idle connection saves the next turn a handshake.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-/// A provider that no call has asked for in so long is forgotten, and with it the key: its connection may be deleted.
+/// A provider that no call has used for so long is dropped, and with it the key: its connection may be deleted.
 const UNUSED_TTL: Duration = Duration::from_secs(3_600);
-/// How often a connection of HTTP/2 is asked whether it is alive, and how long the answer may take: all calls share it, and one
+/// The interval and timeout of pings on an HTTP/2 connection: all calls share it, and one
 /// that a firewall has forgotten would fail the questions of all until the network gives it up.
 const HTTP2_KEEPALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
 
@@ -116,6 +116,8 @@ pub struct Provider {
     pub(super) llm: Option<Arc<dyn Llm>>,
     pub(super) tts: Option<Arc<dyn Tts>>,
     pub(super) realtime: Option<Arc<dyn Realtime>>,
+    /// The voices of its text to speech.
+    pub(super) voices: Option<Arc<dyn Voices>>,
     pub(super) prices: PriceList,
     pub(super) default_models: DefaultModels,
 }
@@ -222,6 +224,17 @@ impl Provider {
         })
     }
 
+    /// The voices of its text to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn voices(self) -> Result<Arc<dyn Voices>, String> {
+        let none = format!("Provider {} lists no voices.", self.name);
+        let voices = self.voices.clone();
+        self.tts()?;
+        voices.ok_or(none)
+    }
+
     /// Its speech to speech.
     ///
     /// # Errors
@@ -234,6 +247,32 @@ impl Provider {
             )
         })
     }
+}
+
+/// What providers need of the configuration.
+#[derive(Clone, Debug)]
+pub struct ProviderSettings {
+    /// How names are resolved and whose certificates are trusted.
+    pub network: NetworkSettings,
+    /// What requests may reach beyond the public internet.
+    pub addresses: AddressPolicy,
+    /// The operator's file of prices.
+    pub prices: Option<PathBuf>,
+}
+
+/// A connection to a provider, without its key.
+#[derive(Clone, Copy, Debug)]
+pub struct ProviderConnection<'a> {
+    /// Its id.
+    pub id: ConnectionId,
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// The provider's name in the API.
+    pub provider: &'a str,
+    /// Its settings.
+    pub settings: &'a Map<String, Value>,
+    /// When it was last written: a change makes a new provider.
+    pub updated_at: Timestamp,
 }
 
 /// Makes and keeps providers.
@@ -253,7 +292,7 @@ pub struct Registry {
 struct ProviderCache(HashMap<Uuid, (ConnectionVersion, Instant, Provider)>);
 
 /// What a provider was made from: the connection as it was written then, and where its tenant could go beyond the configuration.
-type ConnectionVersion = (i64, AddressPolicy);
+type ConnectionVersion = (Timestamp, AddressPolicy);
 
 impl ProviderCache {
     fn evict_unused(&mut self, now: Instant) {
@@ -277,16 +316,16 @@ impl Registry {
     ///
     /// # Errors
     /// When the client for requests to providers cannot be built.
-    pub fn new(config: &Config, models: ModelStore, exemptions: Exemptions) -> anyhow::Result<Self> {
-        let settings = ClientSettings::new(config, &config.outbound_allow)?;
+    pub fn new(settings: ProviderSettings, models: ModelStore, exemptions: Exemptions) -> anyhow::Result<Self> {
+        let ProviderSettings { network, addresses, prices } = settings;
+        let settings = ClientSettings::new(&network, &addresses)?;
         let (for_tools, for_websockets) = (settings.clone(), settings.clone());
         let tools = PerTenant::new(exemptions.clone(), move |more| for_tools.clone().with(more).client(TOOL))?;
         let websockets =
             PerTenant::new(exemptions.clone(), move |more| WebSockets::of(&for_websockets.clone().with(more)))?;
         let http = PerTenant::new(exemptions.clone(), move |more| Clients::new(&settings.clone().with(more), client))?;
         let speech = LocalSpeech::new(models);
-        let prices = Prices::load(config.prices.as_deref())?;
-        let addresses = config.outbound_allow.clone();
+        let prices = Prices::load(prices.as_deref())?;
         Ok(Self { http, websockets, addresses, exemptions, tools, prices, speech, cached: Mutex::default() })
     }
 
@@ -341,57 +380,39 @@ impl Registry {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The provider behind a connection.
+    /// The provider behind a connection, made with what `key` returns unless it is cached.
     ///
     /// # Errors
     /// A sentence when its settings or credentials are of no use.
-    pub fn for_connection(&self, row: &ConnectionRow, vault: &Vault) -> Result<Provider, String> {
-        let tenant = TenantId::from_uuid(row.tenant_id);
-        let version = (row.updated_at, self.exemptions.of(tenant));
-        if let Some(provider) = self.cache().find(row.id, &version, Instant::now()) {
+    pub fn for_connection(
+        &self,
+        connection: &ProviderConnection<'_>,
+        key: impl FnOnce() -> Result<Option<Private<String>>, String>,
+    ) -> Result<Provider, String> {
+        let ProviderConnection { id, tenant, provider: name, settings, updated_at } = *connection;
+        let version = (updated_at, self.exemptions.of(tenant));
+        if let Some(provider) = self.cache().find(id.uuid(), &version, Instant::now()) {
             return Ok(provider);
         }
         let base_url =
-            row.settings.get("base_url").and_then(Value::as_str).and_then(|url| Url::parse(&http_address(url)).ok());
+            settings.get("base_url").and_then(Value::as_str).and_then(|url| Url::parse(&http_address(url)).ok());
         let clients = self.http.of(tenant);
-        let outbound_access = OutboundAccess {
-            http: base_url.map_or_else(|| clients.usual(), |url| clients.of(&url)),
-            websockets: self.websockets.of(tenant),
-            addresses: self.addresses(tenant),
-        };
-        let entry = ProviderEntry::named(&row.provider);
-        let entry = entry.ok_or_else(|| format!("this version cannot use {} yet.", row.provider))?;
+        let entry = ProviderEntry::named(name).ok_or_else(|| format!("this version cannot use {name} yet."))?;
         let provider = match entry.build {
-            Build::Adapter(build) => build(&Self::connect(row, vault, &outbound_access)?)?,
-            Build::BuiltIn(build) => build(&self.speech, &row.settings)?,
+            Build::Adapter(build) => build(&AdapterConfig {
+                http: &base_url.map_or_else(|| clients.usual(), |url| clients.of(&url)),
+                websockets: &self.websockets.of(tenant),
+                addresses: &self.addresses(tenant),
+                settings,
+                key: key()?,
+            })?,
+            Build::BuiltIn(build) => build(&self.speech, settings)?,
         };
-        let prices = self.prices.of(&row.provider).with(&row.settings)?;
-        let provider = Provider { name: entry.name, prices, ..provider }.offered(&row.settings)?;
-        self.cache().keep(row.id, version, Instant::now(), provider.clone());
+        let prices = self.prices.of(name).with(settings)?;
+        let provider = Provider { name: entry.name, prices, ..provider }.offered(settings)?;
+        self.cache().keep(id.uuid(), version, Instant::now(), provider.clone());
         Ok(provider)
     }
-
-    fn connect<'a>(
-        row: &'a ConnectionRow,
-        vault: &Vault,
-        outbound_access: &'a OutboundAccess,
-    ) -> Result<AdapterConfig<'a>, String> {
-        let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
-        Ok(AdapterConfig {
-            http: &outbound_access.http,
-            websockets: &outbound_access.websockets,
-            addresses: &outbound_access.addresses,
-            settings: &row.settings,
-            key: key(&credentials),
-        })
-    }
-}
-
-/// By what a connection's provider is outbound_access.
-struct OutboundAccess {
-    http: reqwest::Client,
-    websockets: WebSockets,
-    addresses: AddressPolicy,
 }
 
 /// A client for requests to providers.
@@ -403,10 +424,6 @@ fn client(settings: &ClientSettings) -> ClientBuilder {
         .http2_keep_alive_interval(HTTP2_KEEPALIVE.0)
         .http2_keep_alive_timeout(HTTP2_KEEPALIVE.1)
         .http2_keep_alive_while_idle(true)
-}
-
-fn key(credentials: &Private<Credentials>) -> Option<Private<String>> {
-    credentials.reveal().get("api_key").cloned().map(Private::new)
 }
 
 #[cfg(test)]
@@ -424,7 +441,7 @@ mod tests {
         let settings = settings.as_object().expect("an object");
         let config = AdapterConfig {
             http: &reqwest::Client::new(),
-            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            websockets: &WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client"),
             addresses: &addresses,
             settings,
             key: None,
@@ -451,6 +468,7 @@ mod tests {
     fn every_provider_offers_what_its_entry_says_and_has_prices() {
         for entry in PROVIDERS {
             let provider = provider(entry, &json!({}));
+            assert_eq!(provider.voices.is_some(), provider.tts.is_some(), "{} lists its voices", entry.name);
             let made = [
                 (Kind::Stt, provider.stt.is_some(), provider.stt_rates(None).and_then(|rates| rates.stt_minute)),
                 (
@@ -505,7 +523,7 @@ mod tests {
     }
 
     fn version(written: i64) -> ConnectionVersion {
-        (written, AddressPolicy::default())
+        (Timestamp::from_micros(written), AddressPolicy::default())
     }
 
     #[test]
@@ -559,9 +577,12 @@ mod tests {
     fn nothing_is_kept_of_a_connection_that_is_deleted_or_unused() {
         let (mut cache, start) = (ProviderCache::default(), Instant::now());
         let registry = {
-            let config = Config::for_tests("/nonexistent");
-            crate::lifecycle::install_tls();
-            Registry::new(&config, ModelStore::new(Path::new("/nonexistent")), Exemptions::default())
+            let settings = ProviderSettings {
+                network: NetworkSettings::default(),
+                addresses: AddressPolicy::default(),
+                prices: None,
+            };
+            Registry::new(settings, ModelStore::new(Path::new("/nonexistent")), Exemptions::default())
                 .expect("a registry")
         };
         let deleted = ConnectionId::from_uuid(Uuid::from_u128(1));

@@ -111,10 +111,12 @@ impl ReplayBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchhook_media::frame::FRAME_SAMPLES;
+    use switchhook_media::format::AudioFormat;
 
     fn hear(replay: &mut ReplayBuffer, numbers: std::ops::Range<i16>, open: bool) {
-        numbers.for_each(|number| replay.keep(SttInput::Audio(Frame::new([number; FRAME_SAMPLES])), open));
+        numbers.for_each(|number| {
+            replay.keep(SttInput::Audio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160])), open)
+        });
     }
 
     /// Frames by their samples' value, stops as negative numbers.

@@ -6,20 +6,21 @@
 
 use std::collections::VecDeque;
 
-use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::CallerAudio;
 
-/// Audio before the start is noticed: 300 ms. With more silence in front the model transcribes nothing.
-const PRE_ROLL: usize = 2_400;
-/// A pause up to this long after a stop is a pause within a sentence: 600 ms.
-const PAUSE: usize = 4_800;
-/// Longer segments are not continued: 25 s.
-const MAX_CONTINUED: usize = 200_000;
-/// No segment holds more: 40 s. Voice activity ends much earlier.
-const MAX_SAMPLES: usize = 320_000;
+/// Audio before the start is noticed. With more silence in front the model transcribes nothing.
+const PRE_ROLL_MS: usize = 300;
+/// A pause up to this long after a stop is a pause within a sentence.
+const PAUSE_MS: usize = 600;
+/// Longer segments are not continued.
+const MAX_CONTINUED_MS: usize = 25_000;
+/// No segment is longer. Voice activity ends much earlier.
+const MAX_MS: usize = 40_000;
 
 /// Collects one caller's speech.
-#[derive(Default)]
 pub(crate) struct Segmenter {
+    format: AudioFormat,
     before: VecDeque<i16>,
     samples: Vec<i16>,
     state: State,
@@ -46,21 +47,26 @@ pub(crate) struct Segment {
     pub(crate) number: u32,
     /// Earlier stops whose audio is in this one as well: their transcripts are void.
     pub(crate) replaces: Vec<u32>,
-    /// 8 kHz.
+    /// In the format of the call.
     pub(crate) samples: Vec<i16>,
 }
 
 impl Segmenter {
+    /// For audio of this format.
+    pub(crate) fn new(format: AudioFormat) -> Self {
+        Self { format, before: VecDeque::new(), samples: Vec::new(), state: State::Quiet, pauses: Vec::new() }
+    }
+
     pub(crate) fn audio(&mut self, frame: &CallerAudio) {
         let samples = frame.0.samples();
         self.before.extend(samples);
-        self.before.drain(..self.before.len().saturating_sub(PRE_ROLL));
-        if self.state != State::Quiet && self.samples.len() + FRAME_SAMPLES <= MAX_SAMPLES {
+        self.before.drain(..self.before.len().saturating_sub(self.format.samples_in_ms(PRE_ROLL_MS)));
+        if self.state != State::Quiet && self.samples.len() + samples.len() <= self.format.samples_in_ms(MAX_MS) {
             self.samples.extend(samples);
         }
         if let State::Stopped { since, .. } = &mut self.state {
-            *since += FRAME_SAMPLES;
-            if *since > PAUSE {
+            *since += samples.len();
+            if *since > self.format.samples_in_ms(PAUSE_MS) {
                 self.state = State::Quiet;
             }
         }
@@ -69,12 +75,12 @@ impl Segmenter {
     /// Speech began. Returns whether it goes on from the last stop.
     pub(crate) fn started(&mut self) -> bool {
         let State::Stopped { segment, since } = self.state else {
-            self.begin(PRE_ROLL);
+            self.begin(usize::MAX);
             return false;
         };
-        if self.samples.len() > MAX_CONTINUED {
+        if self.samples.len() > self.format.samples_in_ms(MAX_CONTINUED_MS) {
             // Audio that was transcribed already is not transcribed twice.
-            self.begin(since.min(PRE_ROLL));
+            self.begin(since);
             return false;
         }
         self.state = State::Speaking;
@@ -82,6 +88,7 @@ impl Segmenter {
         true
     }
 
+    /// With as much of the audio before as is kept, but no more than `before`.
     fn begin(&mut self, before: usize) {
         self.samples.clear();
         self.samples.extend(self.before.iter().skip(self.before.len().saturating_sub(before)));
@@ -92,7 +99,7 @@ impl Segmenter {
     /// Speech stopped.
     pub(crate) fn stopped(&mut self, number: u32) -> Segment {
         if self.state == State::Quiet {
-            self.begin(PRE_ROLL);
+            self.begin(usize::MAX);
         }
         self.state = State::Stopped { segment: number, since: 0 };
         Segment { number, replaces: self.pauses.clone(), samples: self.samples.clone() }
@@ -109,9 +116,13 @@ mod tests {
     use super::*;
     use switchhook_media::frame::Frame;
 
+    const FRAME_SAMPLES: usize = AudioFormat::Narrowband.frame_samples();
+
     /// Frames numbered by their samples' value.
     fn hear(segmenter: &mut Segmenter, numbers: std::ops::Range<i16>) {
-        numbers.for_each(|number| segmenter.audio(&CallerAudio(Frame::new([number; FRAME_SAMPLES]))));
+        numbers.for_each(|number| {
+            segmenter.audio(&CallerAudio(Frame::from_slice(AudioFormat::Narrowband, &[number; FRAME_SAMPLES])))
+        });
     }
 
     fn numbers(segment: &Segment) -> Vec<i16> {
@@ -120,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_segment_has_300_ms_in_front() {
-        let mut segmenter = Segmenter::default();
+        let mut segmenter = Segmenter::new(AudioFormat::Narrowband);
         hear(&mut segmenter, 0..100);
         assert!(!segmenter.started());
         hear(&mut segmenter, 100..120);
@@ -131,7 +142,7 @@ mod tests {
 
     #[test]
     fn speech_after_a_short_pause_is_one_segment_with_what_came_before() {
-        let mut segmenter = Segmenter::default();
+        let mut segmenter = Segmenter::new(AudioFormat::Narrowband);
         hear(&mut segmenter, 0..100);
         segmenter.started();
         hear(&mut segmenter, 100..120);
@@ -146,7 +157,7 @@ mod tests {
 
     #[test]
     fn speech_after_a_long_pause_is_a_segment_of_its_own() {
-        let mut segmenter = Segmenter::default();
+        let mut segmenter = Segmenter::new(AudioFormat::Narrowband);
         hear(&mut segmenter, 0..20);
         segmenter.started();
         segmenter.stopped(0);
@@ -158,7 +169,7 @@ mod tests {
 
     #[test]
     fn speech_that_is_cut_because_it_is_too_long_goes_on_without_an_overlap() {
-        let mut segmenter = Segmenter::default();
+        let mut segmenter = Segmenter::new(AudioFormat::Narrowband);
         hear(&mut segmenter, 0..20);
         segmenter.started();
         hear(&mut segmenter, 20..2100);
@@ -168,6 +179,6 @@ mod tests {
         hear(&mut segmenter, 2105..2110);
         let second = segmenter.stopped(1);
         assert_eq!(numbers(&second), (2100..2110).collect::<Vec<_>>());
-        assert_eq!(first.samples.len(), MAX_SAMPLES);
+        assert_eq!(first.samples.len(), AudioFormat::Narrowband.samples_in_ms(MAX_MS));
     }
 }

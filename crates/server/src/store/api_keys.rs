@@ -7,7 +7,8 @@ use switchhook_core::id::{ApiKeyId, TenantId};
 use switchhook_core::quota::Limits;
 use uuid::Uuid;
 
-use super::{Conn, Tx, on, tenants};
+use super::page::{Page, PageRequest};
+use super::{Conn, Tx, execute, run, tenants};
 use crate::clock;
 use crate::config::Config;
 
@@ -74,7 +75,7 @@ pub async fn find_for_authentication(conn: &mut Conn, prefix: &str) -> Result<Op
     const SQL: &str = "SELECT k.id, k.tenant_id, k.hash, k.expires_at, k.revoked_at, t.active AS tenant_active, \
         t.rate_per_minute, t.concurrent_calls, t.monthly_calls \
         FROM api_keys k JOIN tenants t ON t.id = k.tenant_id WHERE k.prefix = $1";
-    on!(conn, |c| sqlx::query_as(SQL).bind(prefix).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; prefix)
 }
 
 /// Whether a key is still valid, for streams that outlive their request's check.
@@ -85,12 +86,7 @@ pub async fn still_opens(conn: &mut Conn, tenant: TenantId, id: ApiKeyId, now: T
     const SQL: &str = "SELECT COUNT(*) FROM api_keys k JOIN tenants t ON t.id = k.tenant_id \
         WHERE k.tenant_id = $1 AND k.id = $2 AND k.revoked_at IS NULL AND t.active = TRUE \
         AND (k.expires_at IS NULL OR k.expires_at > $3)";
-    let found: i64 = on!(conn, |c| sqlx::query_scalar(SQL)
-        .bind(tenant.uuid())
-        .bind(id.uuid())
-        .bind(now.as_micros())
-        .fetch_one(c)
-        .await)?;
+    let found: i64 = run!(conn, query_scalar.fetch_one, SQL; tenant.uuid(), id.uuid(), now.as_micros())?;
     Ok(found > 0)
 }
 
@@ -111,33 +107,22 @@ pub async fn issue(
         RETURNING id, prefix, name, created_at, expires_at, last_used_at, revoked_at";
     let key = ApiKey::generate(environment, || clock::random::<1>()[0]);
     let id = ApiKeyId::new(now, clock::random());
-    let row = on!(tx, |c| sqlx::query_as(SQL)
-        .bind(id.uuid())
-        .bind(tenant.uuid())
-        .bind(key.prefix())
-        .bind(key.hash().as_bytes().as_slice())
-        .bind(name)
-        .bind(now.as_micros())
-        .bind(expires_at.map(Timestamp::as_micros))
-        .fetch_one(c)
-        .await)?;
+    let row = run!(tx, query_as.fetch_one, SQL;
+        id.uuid(), tenant.uuid(), key.prefix(), key.hash().as_bytes().as_slice(), name, now.as_micros(),
+        expires_at.map(Timestamp::as_micros)
+    )?;
     Ok(Issued { row, key })
 }
 
-/// Returns a page of a tenant's keys, newest first, plus one row if there are more.
+/// Returns a page of a tenant's keys, newest first.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn list(
-    conn: &mut Conn,
-    tenant: TenantId,
-    before: Option<Uuid>,
-    limit: i64,
-) -> Result<Vec<ApiKeyRow>, sqlx::Error> {
+pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<ApiKeyRow>, sqlx::Error> {
     const SQL: &str = "SELECT id, prefix, name, created_at, expires_at, last_used_at, revoked_at FROM api_keys \
         WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-    let before = before.unwrap_or(Uuid::max());
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
+    let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), page.before(), page.limit + 1)?;
+    Ok(Page::from_rows(rows, page.limit, |row: &ApiKeyRow| row.id))
 }
 
 /// Returns a key.
@@ -147,7 +132,7 @@ pub async fn list(
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: ApiKeyId) -> Result<Option<ApiKeyRow>, sqlx::Error> {
     const SQL: &str = "SELECT id, prefix, name, created_at, expires_at, last_used_at, revoked_at FROM api_keys \
         WHERE tenant_id = $1 AND id = $2";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
 /// Revokes a key; idempotent. Returns whether it exists.
@@ -156,13 +141,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: ApiKeyId) -> Result<Opti
 /// When the database fails.
 pub async fn revoke(tx: &mut Tx, tenant: TenantId, id: ApiKeyId, now: Timestamp) -> Result<bool, sqlx::Error> {
     const SQL: &str = "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3) WHERE tenant_id = $1 AND id = $2";
-    let done = on!(tx, |c| sqlx::query(SQL)
-        .bind(tenant.uuid())
-        .bind(id.uuid())
-        .bind(now.as_micros())
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected()))?;
+    let done = execute!(tx, SQL; tenant.uuid(), id.uuid(), now.as_micros())?;
     Ok(done > 0)
 }
 
@@ -174,7 +153,7 @@ pub async fn touch_for_housekeeping(tx: &mut Tx, used: &[(Uuid, Timestamp)]) -> 
     const SQL: &str =
         "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
     for (id, at) in used {
-        on!(tx, |c| sqlx::query(SQL).bind(id).bind(at.as_micros()).execute(c).await.map(drop))?;
+        execute!(tx, SQL; id, at.as_micros())?;
     }
     Ok(())
 }

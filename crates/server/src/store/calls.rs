@@ -16,7 +16,7 @@ use switchhook_core::quota::Usage;
 use uuid::Uuid;
 
 use super::events::{self, Happened};
-use super::{Conn, Dialect, Tx, dial_policy, on};
+use super::{Conn, Dialect, Tx, dial_policy, execute, run};
 
 /// The condition of every index over live calls, word for word: SQLite uses a partial index only then.
 macro_rules! live {
@@ -244,7 +244,7 @@ pub use list::{Filter, list};
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
 /// Returns a call for a carrier that is authorised by the token in its URL.
@@ -253,7 +253,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Option
 /// When the database fails.
 pub async fn get_for_carrier(conn: &mut Conn, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM calls WHERE id = $1";
-    on!(conn, |c| sqlx::query_as(SQL).bind(id.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; id.uuid())
 }
 
 /// Returns the call of a connection with this carrier id.
@@ -266,7 +266,7 @@ pub async fn by_carrier_call_id(
     carrier_call_id: &str,
 ) -> Result<Option<CallRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM calls WHERE connection_id = $1 AND carrier_call_id = $2";
-    on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(carrier_call_id).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; connection.uuid(), carrier_call_id)
 }
 
 /// Whether another call between the same numbers of the connection, dialled after `since`, has no carrier id.
@@ -278,7 +278,7 @@ pub async fn has_twin_without_id(conn: &mut Conn, id: CallId, since: Timestamp) 
         WHERE calls.tenant_id = ours.tenant_id AND calls.connection_id = ours.connection_id AND calls.id <> ours.id \
         AND calls.from_number = ours.from_number AND calls.to_number = ours.to_number \
         AND calls.carrier_call_id IS NULL AND calls.dialing_at > $2";
-    let twins: i64 = on!(conn, |c| sqlx::query_scalar(SQL).bind(id.uuid()).bind(since.as_micros()).fetch_one(c).await)?;
+    let twins: i64 = run!(conn, query_scalar.fetch_one, SQL; id.uuid(), since.as_micros())?;
     Ok(twins > 0)
 }
 
@@ -290,7 +290,7 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<Option<Ca
     const SQLITE: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2";
     const POSTGRES: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2 FOR UPDATE";
     let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
-    on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+    run!(tx, query_as.fetch_optional, sql; tenant.uuid(), id.uuid())
 }
 
 /// Returns a tenant's use of its quotas: its live calls, counted up to `most_live`, so that not all rows are read; and the calls
@@ -310,12 +310,9 @@ pub async fn count_for_quota(
         " LIMIT $3) AS live), \
          COALESCE((SELECT calls FROM monthly_calls WHERE tenant_id = $1 AND month = $2), 0)"
     );
-    let (live, placed): (i64, i64) = on!(conn, |c| sqlx::query_as(SQL)
-        .bind(tenant.uuid())
-        .bind(month.as_micros())
-        .bind(i64::from(most_live))
-        .fetch_one(c)
-        .await)?;
+    let (live, placed): (i64, i64) = run!(conn, query_as.fetch_one, SQL;
+        tenant.uuid(), month.as_micros(), i64::from(most_live)
+    )?;
     let count = |rows: i64| u32::try_from(rows).unwrap_or(u32::MAX);
     Ok(Usage { concurrent_calls: count(live), monthly_calls: count(placed) })
 }
@@ -327,7 +324,7 @@ pub async fn count_for_quota(
 pub async fn request_hangup(tx: &mut Tx, tenant: TenantId, id: CallId, now: Timestamp) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE calls SET hangup_requested_at = $3 \
         WHERE tenant_id = $1 AND id = $2 AND hangup_requested_at IS NULL";
-    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(id.uuid()).bind(now.as_micros()).execute(c).await.map(drop))
+    execute!(tx, SQL; tenant.uuid(), id.uuid(), now.as_micros()).map(drop)
 }
 
 /// Requests the end of every live call of a tenant.
@@ -339,7 +336,7 @@ pub async fn request_hangup_of_all(tx: &mut Tx, tenant: TenantId, now: Timestamp
         "UPDATE calls SET hangup_requested_at = $2 WHERE tenant_id = $1 AND hangup_requested_at IS NULL AND ",
         live!()
     );
-    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(now.as_micros()).execute(c).await.map(drop))
+    execute!(tx, SQL; tenant.uuid(), now.as_micros()).map(drop)
 }
 
 /// Cancels a queued call and voids its lease, so that nobody dials it. Returns the call.
@@ -375,7 +372,7 @@ pub async fn lock_canceled_for_dialer(tx: &mut Tx, limit: i64) -> Result<Vec<Cal
         " LIMIT $1 FOR UPDATE SKIP LOCKED"
     );
     let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
-    on!(tx, |c| sqlx::query_as(sql).bind(limit).fetch_all(c).await)
+    run!(tx, query_as.fetch_all, sql; limit)
 }
 
 /// Returns a call's transcript so far.
@@ -385,7 +382,7 @@ pub async fn lock_canceled_for_dialer(tx: &mut Tx, limit: i64) -> Result<Vec<Cal
 pub async fn transcript(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Vec<TranscriptEntry>, sqlx::Error> {
     const SQL: &str = "SELECT role, text, start_ms, end_ms, interrupted, latency_ms FROM transcript_entries \
         WHERE tenant_id = $1 AND call_id = $2 ORDER BY position";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), id.uuid())
 }
 
 /// Writes a change and its events under the lease of `row` as last read or written. `None` means that the lease is lost, or that
@@ -443,37 +440,21 @@ async fn update(
         WHERE id = $1 AND lease_token = $2 AND event_count = $27 AND status IN ('queued', 'dialing', 'in_progress') RETURNING *";
     let error = change.ending.as_ref().and_then(Ending::error);
     let hangup = change.hangup.as_ref();
-    on!(tx, |c| sqlx::query_as(SQL)
-        .bind(row.id)
-        .bind(row.lease_token)
-        .bind(change.status.as_str())
-        .bind(change.deadline.map(Timestamp::as_micros))
-        .bind(change.dialing_at.map(Timestamp::as_micros))
-        .bind(change.ringing_at.map(Timestamp::as_micros))
-        .bind(change.answered_at.map(Timestamp::as_micros))
-        .bind(change.ended_at.map(Timestamp::as_micros))
-        .bind(change.duration_seconds.map(i64::from))
-        .bind(&change.carrier_call_id)
-        .bind(change.ending.as_ref().and_then(Ending::reason).map(EndReason::as_str))
-        .bind(change.ending.as_ref().map(|ending| ending.ended_by().as_str()))
-        .bind(error.map(|(code, _)| code.as_str()))
-        .bind(error.map(|(_, words)| words.reveal().clone()))
-        .bind(hangup.map(|hangup| hangup.cause.as_str()))
-        .bind(hangup.and_then(|hangup| hangup.carrier_code.clone()))
-        .bind(hangup.and_then(|hangup| hangup.sip_code).map(i64::from))
-        .bind(hangup.is_some())
-        .bind(wrap_up.map(|w| w.turns))
-        .bind(wrap_up.and_then(|w| w.summary.clone()))
-        .bind(wrap_up.and_then(|w| w.outcome.clone()).map(Json))
-        .bind(wrap_up.and_then(|w| w.latency.clone()).map(Json))
-        .bind(wrap_up.and_then(|w| w.usage.clone()).map(Json))
-        .bind(wrap_up.and_then(|w| w.recording.clone()))
-        .bind(wrap_up.and_then(|w| w.answered_by))
-        .bind(hangup.and_then(|hangup| hangup.hung_up_by).map(EndedBy::as_str))
-        .bind(row.event_count)
-        .bind(i64::try_from(change.events.len()).unwrap_or(0))
-        .fetch_optional(c)
-        .await)
+    run!(tx, query_as.fetch_optional, SQL;
+        row.id, row.lease_token, change.status.as_str(), change.deadline.map(Timestamp::as_micros),
+        change.dialing_at.map(Timestamp::as_micros), change.ringing_at.map(Timestamp::as_micros),
+        change.answered_at.map(Timestamp::as_micros), change.ended_at.map(Timestamp::as_micros),
+        change.duration_seconds.map(i64::from), &change.carrier_call_id,
+        change.ending.as_ref().and_then(Ending::reason).map(EndReason::as_str),
+        change.ending.as_ref().map(|ending| ending.ended_by().as_str()), error.map(|(code, _)| code.as_str()),
+        error.map(|(_, words)| words.reveal().clone()), hangup.map(|hangup| hangup.cause.as_str()),
+        hangup.and_then(|hangup| hangup.carrier_code.clone()), hangup.and_then(|hangup| hangup.sip_code).map(i64::from),
+        hangup.is_some(), wrap_up.map(|w| w.turns), wrap_up.and_then(|w| w.summary.clone()),
+        wrap_up.and_then(|w| w.outcome.clone()).map(Json), wrap_up.and_then(|w| w.latency.clone()).map(Json),
+        wrap_up.and_then(|w| w.usage.clone()).map(Json), wrap_up.and_then(|w| w.recording.clone()),
+        wrap_up.and_then(|w| w.answered_by), hangup.and_then(|hangup| hangup.hung_up_by).map(EndedBy::as_str),
+        row.event_count, i64::try_from(change.events.len()).unwrap_or(0)
+    )
 }
 
 /// Checks whether `change` has been written under the lease of `row`, because the response to a commit can be lost. Returns the
@@ -488,13 +469,7 @@ pub async fn applied_for_runner(
 ) -> Result<Option<CallRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM calls WHERE id = $1 AND lease_token = $2 AND event_count = $3 AND status = $4";
     let events = i64::try_from(change.events.len()).unwrap_or(0);
-    on!(conn, |c| sqlx::query_as(SQL)
-        .bind(row.id)
-        .bind(row.lease_token)
-        .bind(row.event_count + events)
-        .bind(change.status.as_str())
-        .fetch_optional(c)
-        .await)
+    run!(conn, query_as.fetch_optional, SQL; row.id, row.lease_token, row.event_count + events, change.status.as_str())
 }
 
 /// Appends lines to the transcript under the lease: the lines of the call from number `from`. Skips lines that an earlier attempt
@@ -514,21 +489,13 @@ pub async fn add_transcript_for_runner(
         (tenant_id, call_id, position, role, text, start_ms, end_ms, interrupted, latency_ms) \
         SELECT tenant_id, id, (SELECT COUNT(*) FROM transcript_entries WHERE call_id = $1), $3, $4, $5, $6, $7, $8 \
         FROM calls WHERE id = $1 AND lease_token = $2";
-    let written: i64 = on!(tx, |c| sqlx::query_scalar(WRITTEN).bind(id.uuid()).fetch_one(c).await)?;
+    let written: i64 = run!(tx, query_scalar.fetch_one, WRITTEN; id.uuid())?;
     let written = usize::try_from(written).unwrap_or(0).saturating_sub(from);
     for entry in entries.iter().skip(written) {
-        let added = on!(tx, |c| sqlx::query(SQL)
-            .bind(id.uuid())
-            .bind(token)
-            .bind(&entry.role)
-            .bind(&entry.text)
-            .bind(entry.start_ms)
-            .bind(entry.end_ms)
-            .bind(entry.interrupted)
-            .bind(entry.latency_ms)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let added = execute!(tx, SQL;
+            id.uuid(), token, &entry.role, &entry.text, entry.start_ms, entry.end_ms, entry.interrupted,
+            entry.latency_ms
+        )?;
         if added == 0 {
             return Ok(false);
         }
@@ -546,5 +513,5 @@ pub async fn count_live_since_before_for_operator(conn: &mut Conn, then: Timesta
         live!(),
         " AND calls.status <> 'queued' AND COALESCE(dialing_at, answered_at, created_at) < $1"
     );
-    on!(conn, |c| sqlx::query_scalar(SQL).bind(then.as_micros()).fetch_one(c).await)
+    run!(conn, query_scalar.fetch_one, SQL; then.as_micros())
 }

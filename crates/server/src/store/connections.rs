@@ -10,8 +10,8 @@ use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use uuid::Uuid;
 
-use super::page::{PAGE_BYTES, Page, fitting};
-use super::{Conn, Tx, on, sealed};
+use super::page::{Page, PageRequest};
+use super::{Conn, Tx, execute, run, sealed};
 use crate::vault::{Vault, VaultError};
 
 /// The credentials of a connection, by name.
@@ -89,20 +89,11 @@ pub async fn insert(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error>
     const SQL: &str = "INSERT INTO connections \
         (id, tenant_id, name, provider, settings, credentials, hints, max_concurrent, created_at, updated_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(row.id)
-        .bind(row.tenant_id)
-        .bind(&row.name)
-        .bind(&row.provider)
-        .bind(&row.settings)
-        .bind(&row.credentials)
-        .bind(&row.hints)
-        .bind(row.max_concurrent)
-        .bind(row.created_at)
-        .bind(row.updated_at)
-        .execute(c)
-        .await
-        .map(drop))
+    execute!(tx, SQL;
+        row.id, row.tenant_id, &row.name, &row.provider, &row.settings, &row.credentials, &row.hints,
+        row.max_concurrent, row.created_at, row.updated_at
+    )
+    .map(drop)
 }
 
 /// Updates the mutable columns of a row.
@@ -112,18 +103,11 @@ pub async fn insert(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error>
 pub async fn update(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE connections SET name = $3, settings = $4, credentials = $5, hints = $6, \
         max_concurrent = $7, updated_at = $8 WHERE tenant_id = $1 AND id = $2";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(row.tenant_id)
-        .bind(row.id)
-        .bind(&row.name)
-        .bind(&row.settings)
-        .bind(&row.credentials)
-        .bind(&row.hints)
-        .bind(row.max_concurrent)
-        .bind(row.updated_at)
-        .execute(c)
-        .await
-        .map(drop))
+    execute!(tx, SQL;
+        row.tenant_id, row.id, &row.name, &row.settings, &row.credentials, &row.hints, row.max_concurrent,
+        row.updated_at
+    )
+    .map(drop)
 }
 
 /// Returns a connection.
@@ -132,7 +116,7 @@ pub async fn update(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error>
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<Option<ConnectionRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM connections WHERE tenant_id = $1 AND id = $2";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
 /// Returns a connection for its carrier, which is authorised by the token in its URL.
@@ -141,7 +125,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<
 /// When the database fails.
 pub async fn get_for_carrier(conn: &mut Conn, id: ConnectionId) -> Result<Option<ConnectionRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM connections WHERE id = $1";
-    on!(conn, |c| sqlx::query_as(SQL).bind(id.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; id.uuid())
 }
 
 /// Returns the provider of a connection.
@@ -150,29 +134,20 @@ pub async fn get_for_carrier(conn: &mut Conn, id: ConnectionId) -> Result<Option
 /// When the database fails.
 pub async fn provider(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<Option<String>, sqlx::Error> {
     const SQL: &str = "SELECT provider FROM connections WHERE tenant_id = $1 AND id = $2";
-    on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+    run!(conn, query_scalar.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
-/// Returns a page of a tenant's connections, newest first. Large rows make it shorter than `limit`.
+/// Returns a page of a tenant's connections, newest first. Large rows make it shorter than its limit.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn list(
-    conn: &mut Conn,
-    tenant: TenantId,
-    before: Option<Uuid>,
-    limit: i64,
-) -> Result<Page<ConnectionRow>, sqlx::Error> {
+pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<ConnectionRow>, sqlx::Error> {
     const SIZES: &str = "SELECT CAST(octet_length(CAST(settings AS TEXT)) + COALESCE(octet_length(credentials), 0) AS BIGINT) \
         FROM connections WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
     const SQL: &str = "SELECT * FROM connections WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-    let before = before.unwrap_or(Uuid::max());
-    let sizes: Vec<i64> =
-        on!(conn, |c| sqlx::query_scalar(SIZES).bind(tenant.uuid()).bind(before).bind(limit).fetch_all(c).await)?;
-    let limit = fitting(sizes, PAGE_BYTES).max(1);
-    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let rows = on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(one_more).fetch_all(c).await)?;
-    Ok(Page::from_rows(rows, limit, |row: &ConnectionRow| row.id))
+    let page = page.fitting(run!(conn, query_scalar.fetch_all, SIZES; tenant.uuid(), page.before(), page.limit)?);
+    let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), page.before(), page.limit + 1)?;
+    Ok(Page::from_rows(rows, page.limit, |row: &ConnectionRow| row.id))
 }
 
 /// Deletes a connection. Returns whether it existed.
@@ -181,12 +156,7 @@ pub async fn list(
 /// When the database fails; [`is_foreign_key`](super::is_foreign_key) if it is still in use.
 pub async fn delete(tx: &mut Tx, tenant: TenantId, id: ConnectionId) -> Result<bool, sqlx::Error> {
     const SQL: &str = "DELETE FROM connections WHERE tenant_id = $1 AND id = $2";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(tenant.uuid())
-        .bind(id.uuid())
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected() > 0))
+    execute!(tx, SQL; tenant.uuid(), id.uuid()).map(|rows| rows > 0)
 }
 
 /// Returns up to ten agents (by name) and ten numbers that use a connection.
@@ -202,7 +172,7 @@ pub async fn users(
         WHERE u.tenant_id = $1 AND u.connection_id = $2 ORDER BY a.name LIMIT 10";
     const NUMBERS: &str =
         "SELECT number FROM numbers WHERE tenant_id = $1 AND connection_id = $2 ORDER BY number LIMIT 10";
-    let agents = on!(conn, |c| sqlx::query_scalar(AGENTS).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)?;
-    let numbers = on!(conn, |c| sqlx::query_scalar(NUMBERS).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)?;
+    let agents = run!(conn, query_scalar.fetch_all, AGENTS; tenant.uuid(), id.uuid())?;
+    let numbers = run!(conn, query_scalar.fetch_all, NUMBERS; tenant.uuid(), id.uuid())?;
     Ok((agents, numbers))
 }

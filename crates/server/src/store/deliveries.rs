@@ -1,12 +1,15 @@
 //! Deliveries: queries for customers. Queries for the worker under a lease are in [`queue`] and [`outcome`].
 
+use std::collections::HashMap;
+
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use switchhook_core::event::{EventKind, WEBHOOK_TEST};
 use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use uuid::Uuid;
 
-use super::{Conn, Dialect, Tx, chunks, on};
+use super::page::{Page, PageRequest};
+use super::{Conn, Dialect, Tx, chunks, execute, on, push_ids, run};
 
 /// The conditions of the partial indexes, word for word: SQLite uses such an index only then.
 macro_rules! open {
@@ -150,44 +153,44 @@ pub async fn list(
     tenant: TenantId,
     webhook: WebhookId,
     filter: &Filter,
-    before: Option<Uuid>,
-    limit: i64,
-) -> Result<Vec<DeliveryRow>, sqlx::Error> {
-    let pages = filter.pages();
+    page: PageRequest,
+) -> Result<Page<DeliveryRow>, sqlx::Error> {
+    let parts = filter.parts();
     let postgres = conn.dialect() == Dialect::Postgres;
-    on!(conn, |c| {
+    let rows = on!(conn, |c| {
         let mut query = QueryBuilder::new("");
-        for (number, page) in pages.iter().enumerate() {
+        for (number, part) in parts.iter().enumerate() {
             // The order of `deliveries_ended`, which no other index of PostgreSQL's has.
-            let bytes = |id: &str| if postgres && page.ended { format!("uuid_send({id})") } else { id.to_owned() };
+            let bytes = |id: &str| if postgres && part.ended { format!("uuid_send({id})") } else { id.to_owned() };
             query.push(if number == 0 { "" } else { " UNION ALL " });
             query.push(format!("SELECT * FROM (SELECT {COLUMNS} FROM deliveries WHERE "));
-            query.push(&page.condition).push(" AND webhook_id = ").push_bind(webhook.uuid());
+            query.push(&part.condition).push(" AND webhook_id = ").push_bind(webhook.uuid());
             query.push(" AND tenant_id = ").push_bind(tenant.uuid());
             if let Some(call) = filter.call {
                 query.push(" AND call_id = ").push_bind(call);
             }
             query.push(format!(" AND {} < ", bytes("id")));
-            match page.ended && postgres {
-                true => query.push_bind(before.unwrap_or(Uuid::max()).as_bytes().to_vec()),
-                false => query.push_bind(before.unwrap_or(Uuid::max())),
+            match part.ended && postgres {
+                true => query.push_bind(page.before().as_bytes().to_vec()),
+                false => query.push_bind(page.before()),
             };
             query.push(format!(" ORDER BY {} DESC LIMIT ", bytes("id")));
-            query.push_bind(limit + 1).push(format!(") AS page{number}"));
+            query.push_bind(page.limit + 1).push(format!(") AS part{number}"));
         }
-        query.push(" ORDER BY id DESC LIMIT ").push_bind(limit + 1);
+        query.push(" ORDER BY id DESC LIMIT ").push_bind(page.limit + 1);
         query.build_query_as().fetch_all(c).await
-    })
+    })?;
+    Ok(Page::from_rows(rows, page.limit, |row: &DeliveryRow| row.id))
 }
 
 /// A part of a list: one range of one index.
-struct Page {
+struct Part {
     condition: String,
     /// Whether the index is `deliveries_ended`.
     ended: bool,
 }
 
-impl Page {
+impl Part {
     fn of(condition: String) -> Self {
         Self { condition, ended: false }
     }
@@ -196,7 +199,7 @@ impl Page {
 impl Filter {
     /// Returns the conditions of a list's parts. Each part is one range of one index in the order of ids, so that only shown rows are
     /// read: deliveries in flight, and ended ones by event and state.
-    fn pages(&self) -> Vec<Page> {
+    fn parts(&self) -> Vec<Part> {
         let words = |words: &[&str]| format!("('{}')", words.join("', '"));
         let of = |all: &[&'static str], asked: &[String]| -> Vec<&'static str> {
             all.iter().copied().filter(|word| asked.is_empty() || asked.iter().any(|asked| asked == word)).collect()
@@ -204,28 +207,28 @@ impl Filter {
         let all: Vec<_> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain([WEBHOOK_TEST]).collect();
         let (events, states) = (of(&all, &self.event), of(&STATES, &self.state));
         if events.is_empty() || states.is_empty() {
-            return vec![Page::of("1 = 0".to_owned())]; // No such value.
+            return vec![Part::of("1 = 0".to_owned())]; // No such value.
         }
         if self.call.is_some() {
             let (events, states) = (words(&events), words(&states));
-            return vec![Page::of(format!("call_id IS NOT NULL AND event IN {events} AND state IN {states}"))];
+            return vec![Part::of(format!("call_id IS NOT NULL AND event IN {events} AND state IN {states}"))];
         }
         if self.event.is_empty() && self.state.is_empty() {
-            return vec![Page::of("1 = 1".to_owned())];
+            return vec![Part::of("1 = 1".to_owned())];
         }
         let (under_way, over): (Vec<&str>, Vec<&str>) = states.iter().partition(|state| UNDER_WAY.contains(state));
-        let mut pages = Vec::new();
+        let mut parts = Vec::new();
         if !under_way.is_empty() {
             let (events, states) = (words(&events), words(&under_way));
-            pages.push(Page::of(format!("{} AND state IN {states} AND event IN {events}", open!())));
+            parts.push(Part::of(format!("{} AND state IN {states} AND event IN {events}", open!())));
         }
         for event in events {
-            pages.extend(over.iter().map(|state| Page {
+            parts.extend(over.iter().map(|state| Part {
                 condition: format!("{} AND event = '{event}' AND state = '{state}'", ended!()),
                 ended: true,
             }));
         }
-        pages
+        parts
     }
 }
 
@@ -240,7 +243,7 @@ pub async fn get(
     id: DeliveryId,
 ) -> Result<Option<DeliveryRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND id = $3";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(webhook.uuid()).bind(id.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), webhook.uuid(), id.uuid())
 }
 
 /// Returns the attempts of a delivery, in order.
@@ -251,7 +254,69 @@ pub async fn attempts(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Resu
     const SQL: &str = "SELECT a.number, a.started_at, a.duration_ms, a.status, a.error, a.response_excerpt \
         FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id \
         WHERE d.tenant_id = $1 AND d.id = $2 ORDER BY a.number";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), id.uuid())
+}
+
+/// A delivery with the URL of its endpoint.
+#[derive(Clone, Debug, FromRow)]
+pub struct DeliveryOfCall {
+    /// The delivery.
+    #[sqlx(flatten)]
+    pub delivery: DeliveryRow,
+    /// The endpoint's present URL.
+    pub url: String,
+}
+
+/// Returns a page of a call's deliveries to all endpoints, newest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn of_call(
+    conn: &mut Conn,
+    tenant: TenantId,
+    call: CallId,
+    page: PageRequest,
+) -> Result<Page<DeliveryOfCall>, sqlx::Error> {
+    // Materialized: in the order of ids, a planner would look for them among everybody's.
+    const SQL: &str = "WITH of_call AS MATERIALIZED (SELECT id, webhook_id, call_id, event, state, attempts, \
+        next_attempt_at, created_at, (SELECT url FROM webhooks WHERE webhooks.id = webhook_id) AS url FROM deliveries \
+        WHERE tenant_id = $1 AND call_id IS NOT NULL AND call_id = $2) \
+        SELECT * FROM of_call WHERE id < $3 ORDER BY id DESC LIMIT $4";
+    let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), call.uuid(), page.before(), page.limit + 1)?;
+    Ok(Page::from_rows(rows, page.limit, |row: &DeliveryOfCall| row.delivery.id))
+}
+
+/// An attempt at one of several deliveries.
+#[derive(FromRow)]
+struct AttemptOf {
+    delivery_id: Uuid,
+    #[sqlx(flatten)]
+    attempt: AttemptRow,
+}
+
+/// Returns the attempts of several deliveries, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn attempts_of(
+    conn: &mut Conn,
+    tenant: TenantId,
+    ids: &[Uuid],
+) -> Result<HashMap<Uuid, Vec<AttemptRow>>, sqlx::Error> {
+    let attempts: Vec<AttemptOf> = on!(conn, |c| {
+        let mut query = QueryBuilder::new(
+            "SELECT a.delivery_id, a.number, a.started_at, a.duration_ms, a.status, a.error, a.response_excerpt \
+             FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE d.tenant_id = ",
+        );
+        query.push_bind(tenant.uuid()).push(" AND d.id IN (");
+        push_ids(&mut query, ids.iter().copied());
+        query.push(") ORDER BY a.delivery_id, a.number").build_query_as().fetch_all(c).await
+    })?;
+    let mut found: HashMap<Uuid, Vec<AttemptRow>> = HashMap::new();
+    for AttemptOf { delivery_id, attempt } in attempts {
+        found.entry(delivery_id).or_default().push(attempt);
+    }
+    Ok(found)
 }
 
 /// Makes a pending delivery due now. Returns whether it was pending.
@@ -261,13 +326,7 @@ pub async fn attempts(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Resu
 pub async fn bring_forward(tx: &mut Tx, tenant: TenantId, id: DeliveryId, now: Timestamp) -> Result<bool, sqlx::Error> {
     const SQL: &str =
         "UPDATE deliveries SET next_attempt_at = $3 WHERE tenant_id = $1 AND id = $2 AND state = 'pending'";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(tenant.uuid())
-        .bind(id.uuid())
-        .bind(now.as_micros())
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected() > 0))
+    execute!(tx, SQL; tenant.uuid(), id.uuid(), now.as_micros()).map(|rows| rows > 0)
 }
 
 /// Deletes a batch of an endpoint's deliveries with their attempts. Returns their number. An endpoint can have too many for
@@ -278,12 +337,7 @@ pub async fn bring_forward(tx: &mut Tx, tenant: TenantId, id: DeliveryId, now: T
 pub async fn delete_some(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -> Result<u64, sqlx::Error> {
     const SQL: &str = "DELETE FROM deliveries WHERE id IN \
         (SELECT id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2 LIMIT 500)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(tenant.uuid())
-        .bind(webhook.uuid())
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected()))
+    execute!(tx, SQL; tenant.uuid(), webhook.uuid())
 }
 
 /// Cancels the pending deliveries of an endpoint.
@@ -296,7 +350,7 @@ pub async fn cancel_waiting(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -
          WHERE tenant_id = $1 AND webhook_id = $2 AND state = 'pending' AND ",
         open!()
     );
-    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(webhook.uuid()).execute(c).await.map(drop))
+    execute!(tx, SQL; tenant.uuid(), webhook.uuid()).map(drop)
 }
 
 /// Cancels the pending deliveries of a tenant.
@@ -309,7 +363,7 @@ pub async fn cancel_of_tenant(tx: &mut Tx, tenant: TenantId) -> Result<(), sqlx:
         open!(),
         " AND webhook_id IN (SELECT id FROM webhooks WHERE tenant_id = $1)"
     );
-    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).execute(c).await.map(drop))
+    execute!(tx, SQL; tenant.uuid()).map(drop)
 }
 
 /// Deletes a batch of ended deliveries created before `before`, with their attempts, oldest first and after the id `after`. Returns
@@ -324,6 +378,6 @@ pub async fn prune_for_housekeeping(tx: &mut Tx, after: Uuid, before: Timestamp)
         " ORDER BY id LIMIT 100) RETURNING id"
     );
     let before = DeliveryId::new(before, [0; 10]).uuid();
-    let deleted: Vec<Uuid> = on!(tx, |c| sqlx::query_scalar(SQL).bind(after).bind(before).fetch_all(c).await)?;
+    let deleted: Vec<Uuid> = run!(tx, query_scalar.fetch_all, SQL; after, before)?;
     Ok(deleted.into_iter().max())
 }

@@ -12,7 +12,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 
 use super::tenants::{self, TenantRow};
-use super::{Conn, Tx, chunks, on};
+use super::{Conn, Tx, chunks, execute, on, run};
 
 /// The window in which calls to a number are counted.
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -121,8 +121,7 @@ async fn own_numbers(conn: &mut Conn, tenant: TenantId, numbers: &[String]) -> R
 /// Returns the cost of this day's calls (UTC), in millionths of a dollar.
 async fn cost_today(conn: &mut Conn, tenant: TenantId, now: Timestamp) -> Result<u64, sqlx::Error> {
     const SQL: &str = "SELECT micros FROM daily_costs WHERE tenant_id = $1 AND day = $2";
-    let micros: Option<i64> =
-        on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(day(now)).fetch_optional(c).await)?;
+    let micros: Option<i64> = run!(conn, query_scalar.fetch_optional, SQL; tenant.uuid(), day(now))?;
     Ok(micros.and_then(|micros| u64::try_from(micros).ok()).unwrap_or(0))
 }
 
@@ -174,7 +173,7 @@ pub async fn count(tx: &mut Tx, tenant: TenantId, to: &[&str], now: Timestamp) -
 pub async fn add_cost(tx: &mut Tx, tenant: TenantId, micros: i64, now: Timestamp) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO daily_costs (tenant_id, day, micros) VALUES ($1, $2, $3) \
         ON CONFLICT (tenant_id, day) DO UPDATE SET micros = daily_costs.micros + excluded.micros";
-    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(day(now)).bind(micros).execute(c).await.map(drop))
+    execute!(tx, SQL; tenant.uuid(), day(now), micros).map(drop)
 }
 
 /// Returns the start of the day (UTC).
@@ -188,5 +187,5 @@ fn day(now: Timestamp) -> i64 {
 /// When the database fails.
 pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
     let old = "DELETE FROM dialed_numbers WHERE id IN (SELECT id FROM dialed_numbers WHERE dialed_at <= $1 LIMIT 500)";
-    on!(tx, |c| sqlx::query(old).bind((now - WINDOW).as_micros()).execute(c).await.map(|done| done.rows_affected()))
+    execute!(tx, old; (now - WINDOW).as_micros())
 }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::deliveries::{self, NewBody, NewDelivery};
-use super::{Conn, Dialect, Tx, chunks, on};
+use super::{Conn, Dialect, Tx, chunks, on, run};
 use crate::clock;
 
 /// An event of a call, as the API returns it.
@@ -105,8 +105,7 @@ async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Endpoints, sqlx::Err
     const POSTGRES: &str = "SELECT webhooks.id, events, active FROM webhooks JOIN tenants ON tenants.id = tenant_id \
         WHERE tenant_id = $1 AND enabled = TRUE ORDER BY webhooks.id FOR KEY SHARE OF webhooks";
     let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
-    let rows: Vec<(Uuid, Json<Vec<String>>, bool)> =
-        on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).fetch_all(c).await)?;
+    let rows: Vec<(Uuid, Json<Vec<String>>, bool)> = run!(tx, query_as.fetch_all, sql; tenant.uuid())?;
     let active = rows.iter().all(|(_, _, active)| *active);
     let known = |(id, names, _): (Uuid, Json<Vec<String>>, bool)| {
         EventFilter::parse(&names.0).ok().map(|filter| (WebhookId::from_uuid(id), filter))
@@ -135,13 +134,7 @@ pub async fn list(
 ) -> Result<Vec<EventRow>, sqlx::Error> {
     const SQL: &str = "SELECT sequence, event, created_at, data FROM events \
         WHERE tenant_id = $1 AND call_id = $2 AND sequence > $3 ORDER BY sequence LIMIT $4";
-    let rows: Vec<Row> = on!(conn, |c| sqlx::query_as(SQL)
-        .bind(tenant.uuid())
-        .bind(call.uuid())
-        .bind(after)
-        .bind(limit)
-        .fetch_all(c)
-        .await)?;
+    let rows: Vec<Row> = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), call.uuid(), after, limit)?;
     let shown = |row: Row| EventRow {
         sequence: row.sequence,
         event: row.event,

@@ -8,7 +8,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::idempotency::IdempotencyKey;
 
-use super::{Conn, Tx, chunks, on};
+use super::{Conn, Tx, chunks, execute, on};
 
 /// Retention of a response.
 pub const RETENTION: Duration = Duration::from_secs(72 * 3600);
@@ -83,5 +83,5 @@ pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, 
     const SQL: &str = "DELETE FROM idempotency_keys WHERE created_at < $1 AND (tenant_id, key) IN \
         (SELECT tenant_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)";
     let before = (now - RETENTION).as_micros();
-    on!(tx, |c| sqlx::query(SQL).bind(before).bind(BATCH).execute(c).await.map(|done| done.rows_affected()))
+    execute!(tx, SQL; before, BATCH)
 }

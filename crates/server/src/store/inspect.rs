@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use switchhook_core::Timestamp;
 use uuid::Uuid;
 
-use super::{Conn, Dialect, on};
+use super::{Conn, Dialect, run};
 
 /// The version of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub async fn schema(conn: &mut Conn) -> Result<Schema, sqlx::Error> {
         Dialect::Sqlite => (SQLITE, newest(&sqlx::migrate!("migrations/sqlite"))),
         Dialect::Postgres => (POSTGRES, newest(&sqlx::migrate!("migrations/postgres"))),
     };
-    let there: i64 = on!(conn, |c| sqlx::query_scalar(there).fetch_one(c).await)?;
-    let version = if there == 0 { 0 } else { on!(conn, |c| sqlx::query_scalar(SQL).fetch_one(c).await)? };
+    let there: i64 = run!(conn, query_scalar.fetch_one, there)?;
+    let version = if there == 0 { 0 } else { run!(conn, query_scalar.fetch_one, SQL)? };
     Ok(Schema { version, newest })
 }
 
@@ -46,7 +46,7 @@ pub async fn clock(conn: &mut Conn) -> Result<Option<Timestamp>, sqlx::Error> {
     if conn.dialect() == Dialect::Sqlite {
         return Ok(None);
     }
-    let micros: i64 = on!(conn, |c| sqlx::query_scalar(SQL).fetch_one(c).await)?;
+    let micros: i64 = run!(conn, query_scalar.fetch_one, SQL)?;
     Ok(Some(Timestamp::from_micros(micros)))
 }
 
@@ -71,5 +71,5 @@ pub async fn disabled_webhooks_for_operator(conn: &mut Conn) -> Result<Vec<Disab
     const SQL: &str = "SELECT webhooks.id, webhooks.url, webhooks.disabled_reason, tenants.name AS tenant FROM webhooks \
         JOIN tenants ON tenants.id = webhooks.tenant_id WHERE webhooks.enabled = FALSE AND tenants.active = TRUE \
         ORDER BY webhooks.id LIMIT 100";
-    on!(conn, |c| sqlx::query_as(SQL).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, SQL)
 }

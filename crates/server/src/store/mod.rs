@@ -14,6 +14,7 @@
 
 pub mod agents;
 pub mod api_keys;
+pub mod batch;
 pub mod calls;
 pub mod connections;
 pub mod deliveries;
@@ -42,7 +43,9 @@ use anyhow::Context as _;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{Executor as _, PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{
+    Database, Encode, Executor as _, PgConnection, Postgres, QueryBuilder, Sqlite, SqliteConnection, SqlitePool, Type,
+};
 use uuid::Uuid;
 
 /// Runs an expression with `$c` bound to the connection of the current engine.
@@ -55,6 +58,22 @@ macro_rules! on {
     };
 }
 pub(crate) use on;
+
+/// Runs a query of sqlx with the parameters bound: `run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())`.
+macro_rules! run {
+    ($conn:expr, $query:ident.$fetch:ident, $sql:expr $(; $($bind:expr),+)?) => {
+        $crate::store::on!($conn, |c| sqlx::$query($sql)$($(.bind($bind))+)?.$fetch(c).await)
+    };
+}
+pub(crate) use run;
+
+/// Executes a statement with the parameters bound and returns how many rows it changed.
+macro_rules! execute {
+    ($conn:expr, $sql:expr $(; $($bind:expr),+)?) => {
+        $crate::store::on!($conn, |c| sqlx::query($sql)$($(.bind($bind))+)?.execute(c).await.map(|done| done.rows_affected()))
+    };
+}
+pub(crate) use execute;
 
 /// PostgreSQL connections of a [`Store`].
 const FOR_REQUESTS: u32 = 16;
@@ -344,11 +363,17 @@ pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// Pads a list of ids with nil ids to a power of two, so that a few statements serve every number
-/// of ids and stay prepared.
-pub(crate) fn filled(ids: impl ExactSizeIterator<Item = Uuid>) -> impl Iterator<Item = Uuid> {
+/// Appends a list of ids, padded with nil ids to a power of two, so that a few statements serve every number of ids and stay
+/// prepared.
+pub(crate) fn push_ids<DB: Database>(query: &mut QueryBuilder<DB>, ids: impl ExactSizeIterator<Item = Uuid>)
+where
+    Uuid: for<'q> Encode<'q, DB> + Type<DB>,
+{
     let missing = ids.len().next_power_of_two() - ids.len();
-    ids.chain(std::iter::repeat_n(Uuid::nil(), missing))
+    let mut list = query.separated(", ");
+    for id in ids.chain(std::iter::repeat_n(Uuid::nil(), missing)) {
+        list.push_bind(id);
+    }
 }
 
 /// Pings the database.
@@ -356,7 +381,7 @@ pub(crate) fn filled(ids: impl ExactSizeIterator<Item = Uuid>) -> impl Iterator<
 /// # Errors
 /// If it does not respond.
 pub async fn ping(conn: &mut Conn) -> Result<(), sqlx::Error> {
-    on!(conn, |c| sqlx::query("SELECT 1").execute(c).await.map(drop))
+    execute!(conn, "SELECT 1").map(drop)
 }
 
 /// Whether the database is unavailable, starting, stopping or locked for too long.

@@ -4,7 +4,8 @@ use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::id::{ConnectionId, NumberId, TenantId};
 use uuid::Uuid;
 
-use super::{Conn, Tx, on};
+use super::page::{Page, PageRequest};
+use super::{Conn, Tx, execute, on, run};
 
 /// A row of `numbers`. It has no `Debug`, which would print a phone number.
 #[derive(Clone, FromRow)]
@@ -41,18 +42,11 @@ pub async fn insert(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO numbers \
         (id, tenant_id, number, label, connection_id, inbound_agent_id, created_at, updated_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(row.id)
-        .bind(row.tenant_id)
-        .bind(&row.number)
-        .bind(&row.label)
-        .bind(row.connection_id)
-        .bind(row.inbound_agent_id)
-        .bind(row.created_at)
-        .bind(row.updated_at)
-        .execute(c)
-        .await
-        .map(drop))
+    execute!(tx, SQL;
+        row.id, row.tenant_id, &row.number, &row.label, row.connection_id, row.inbound_agent_id, row.created_at,
+        row.updated_at
+    )
+    .map(drop)
 }
 
 /// Updates the mutable columns of a number.
@@ -62,17 +56,10 @@ pub async fn insert(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
 pub async fn update(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE numbers SET number = $3, label = $4, connection_id = $5, inbound_agent_id = $6, \
         updated_at = $7 WHERE tenant_id = $1 AND id = $2";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(row.tenant_id)
-        .bind(row.id)
-        .bind(&row.number)
-        .bind(&row.label)
-        .bind(row.connection_id)
-        .bind(row.inbound_agent_id)
-        .bind(row.updated_at)
-        .execute(c)
-        .await
-        .map(drop))
+    execute!(tx, SQL;
+        row.tenant_id, row.id, &row.number, &row.label, row.connection_id, row.inbound_agent_id, row.updated_at
+    )
+    .map(drop)
 }
 
 /// Returns a number.
@@ -81,7 +68,7 @@ pub async fn update(tx: &mut Tx, row: &NumberRow) -> Result<(), sqlx::Error> {
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: NumberId) -> Result<Option<NumberRow>, sqlx::Error> {
     const SQL: &str = select!("WHERE tenant_id = $1 AND id = $2");
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
 /// Returns the tenant's rows of a phone number, one per connection that has it.
@@ -90,7 +77,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: NumberId) -> Result<Opti
 /// When the database fails.
 pub async fn by_number(conn: &mut Conn, tenant: TenantId, number: &str) -> Result<Vec<NumberRow>, sqlx::Error> {
     const SQL: &str = select!("WHERE tenant_id = $1 AND number = $2 ORDER BY id");
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(number).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), number)
 }
 
 /// Returns the called number of a connection for its carrier, which is authorised by the token in its URL.
@@ -103,7 +90,7 @@ pub async fn of_connection(
     number: &str,
 ) -> Result<Option<NumberRow>, sqlx::Error> {
     const SQL: &str = select!("WHERE connection_id = $1 AND number = $2");
-    on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(number).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; connection.uuid(), number)
 }
 
 /// Returns up to `limit` numbers of a connection, oldest first, for an operator.
@@ -116,7 +103,7 @@ pub async fn list_of_connection(
     limit: i64,
 ) -> Result<Vec<NumberRow>, sqlx::Error> {
     const SQL: &str = select!("WHERE connection_id = $1 ORDER BY id LIMIT $2");
-    on!(conn, |c| sqlx::query_as(SQL).bind(connection.uuid()).bind(limit).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, SQL; connection.uuid(), limit)
 }
 
 /// Returns up to `limit` of a tenant's numbers on connections of these `providers`, oldest first.
@@ -142,19 +129,14 @@ pub async fn of_providers(
     })
 }
 
-/// Returns a page of a tenant's numbers, newest first, plus one row if there are more.
+/// Returns a page of a tenant's numbers, newest first.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn list(
-    conn: &mut Conn,
-    tenant: TenantId,
-    before: Option<Uuid>,
-    limit: i64,
-) -> Result<Vec<NumberRow>, sqlx::Error> {
+pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<NumberRow>, sqlx::Error> {
     const SQL: &str = select!("WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
-    let before = before.unwrap_or(Uuid::max());
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
+    let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), page.before(), page.limit + 1)?;
+    Ok(Page::from_rows(rows, page.limit, |row: &NumberRow| row.id))
 }
 
 /// Deletes a number. Returns whether it existed.
@@ -163,10 +145,5 @@ pub async fn list(
 /// When the database fails.
 pub async fn delete(tx: &mut Tx, tenant: TenantId, id: NumberId) -> Result<bool, sqlx::Error> {
     const SQL: &str = "DELETE FROM numbers WHERE tenant_id = $1 AND id = $2";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(tenant.uuid())
-        .bind(id.uuid())
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected() > 0))
+    execute!(tx, SQL; tenant.uuid(), id.uuid()).map(|rows| rows > 0)
 }

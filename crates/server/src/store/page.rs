@@ -1,10 +1,46 @@
 //! Pages of lists with large rows, limited by number and by bytes.
 
+use serde::Deserialize;
+use utoipa::IntoParams;
 use uuid::Uuid;
 
 /// Maximum stored bytes of a page's rows; a single row may be larger. Parsed and serialised they take
 /// several times as much memory.
-pub const PAGE_BYTES: i64 = 2 << 20;
+pub(super) const PAGE_BYTES: i64 = 2 << 20;
+
+/// Selects a page of a list, newest first. The cursor is the id of the last row seen.
+#[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PageRequest {
+    /// Page size, 1 to 100.
+    #[serde(default = "default_limit")]
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    pub limit: i64,
+    /// `next_cursor` of the previous page.
+    pub cursor: Option<Uuid>,
+}
+
+fn default_limit() -> i64 {
+    20
+}
+
+impl PageRequest {
+    /// Requests the first `limit` rows.
+    #[must_use]
+    pub fn first(limit: i64) -> Self {
+        Self { limit, cursor: None }
+    }
+
+    /// Returns the id that all rows of the page precede.
+    pub(super) fn before(self) -> Uuid {
+        self.cursor.unwrap_or(Uuid::max())
+    }
+
+    /// Requests fewer rows if rows of these sizes exceed [`PAGE_BYTES`], but at least one.
+    pub(super) fn fitting(self, sizes: Vec<i64>) -> Self {
+        Self { limit: i64::try_from(fitting(sizes, PAGE_BYTES)).map_or(self.limit, |fit| fit.max(1)), ..self }
+    }
+}
 
 /// A page of a list, newest first.
 pub struct Page<T> {
@@ -16,7 +52,8 @@ pub struct Page<T> {
 
 impl<T> Page<T> {
     /// Builds a page from up to `limit + 1` rows; an extra row means that more follow.
-    pub(super) fn from_rows(mut rows: Vec<T>, limit: usize, id: impl Fn(&T) -> Uuid) -> Self {
+    pub(super) fn from_rows(mut rows: Vec<T>, limit: i64, id: impl Fn(&T) -> Uuid) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(0);
         let more = rows.len() > limit;
         rows.truncate(limit);
         let next = if more { rows.last().map(id) } else { None };

@@ -13,8 +13,8 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::rate::{self, Admissions, Decision, WINDOW};
 
-use super::{Dialect, Store, Tx, chunks, on};
-use crate::batch::BatchJob;
+use super::{Dialect, Store, Tx, chunks, execute, on, run};
+use crate::store::batch::BatchJob;
 
 /// Decides about requests in batches, per tenant.
 pub struct Admit(pub Store);
@@ -72,7 +72,7 @@ async fn admit(store: &Store, tenant: TenantId, requests: &[Request]) -> Result<
     let mut tx = store.begin().await?;
     if tx.dialect() == Dialect::Postgres {
         // Losing the last moments of a window in a PostgreSQL crash is acceptable; waiting for the disk is not.
-        on!(tx, |c| sqlx::query("SET LOCAL synchronous_commit = off").execute(c).await.map(drop))?;
+        execute!(tx, "SET LOCAL synchronous_commit = off")?;
     }
     let known = known(&mut tx, tenant, limit, requests.len(), now).await?;
     let (decisions, admitted) = decide(&known, limit, requests);
@@ -124,11 +124,7 @@ async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Time
         FROM admitted_requests latest WHERE tenant_id = $1 ORDER BY number DESC LIMIT 1";
     const OLD: &str = "SELECT number, admitted_at FROM admitted_requests \
         WHERE tenant_id = $1 AND number >= $2 AND number < $3 ORDER BY number";
-    let latest: Option<Latest> = on!(tx, |c| sqlx::query_as(LATEST)
-        .bind(tenant.uuid())
-        .bind((now - WINDOW).as_micros())
-        .fetch_optional(c)
-        .await)?;
+    let latest: Option<Latest> = run!(tx, query_as.fetch_optional, LATEST; tenant.uuid(), (now - WINDOW).as_micros())?;
     let Some(latest) = latest else { return Ok(Known { next: 1, ..Known::default() }) };
     let next = latest.number + 1;
     if Timestamp::from_micros(latest.admitted_at) > now + WINDOW {
@@ -136,12 +132,9 @@ async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Time
         return Ok(Known { next, ..Known::default() });
     }
     let first = latest.number - i64::from(limit) + 1;
-    let old: Vec<(i64, i64)> = on!(tx, |c| sqlx::query_as(OLD)
-        .bind(tenant.uuid())
-        .bind(first)
-        .bind(first + i64::try_from(most).unwrap_or(i64::MAX / 2))
-        .fetch_all(c)
-        .await)?;
+    let old: Vec<(i64, i64)> = run!(tx, query_as.fetch_all, OLD;
+        tenant.uuid(), first, first + i64::try_from(most).unwrap_or(i64::MAX / 2)
+    )?;
     Ok(Known {
         next,
         latest: Some((latest.number, Timestamp::from_micros(latest.admitted_at))),
@@ -172,5 +165,5 @@ async fn insert(tx: &mut Tx, tenant: TenantId, first: i64, admitted: &[Timestamp
 
 async fn forget_below(tx: &mut Tx, tenant: TenantId, number: i64) -> Result<(), sqlx::Error> {
     const SQL: &str = "DELETE FROM admitted_requests WHERE tenant_id = $1 AND number < $2";
-    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(number).execute(c).await.map(drop))
+    execute!(tx, SQL; tenant.uuid(), number).map(drop)
 }

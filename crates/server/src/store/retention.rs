@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::calls::{CallRequest, Overrides, search};
 use super::deliveries::body;
-use super::{Conn, Dialect, Tx, filled, on};
+use super::{Conn, Dialect, Tx, execute, on, push_ids, run};
 
 /// Calls or deliveries per transaction.
 const BATCH: i64 = 50;
@@ -39,8 +39,7 @@ pub async fn erase_calls_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result
         WHERE retention_days IS NOT NULL AND erased_at IS NULL AND status IN ('completed', 'failed') \
         AND ended_at + retention_days * 86400000000 <= $1 LIMIT $2";
     let sql = locking(tx, SQL);
-    let expired: Vec<Expired> =
-        on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(now.as_micros()).bind(BATCH).fetch_all(c).await)?;
+    let expired: Vec<Expired> = run!(tx, query_as.fetch_all, sqlx::AssertSqlSafe(sql); now.as_micros(), BATCH)?;
     for call in &expired {
         erase_call(tx, call, now).await?;
     }
@@ -62,23 +61,10 @@ async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), s
         WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
     body::freeze(tx, &[call.id]).await?;
     let request = Json(without_words(&call.request));
-    on!(tx, |c| sqlx::query(CALL)
-        .bind(call.id)
-        .bind(WORDS_DELETED)
-        .bind(&request)
-        .bind(now.as_micros())
-        .execute(c)
-        .await
-        .map(drop))?;
-    on!(tx, |c| sqlx::query(LINES).bind(call.id).execute(c).await.map(drop))?;
-    on!(tx, |c| sqlx::query(ANSWER)
-        .bind(call.tenant_id)
-        .bind(call.created_at)
-        .bind(format!("/v1/calls/{}", call.id))
-        .execute(c)
-        .await
-        .map(drop))?;
-    on!(tx, |c| sqlx::query(DELIVERIES).bind(call.id).execute(c).await.map(drop))?;
+    execute!(tx, CALL; call.id, WORDS_DELETED, &request, now.as_micros())?;
+    execute!(tx, LINES; call.id)?;
+    execute!(tx, ANSWER; call.tenant_id, call.created_at, format!("/v1/calls/{}", call.id))?;
+    execute!(tx, DELIVERIES; call.id)?;
     erase_event(tx, call.id).await
 }
 
@@ -101,10 +87,10 @@ async fn erase_event(tx: &mut Tx, call: Uuid) -> Result<(), sqlx::Error> {
     const SELECT_EVENTS: &str =
         "SELECT id, data FROM events WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
     const UPDATE_EVENT: &str = "UPDATE events SET data = $2 WHERE id = $1";
-    let told: Vec<(Uuid, Json<Value>)> = on!(tx, |c| sqlx::query_as(SELECT_EVENTS).bind(call).fetch_all(c).await)?;
-    for (id, Json(mut data)) in told {
+    let events: Vec<(Uuid, Json<Value>)> = run!(tx, query_as.fetch_all, SELECT_EVENTS; call)?;
+    for (id, Json(mut data)) in events {
         take_words_out(&mut data);
-        on!(tx, |c| sqlx::query(UPDATE_EVENT).bind(id).bind(Json(data)).execute(c).await.map(drop))?;
+        execute!(tx, UPDATE_EVENT; id, Json(data))?;
     }
     Ok(())
 }
@@ -128,13 +114,12 @@ pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sql
     const BODY: &str = "UPDATE deliveries SET body = $2, erase = FALSE WHERE id = $1";
     const ANSWERS: &str = "UPDATE delivery_attempts SET response_excerpt = NULL WHERE delivery_id = $1";
     let sql = locking(tx, SQL);
-    let ended: Vec<(Uuid, Vec<u8>)> =
-        on!(tx, |c| sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(BATCH).fetch_all(c).await)?;
+    let ended: Vec<(Uuid, Vec<u8>)> = run!(tx, query_as.fetch_all, sqlx::AssertSqlSafe(sql); BATCH)?;
     for (id, body) in &ended {
         // A delivery that refers to its event lost its words with the event.
         let left = if body.is_empty() { Vec::new() } else { body_without_words(body) };
-        on!(tx, |c| sqlx::query(BODY).bind(id).bind(left).execute(c).await.map(drop))?;
-        on!(tx, |c| sqlx::query(ANSWERS).bind(id).execute(c).await.map(drop))?;
+        execute!(tx, BODY; id, left)?;
+        execute!(tx, ANSWERS; id)?;
     }
     Ok(ended.len())
 }
@@ -173,10 +158,7 @@ pub async fn delete_calls_for_housekeeping(
     ] {
         on!(tx, |c| {
             let mut query = QueryBuilder::new(beginning);
-            let mut list = query.separated(", ");
-            for call in filled(calls.iter().copied()) {
-                list.push_bind(call);
-            }
+            push_ids(&mut query, calls.iter().copied());
             query.push(")").build().execute(c).await.map(drop)
         })?;
     }
@@ -193,8 +175,7 @@ pub async fn ended_before_for_housekeeping(
 ) -> Result<Vec<(TenantId, Uuid)>, sqlx::Error> {
     const SQL: &str =
         "SELECT tenant_id, call_id FROM call_search_pending WHERE ended_at < $1 ORDER BY ended_at LIMIT $2";
-    let calls: Vec<(Uuid, Uuid)> =
-        on!(conn, |c| sqlx::query_as(SQL).bind(before.as_micros()).bind(BATCH).fetch_all(c).await)?;
+    let calls: Vec<(Uuid, Uuid)> = run!(conn, query_as.fetch_all, SQL; before.as_micros(), BATCH)?;
     Ok(calls.into_iter().map(|(tenant, call)| (TenantId::from_uuid(tenant), call)).collect())
 }
 
@@ -207,7 +188,7 @@ pub async fn erased_since_for_housekeeping(
     since: Timestamp,
 ) -> Result<Vec<(Uuid, Uuid)>, sqlx::Error> {
     const SQL: &str = "SELECT tenant_id, id FROM calls WHERE erased_at >= $1 ORDER BY erased_at LIMIT 10000";
-    on!(conn, |c| sqlx::query_as(SQL).bind(since.as_micros()).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, SQL; since.as_micros())
 }
 
 /// A call of a recording.
@@ -226,10 +207,7 @@ pub struct Known {
 pub async fn known_for_housekeeping(conn: &mut Conn, calls: &[Uuid]) -> Result<Vec<Known>, sqlx::Error> {
     on!(conn, |c| {
         let mut query = QueryBuilder::new("SELECT id, erased_at IS NOT NULL AS erased FROM calls WHERE id IN (");
-        let mut list = query.separated(", ");
-        for call in filled(calls.iter().copied()) {
-            list.push_bind(call);
-        }
+        push_ids(&mut query, calls.iter().copied());
         query.push(")").build_query_as().fetch_all(c).await
     })
 }
@@ -242,14 +220,14 @@ mod tests {
 
     #[test]
     fn a_finished_call_is_told_without_its_words() {
-        let told = |data: Value| {
+        let without_words = |data: Value| {
             let body = body_without_words(json!({ "data": data }).to_string().as_bytes());
             serde_json::from_slice::<Value>(&body).expect("JSON")["data"].take()
         };
         let completed = json!({ "summary": "Ana called.", "outcome": { "people": 4 }, "error": null, "turns": 2 });
         let left = json!({ "summary": WORDS_DELETED, "outcome": null, "error": null, "turns": 2 });
-        assert_eq!(told(completed), left);
+        assert_eq!(without_words(completed), left);
         let failed = json!({ "error": "Cannot say: Ana.", "error_code": "provider_error" });
-        assert_eq!(told(failed), json!({ "error": WORDS_DELETED, "error_code": "provider_error" }));
+        assert_eq!(without_words(failed), json!({ "error": WORDS_DELETED, "error_code": "provider_error" }));
     }
 }

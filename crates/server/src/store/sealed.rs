@@ -3,7 +3,7 @@
 use sqlx::{AssertSqlSafe, FromRow};
 use uuid::Uuid;
 
-use super::{Conn, Tx, on};
+use super::{Conn, Tx, execute, run};
 
 /// A column of sealed records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Column {
 pub async fn count_for_operator(conn: &mut Conn, column: Column) -> Result<i64, sqlx::Error> {
     let Column { table, name, .. } = column;
     let sql = format!("SELECT COUNT({name}) FROM {table}");
-    on!(conn, |c| sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(c).await)
+    run!(conn, query_scalar.fetch_one, AssertSqlSafe(sql))
 }
 
 /// Returns the next records after row `after`, by id.
@@ -68,7 +68,7 @@ pub async fn page_for_operator(
     let sql = format!(
         "SELECT id, tenant_id, {name} AS sealed FROM {table} WHERE id > $1 AND {name} IS NOT NULL ORDER BY id LIMIT $2"
     );
-    on!(conn, |c| sqlx::query_as(AssertSqlSafe(sql)).bind(after).bind(limit).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, AssertSqlSafe(sql); after, limit)
 }
 
 /// Replaces `record` by `sealed`, if it is unchanged. Returns whether it was.
@@ -83,13 +83,7 @@ pub async fn replace_for_operator(
 ) -> Result<bool, sqlx::Error> {
     let Column { table, name, .. } = column;
     let sql = format!("UPDATE {table} SET {name} = $3 WHERE id = $1 AND {name} = $2");
-    on!(tx, |c| sqlx::query(AssertSqlSafe(sql))
-        .bind(record.id)
-        .bind(&record.sealed)
-        .bind(sealed)
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected() > 0))
+    execute!(tx, AssertSqlSafe(sql); record.id, &record.sealed, sealed).map(|rows| rows > 0)
 }
 
 #[cfg(test)]

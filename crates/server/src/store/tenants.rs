@@ -6,7 +6,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::quota::Limits;
 use uuid::Uuid;
 
-use super::{Conn, Dialect, Tx, calls, deliveries, on};
+use super::{Conn, Dialect, Tx, calls, deliveries, execute, run};
 use crate::config::Config;
 
 /// A row of `tenants`.
@@ -90,7 +90,7 @@ pub(super) fn limits(config: &Config, rate: Option<i64>, concurrent: Option<i64>
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId) -> Result<Option<TenantRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM tenants WHERE id = $1";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; tenant.uuid())
 }
 
 /// Like [`get`], and locks the tenant until the transaction ends. Rows that only refer to the
@@ -104,7 +104,7 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<Option<TenantRow>, sq
         Dialect::Sqlite => "SELECT * FROM tenants WHERE id = $1",
         Dialect::Postgres => "SELECT * FROM tenants WHERE id = $1 FOR NO KEY UPDATE",
     };
-    on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).fetch_optional(c).await)
+    run!(tx, query_as.fetch_optional, sql; tenant.uuid())
 }
 
 /// Inserts a new, active tenant.
@@ -121,15 +121,10 @@ pub async fn create_for_operator(
     const SQL: &str = "INSERT INTO tenants \
         (id, name, active, rate_per_minute, concurrent_calls, monthly_calls, created_at, updated_at) \
         VALUES ($1, $2, TRUE, $3, $4, $5, $6, $6) RETURNING *";
-    on!(tx, |c| sqlx::query_as(SQL)
-        .bind(id.uuid())
-        .bind(name)
-        .bind(limits.rate_per_minute.map(i64::from))
-        .bind(limits.concurrent_calls.map(i64::from))
-        .bind(limits.monthly_calls.map(MonthlyCap::column))
-        .bind(now.as_micros())
-        .fetch_one(c)
-        .await)
+    run!(tx, query_as.fetch_one, SQL;
+        id.uuid(), name, limits.rate_per_minute.map(i64::from), limits.concurrent_calls.map(i64::from),
+        limits.monthly_calls.map(MonthlyCap::column), now.as_micros()
+    )
 }
 
 /// Returns every tenant, oldest first.
@@ -137,7 +132,7 @@ pub async fn create_for_operator(
 /// # Errors
 /// When the database fails.
 pub async fn list_for_operator(conn: &mut Conn) -> Result<Vec<TenantRow>, sqlx::Error> {
-    on!(conn, |c| sqlx::query_as("SELECT * FROM tenants ORDER BY id").fetch_all(c).await)
+    run!(conn, query_as.fetch_all, "SELECT * FROM tenants ORDER BY id")
 }
 
 /// Updates the given limits of a tenant. Returns the tenant.
@@ -153,14 +148,10 @@ pub async fn set_limits_for_operator(
     const SQL: &str = "UPDATE tenants SET rate_per_minute = COALESCE($2, rate_per_minute), \
         concurrent_calls = COALESCE($3, concurrent_calls), monthly_calls = COALESCE($4, monthly_calls), updated_at = $5 \
         WHERE id = $1 RETURNING *";
-    on!(tx, |c| sqlx::query_as(SQL)
-        .bind(id.uuid())
-        .bind(limits.rate_per_minute.map(i64::from))
-        .bind(limits.concurrent_calls.map(i64::from))
-        .bind(limits.monthly_calls.map(MonthlyCap::column))
-        .bind(now.as_micros())
-        .fetch_optional(c)
-        .await)
+    run!(tx, query_as.fetch_optional, SQL;
+        id.uuid(), limits.rate_per_minute.map(i64::from), limits.concurrent_calls.map(i64::from),
+        limits.monthly_calls.map(MonthlyCap::column), now.as_micros()
+    )
 }
 
 /// Changes to a tenant's dial policy and exemptions; `None` keeps the value.
@@ -192,17 +183,11 @@ pub async fn set_rules_for_operator(
         per_number_per_day = COALESCE($4, per_number_per_day), \
         cost_per_day_micros = COALESCE($5, cost_per_day_micros), \
         outbound_allow = COALESCE($6, outbound_allow), updated_at = $7 WHERE id = $1";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(id.uuid())
-        .bind(&rules.dial_allow)
-        .bind(&rules.dial_deny)
-        .bind(rules.per_number_per_day)
-        .bind(rules.cost_per_day_micros)
-        .bind(&rules.outbound_allow)
-        .bind(now.as_micros())
-        .execute(c)
-        .await
-        .map(drop))
+    execute!(tx, SQL;
+        id.uuid(), &rules.dial_allow, &rules.dial_deny, rules.per_number_per_day, rules.cost_per_day_micros,
+        &rules.outbound_allow, now.as_micros()
+    )
+    .map(drop)
 }
 
 /// Renames a tenant. Returns the tenant.
@@ -216,7 +201,7 @@ pub async fn rename_for_operator(
     now: Timestamp,
 ) -> Result<Option<TenantRow>, sqlx::Error> {
     const SQL: &str = "UPDATE tenants SET name = $2, updated_at = $3 WHERE id = $1 RETURNING *";
-    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(name).bind(now.as_micros()).fetch_optional(c).await)
+    run!(tx, query_as.fetch_optional, SQL; id.uuid(), name, now.as_micros())
 }
 
 /// Reactivates a tenant. Returns the tenant. Ended calls and canceled deliveries are not restored.
@@ -229,7 +214,7 @@ pub async fn activate_for_operator(
     now: Timestamp,
 ) -> Result<Option<TenantRow>, sqlx::Error> {
     const SQL: &str = "UPDATE tenants SET active = TRUE, updated_at = $2 WHERE id = $1 RETURNING *";
-    on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(now.as_micros()).fetch_optional(c).await)
+    run!(tx, query_as.fetch_optional, SQL; id.uuid(), now.as_micros())
 }
 
 /// Deactivates a tenant: its keys, calls and deliveries. Returns the tenant. Nodes end the calls marked here within
@@ -243,7 +228,7 @@ pub async fn deactivate_for_operator(
     now: Timestamp,
 ) -> Result<Option<TenantRow>, sqlx::Error> {
     const SQL: &str = "UPDATE tenants SET active = FALSE, updated_at = $2 WHERE id = $1 RETURNING *";
-    let row = on!(tx, |c| sqlx::query_as(SQL).bind(id.uuid()).bind(now.as_micros()).fetch_optional(c).await)?;
+    let row = run!(tx, query_as.fetch_optional, SQL; id.uuid(), now.as_micros())?;
     calls::request_hangup_of_all(tx, id, now).await?;
     deliveries::cancel_of_tenant(tx, id).await?;
     Ok(row)
@@ -255,6 +240,6 @@ pub async fn deactivate_for_operator(
 /// When the database fails.
 pub async fn exemptions_for_node(conn: &mut Conn) -> Result<Vec<(TenantId, String)>, sqlx::Error> {
     const SQL: &str = "SELECT id, outbound_allow FROM tenants WHERE outbound_allow <> ''";
-    let rows: Vec<(Uuid, String)> = on!(conn, |c| sqlx::query_as(SQL).fetch_all(c).await)?;
+    let rows: Vec<(Uuid, String)> = run!(conn, query_as.fetch_all, SQL)?;
     Ok(rows.into_iter().map(|(id, allowed)| (TenantId::from_uuid(id), allowed)).collect())
 }

@@ -1,5 +1,7 @@
 //! Fresh stores for tests: SQLite in a temporary folder, and PostgreSQL where `SWITCHHOOK_TEST_POSTGRES` names a server.
 
+use std::time::Duration;
+
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use switchhook_core::Timestamp;
 use switchhook_core::call::{Call, Direction, Timing};
@@ -78,6 +80,9 @@ pub(crate) async fn tenant(store: &Store, limits: OwnLimits) -> TenantId {
     id
 }
 
+/// How long a claim of these tests lasts.
+pub(crate) const LEASE: Duration = Duration::from_secs(15);
+
 /// A call of a new tenant, owned by `node`.
 pub(crate) async fn owned_call(store: &Store, node: NodeId) -> CallRow {
     let tenant = tenant(store, OwnLimits::default()).await;
@@ -100,9 +105,7 @@ pub(crate) async fn owned_call(store: &Store, node: NodeId) -> CallRow {
     let row = new.row(Call::outbound(now(), now(), Timing::default()));
     let mut tx = store.begin().await.expect("a transaction");
     calls::create(&mut tx, tenant, std::slice::from_ref(&row), EventKind::CallQueued).await.expect("written");
-    let row = calls::own_for_arrival(&mut tx, row.call_id(), node, LeaseTime::at(now(), crate::calls::LEASE))
-        .await
-        .expect("owned");
+    let row = calls::own_for_arrival(&mut tx, row.call_id(), node, LeaseTime::at(now(), LEASE)).await.expect("owned");
     tx.commit().await.expect("committed");
     row
 }

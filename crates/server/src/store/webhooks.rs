@@ -11,7 +11,8 @@ use switchhook_core::webhook::share::Standing;
 use switchhook_core::webhook::{EventFilter, SigningSecret};
 use uuid::Uuid;
 
-use super::{Conn, Dialect, Tx, on, sealed};
+use super::page::{Page, PageRequest};
+use super::{Conn, Dialect, Tx, execute, run, sealed};
 use crate::vault::Vault;
 
 /// How long a replaced secret still signs beside its successor.
@@ -127,7 +128,7 @@ impl WebhookRow {
 /// When the database fails.
 pub async fn count(tx: &mut Tx, tenant: TenantId) -> Result<i64, sqlx::Error> {
     const SQL: &str = "SELECT COUNT(*) FROM webhooks WHERE tenant_id = $1";
-    on!(tx, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).fetch_one(c).await)
+    run!(tx, query_scalar.fetch_one, SQL; tenant.uuid())
 }
 
 /// Inserts a new row.
@@ -137,18 +138,10 @@ pub async fn count(tx: &mut Tx, tenant: TenantId) -> Result<i64, sqlx::Error> {
 pub async fn insert(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO webhooks (id, tenant_id, url, events, enabled, secret, created_at, updated_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(row.id)
-        .bind(row.tenant_id)
-        .bind(&row.url)
-        .bind(&row.events)
-        .bind(row.enabled)
-        .bind(&row.secret)
-        .bind(row.created_at)
-        .bind(row.updated_at)
-        .execute(c)
-        .await
-        .map(drop))
+    execute!(tx, SQL;
+        row.id, row.tenant_id, &row.url, &row.events, row.enabled, &row.secret, row.created_at, row.updated_at
+    )
+    .map(drop)
 }
 
 /// Updates the mutable columns of a row.
@@ -159,20 +152,11 @@ pub async fn update(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE webhooks SET url = $3, events = $4, enabled = $5, secret = $6, previous_secret = $7, \
         previous_until = $8, updated_at = $9, disabled_reason = $10, \
         failing_since = CASE WHEN enabled = $5 THEN failing_since ELSE NULL END WHERE tenant_id = $1 AND id = $2";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(row.tenant_id)
-        .bind(row.id)
-        .bind(&row.url)
-        .bind(&row.events)
-        .bind(row.enabled)
-        .bind(&row.secret)
-        .bind(&row.previous_secret)
-        .bind(row.previous_until)
-        .bind(row.updated_at)
-        .bind(&row.disabled_reason)
-        .execute(c)
-        .await
-        .map(drop))
+    execute!(tx, SQL;
+        row.tenant_id, row.id, &row.url, &row.events, row.enabled, &row.secret, &row.previous_secret,
+        row.previous_until, row.updated_at, &row.disabled_reason
+    )
+    .map(drop)
 }
 
 /// Returns an endpoint.
@@ -181,7 +165,7 @@ pub async fn update(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: WebhookId) -> Result<Option<WebhookRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
 /// Like [`get`], and locks it until the transaction ends.
@@ -194,22 +178,17 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<Option
         Dialect::Sqlite => "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2",
         Dialect::Postgres => "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE",
     };
-    on!(tx, |c| sqlx::query_as(sql).bind(tenant.uuid()).bind(id.uuid()).fetch_optional(c).await)
+    run!(tx, query_as.fetch_optional, sql; tenant.uuid(), id.uuid())
 }
 
-/// Returns a page of a tenant's endpoints, newest first, plus one row if there are more.
+/// Returns a page of a tenant's endpoints, newest first.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn list(
-    conn: &mut Conn,
-    tenant: TenantId,
-    before: Option<Uuid>,
-    limit: i64,
-) -> Result<Vec<WebhookRow>, sqlx::Error> {
+pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<WebhookRow>, sqlx::Error> {
     const SQL: &str = "SELECT * FROM webhooks WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-    let before = before.unwrap_or(Uuid::max());
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(before).bind(limit + 1).fetch_all(c).await)
+    let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), page.before(), page.limit + 1)?;
+    Ok(Page::from_rows(rows, page.limit, |row: &WebhookRow| row.id))
 }
 
 /// Disables an endpoint before its deletion. Returns whether it exists.
@@ -218,13 +197,7 @@ pub async fn list(
 /// When the database fails.
 pub async fn close(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool, sqlx::Error> {
     const SQL: &str = "UPDATE webhooks SET enabled = FALSE, disabled_reason = $3 WHERE tenant_id = $1 AND id = $2";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(tenant.uuid())
-        .bind(id.uuid())
-        .bind(DELETING_REASON)
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected() > 0))
+    execute!(tx, SQL; tenant.uuid(), id.uuid(), DELETING_REASON).map(|rows| rows > 0)
 }
 
 /// Deletes an endpoint and its remaining deliveries. Returns whether it existed.
@@ -233,12 +206,7 @@ pub async fn close(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool,
 /// When the database fails.
 pub async fn delete(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool, sqlx::Error> {
     const SQL: &str = "DELETE FROM webhooks WHERE tenant_id = $1 AND id = $2";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(tenant.uuid())
-        .bind(id.uuid())
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected() > 0))
+    execute!(tx, SQL; tenant.uuid(), id.uuid()).map(|rows| rows > 0)
 }
 
 #[cfg(test)]

@@ -161,7 +161,8 @@ impl Driver {
         notes: Notes,
         usage: Spent,
     ) -> Self {
-        let (agent, zero) = (&settings.agent, Timestamp::from_micros(0));
+        let (agent, format, zero) = (&settings.agent, settings.format, Timestamp::from_micros(0));
+        let recorder = settings.recording.clone().map(|path| Recorder::start(path, format));
         let (conversation, phrases) = match &models {
             Models::Cascade(_) => (Conversation::cascade(agent, zero), Conversation::phrases(agent)),
             Models::Realtime(_) => (Conversation::realtime(agent, zero), Vec::new()),
@@ -170,7 +171,7 @@ impl Driver {
             conversation,
             pipeline,
             models,
-            media_session: MediaSession::new(media, settings.recording.clone().map(Recorder::start)),
+            media_session: MediaSession::new(media, format, recorder),
             vad: Vad::new(VadSettings::default()),
             machine: MachineDetector::new(agent),
             segment: 0,

@@ -84,7 +84,7 @@ impl InFlight {
         taken
     }
 
-    /// What the caller has heard since this was last asked, in order.
+    /// Returns what the caller has heard since the last call of this, in order.
     pub(super) fn heard(&mut self, now: Instant) -> Vec<Played> {
         let mut heard = Vec::new();
         while let Some(frame) = self.frames.front() {

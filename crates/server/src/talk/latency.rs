@@ -67,12 +67,12 @@ pub struct Percentiles {
 }
 
 impl Latencies {
-    /// The caller heard an answer after this time.
+    /// The caller heard a response after this time.
     pub fn response(&mut self, waited: Duration) {
         self.responses.push(waited);
     }
 
-    /// An answer was heard this long after the turn was judged to be over.
+    /// A response was heard this long after the turn was judged to be over.
     pub fn after_turn(&mut self, waited: Duration) {
         self.after_turn.push(waited);
     }

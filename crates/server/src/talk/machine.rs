@@ -50,7 +50,7 @@ impl MachineDetector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchhook_media::frame::FRAME_SAMPLES;
+    use switchhook_media::format::AudioFormat;
     use switchhook_media::tone::sine;
 
     fn detector_for(language: &str, mode: MachineDetection) -> MachineDetector {
@@ -60,9 +60,12 @@ mod tests {
     }
 
     fn beeps(detector: &mut MachineDetector) -> usize {
-        let mut sound = sine(1_000.0, 8_000, 0.35, 20 * FRAME_SAMPLES);
-        sound.extend([0; 20 * FRAME_SAMPLES]);
-        sound.chunks_exact(FRAME_SAMPLES).filter(|chunk| detector.frame(&Frame::from_slice(chunk))).count()
+        let mut sound = sine(1_000.0, 8_000, 0.35, 20 * 160);
+        sound.extend([0; 20 * 160]);
+        sound
+            .chunks_exact(160)
+            .filter(|chunk| detector.frame(&Frame::from_slice(AudioFormat::Narrowband, chunk)))
+            .count()
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use switchhook_media::dtmf::Dialer;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -55,7 +56,7 @@ pub(super) struct Sent {
 }
 
 /// Something from the line.
-#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
+#[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
 pub(super) enum Arrived {
     Audio(CallerAudio),
     Dtmf(char),
@@ -67,14 +68,15 @@ pub(super) enum Arrived {
 }
 
 impl MediaSession {
-    pub(super) fn new(media: Media, recorder: Option<Recorder>) -> Self {
+    /// For media whose frames have this format.
+    pub(super) fn new(media: Media, format: AudioFormat, recorder: Option<Recorder>) -> Self {
         let now = Instant::now();
         Self {
             lead: media.buffered.then(|| Lead::new(now)),
             media,
-            playback: Playback::default(),
+            playback: Playback::new(format),
             in_flight: InFlight::default(),
-            dialer: Dialer::default(),
+            dialer: Dialer::new(format),
             tones_until: now,
             punctuality: Punctuality::default(),
             recorder,
@@ -139,8 +141,9 @@ impl MediaSession {
     /// 20 ms of both sides to the recording, as they are heard.
     fn record(&mut self) {
         if let Some(recorder) = &mut self.recorder {
-            let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(Frame::silence()));
-            let agent = self.sent_ahead.pop_front().unwrap_or(AgentAudio(Frame::silence()));
+            let silence = Frame::silence(self.playback.format());
+            let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(silence));
+            let agent = self.sent_ahead.pop_front().unwrap_or(AgentAudio(silence));
             recorder.push(caller, agent);
         }
     }

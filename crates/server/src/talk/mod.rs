@@ -2,7 +2,7 @@
 //!
 //! The [`driver`] is the one task of a call: it feeds [`switchhook_core::conversation::Conversation`] and performs its effects. The
 //! `media_session` is the carrier's end; [`stt`] or a session of [`realtime`] hears the caller; [`playback`] holds what the agent is
-//! about to say; [`pipeline`] runs requests to LLM and TTS, and [`phrase_cache`] keeps what is said again and again; [`recorder`] writes
+//! about to say; [`pipeline`] runs requests to LLM and TTS, and [`phrase_cache`] caches what is said again and again; [`recorder`] writes
 //! the recording, [`latency`] adds up what callers had to wait, [`tools`] are what the model may call. [`prepared`] is what is connected
 //! while the phone rings. Nothing here knows the database: what is worth keeping leaves as [`Note`]s and, at the end, as a [`Report`].
 
@@ -27,6 +27,7 @@ use std::path::PathBuf;
 
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, Failure, FailureCode, Message};
+use switchhook_media::format::AudioFormat;
 use tokio::sync::mpsc;
 
 use crate::providers::Usage;
@@ -38,17 +39,19 @@ pub struct Settings {
     pub agent: AgentConfig,
     /// Where the recording goes, when there is to be one.
     pub recording: Option<PathBuf>,
+    /// The format of the audio inside the call.
+    pub format: AudioFormat,
 }
 
 /// Where a conversation leaves its notes. Unbounded, since no line of the transcript may be lost and none may hold up audio: there are
 /// as many as are spoken within the longest duration of a call.
 pub type Notes = mpsc::UnboundedSender<Note>;
 
-/// What a conversation is asked, which it takes within a frame. Unbounded, since what was taken from the database must not be lost:
+/// The commands to a conversation, which it takes within a frame. Unbounded, since what was taken from the database must not be lost:
 /// there are as many as the rate limit of the API lets through.
 pub type Commands = mpsc::UnboundedReceiver<Command>;
 
-/// What others may ask of a running conversation. `Debug` would print spoken words, so there is none.
+/// A command to a running conversation. `Debug` would print spoken words, so there is none.
 #[derive(Clone)]
 pub enum Command {
     /// Say no more and end.
@@ -104,7 +107,7 @@ pub struct TranscriptLine {
     pub end_ms: i64,
     /// Whether the caller cut it short.
     pub interrupted: bool,
-    /// How long the caller waited for this answer, in milliseconds, from the end of their speech to the first audio.
+    /// How long the caller waited for this response, in milliseconds, from the end of their speech to the first audio.
     pub latency_ms: Option<i64>,
 }
 
@@ -113,7 +116,7 @@ pub struct TranscriptLine {
 pub struct Report {
     /// Why it ended.
     pub end: Ended,
-    /// The caller's turns that the agent answered.
+    /// The caller's turns that had a response.
     pub turns: u32,
     /// What was said and heard, instructions in front, for the analysis.
     pub history: Vec<Message>,

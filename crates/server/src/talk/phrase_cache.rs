@@ -1,4 +1,4 @@
-//! PhraseCache of agents whose audio is cached in this process: they are heard at once, also while the voice is late or fails.
+//! Phrases of agents whose audio is cached in this process: they are heard at once, also while the TTS is late or fails.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -112,10 +112,14 @@ mod tests {
     use super::*;
     use crate::providers::scripted::ScriptedTts;
     use crate::talk::pipeline::ProviderHealth;
+    use switchhook_media::format::AudioFormat;
 
     fn voice(speed: f32) -> Voice {
         let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
-        (Arc::new(ScriptedTts), TtsSettings { voice: None, model: None, speed, language, health })
+        (
+            Arc::new(ScriptedTts),
+            TtsSettings { voice: None, model: None, speed, language, format: AudioFormat::Narrowband, health },
+        )
     }
 
     fn said(bytes: usize) -> Rendered {

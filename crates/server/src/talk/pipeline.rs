@@ -1,7 +1,7 @@
 //! The providers of one call, each with its fallbacks, run so that the driver only reads one channel per kind.
 //!
 //! A provider that fails before it has given anything is replaced by the next in the same turn; one that breaks off in the
-//! middle is not, since half an answer has been heard. Where the agent wants it, a model that is late gets company. Dropping
+//! middle is not, since half a response has been heard. Where the agent wants it, a model that is late gets company. Dropping
 //! a [`Running`] cancels it.
 
 mod health;
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_core::conversation::{Message, SpokenWord};
+use switchhook_media::format::AudioFormat;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
@@ -53,7 +54,7 @@ const WAITING: usize = 64;
 /// Work under way; dropping it cancels it.
 pub type Running = AbortOnDropHandle<()>;
 
-/// Something that providers were asked for; dropping it cancels it.
+/// A running request to providers; dropping it cancels it.
 pub struct Request {
     running: Running,
     ledger: UsageLedger,
@@ -89,7 +90,7 @@ pub struct Pipeline {
     pub tools: Arc<Toolbox>,
     /// What they charge.
     pub rates: KnownRates,
-    /// Whether a second model is asked when the first is late.
+    /// Whether a second model is requested when the first is late.
     pub hedge: bool,
 }
 
@@ -109,7 +110,7 @@ fn priced(rates: &[Option<Rates>], position: usize, usage: Usage) -> Usage {
     Rates::price(rates.get(position).and_then(Option::as_ref), usage)
 }
 
-/// How a model is asked.
+/// The settings of requests to one model.
 #[derive(Clone, Debug, Default)]
 pub struct LlmSettings {
     /// The provider's model name.
@@ -135,6 +136,8 @@ pub struct TtsSettings {
     pub speed: f32,
     /// BCP 47 tag.
     pub language: String,
+    /// The format of the call's audio.
+    pub format: AudioFormat,
     /// What it has shown in this call.
     pub health: ProviderHealth,
 }
@@ -147,6 +150,7 @@ impl TtsSettings {
             model: self.model.clone(),
             speed: self.speed,
             language: self.language.clone(),
+            format: self.format,
         }
     }
 }
@@ -182,12 +186,17 @@ impl Pipeline {
         priced(&self.rates.tts, 0, Usage { tts_characters: characters, ..Usage::default() })
     }
 
-    /// Asks the model; `turn` comes back with every signal.
-    pub fn ask(&self, turn: u32, messages: Vec<Message>, signals: mpsc::Sender<(u32, Signal<LlmEvent>)>) -> Request {
+    /// Requests a response of the LLM; `turn` comes back with every signal.
+    pub fn request_completion(
+        &self,
+        turn: u32,
+        messages: Vec<Message>,
+        signals: mpsc::Sender<(u32, Signal<LlmEvent>)>,
+    ) -> Request {
         let (pipeline, ledger) = (self.clone(), UsageLedger::default());
         let open = ledger.clone();
         let signal = signals.clone();
-        let asking = async move {
+        let responding = async move {
             let tools = pipeline.tools.specs().await;
             let start = |(llm, settings): &(Arc<dyn Llm>, LlmSettings), events| {
                 let request = LlmRequest {
@@ -198,14 +207,14 @@ impl Pipeline {
                     max_tokens: settings.max_tokens,
                 };
                 let llm = llm.clone();
-                async move { llm.answer(request, events).await }
+                async move { llm.respond(request, events).await }
             };
             run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &open).await;
         };
-        Request { running: running(Kind::Model, turn, signal, asking), ledger }
+        Request { running: running(Kind::Model, turn, signal, responding), ledger }
     }
 
-    /// Speaks; `utterance` comes back with every signal.
+    /// Synthesizes; `utterance` comes back with every signal.
     pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Request {
         let (pipeline, ledger) = (self.clone(), UsageLedger::default());
         let open = ledger.clone();
@@ -224,7 +233,7 @@ impl Pipeline {
     }
 
     /// Has the first voice say into memory what of `texts` is not there, one after the other and until one cannot be said. What
-    /// that costs is told before it is asked for, since it is charged also when it is not waited for. Each takes one of the `places`.
+    /// that costs is reported before it is requested, since it is charged also when it is not waited for. Each takes one of the `places`.
     pub fn cache_phrases(
         &self,
         texts: Vec<String>,
@@ -299,7 +308,7 @@ impl Pipeline {
         entries.collect()
     }
 
-    /// Connects to the models that will be asked. One that refuses the key is not asked in this call.
+    /// Connects to the models. One that refuses the key is not used in this call.
     ///
     /// # Errors
     /// When all of them refuse it.
@@ -421,7 +430,7 @@ fn running<T: Send + 'static>(
 ) -> Running {
     AbortOnDropHandle::new(tokio::spawn(async move {
         if let Err(panicked) = caught(work).await {
-            // A driver that has gone needs no answer.
+            // A driver that has gone needs no signal.
             let _ = signals.send((tag, Signal::Failed(stopped(kind.words(), panicked)))).await;
         }
     }))

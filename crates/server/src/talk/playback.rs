@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use switchhook_media::frame::{AgentAudio, FRAME_SAMPLES, Frame, SAMPLE_RATE};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{AgentAudio, Frame};
 
 /// The queue of utterances. Pure: the driver takes a frame every 20 ms.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Playback {
+    format: AudioFormat,
     queue: VecDeque<Utterance>,
     paused: bool,
 }
@@ -19,12 +21,6 @@ struct Utterance {
     complete: bool,
     received: u64,
     played: u64,
-}
-
-/// How long so many samples last.
-#[must_use]
-pub fn length(samples: u64) -> Duration {
-    Duration::from_nanos(samples.saturating_mul(1_000_000_000 / u64::from(SAMPLE_RATE)))
 }
 
 /// What came of asking for a frame.
@@ -39,6 +35,24 @@ pub struct Played {
 }
 
 impl Playback {
+    /// An empty queue for audio of this format.
+    #[must_use]
+    pub const fn new(format: AudioFormat) -> Self {
+        Self { format, queue: VecDeque::new(), paused: false }
+    }
+
+    /// The format of the audio.
+    #[must_use]
+    pub const fn format(&self) -> AudioFormat {
+        self.format
+    }
+
+    /// How long so many samples last.
+    #[must_use]
+    pub fn length(&self, samples: u64) -> Duration {
+        self.format.duration(samples)
+    }
+
     /// Puts an utterance at the end of the queue; its audio follows in [`Playback::push`].
     pub fn queue_last(&mut self, number: u32) {
         self.queue.push_back(Utterance { number, samples: VecDeque::new(), complete: false, received: 0, played: 0 });
@@ -73,11 +87,11 @@ impl Playback {
         }
     }
 
-    /// How many samples wait in front of this utterance.
+    /// How much audio waits in front of this utterance.
     #[must_use]
-    pub fn ahead_of(&self, number: u32) -> u64 {
+    pub fn ahead_of(&self, number: u32) -> Duration {
         let before = self.queue.iter().take_while(|utterance| utterance.number != number);
-        before.map(|utterance| utterance.samples.len() as u64).sum()
+        self.length(before.map(|utterance| utterance.samples.len() as u64).sum())
     }
 
     fn find(&mut self, number: u32) -> Option<&mut Utterance> {
@@ -116,9 +130,10 @@ impl Playback {
         }
         let (Some(audio), Some(utterance)) = (audio, self.find(number)) else { return };
         // Every frame of an utterance is whole, but for the last.
-        let count = match sent % FRAME_SAMPLES as u64 {
-            0 => FRAME_SAMPLES,
-            rest => usize::try_from(rest).unwrap_or(FRAME_SAMPLES),
+        let whole = audio.0.samples().len();
+        let count = match sent % whole as u64 {
+            0 => whole,
+            rest => usize::try_from(rest).unwrap_or(whole),
         };
         for sample in audio.0.samples()[..count].iter().rev() {
             utterance.samples.push_front(*sample);
@@ -134,17 +149,18 @@ impl Playback {
         if self.paused {
             return None;
         }
+        let whole = self.format.frame_samples();
         let head = self.queue.front_mut()?;
-        if head.samples.len() < FRAME_SAMPLES && !head.complete {
+        if head.samples.len() < whole && !head.complete {
             return None;
         }
-        let count = head.samples.len().min(FRAME_SAMPLES);
+        let count = head.samples.len().min(whole);
         let frame = (count > 0).then(|| {
-            let mut samples = [0_i16; FRAME_SAMPLES];
-            for (slot, sample) in samples.iter_mut().zip(head.samples.drain(..count)) {
+            let mut frame = Frame::silence(self.format);
+            for (slot, sample) in frame.samples_mut().iter_mut().zip(head.samples.drain(..count)) {
                 *slot = sample;
             }
-            AgentAudio(Frame::new(samples))
+            AgentAudio(frame)
         });
         head.played += u64::try_from(count).unwrap_or(0);
         let finished = head.complete && head.samples.is_empty();
@@ -170,7 +186,7 @@ mod tests {
 
     #[test]
     fn utterances_play_in_order_and_the_last_frame_is_padded() {
-        let mut playback = Playback::default();
+        let mut playback = Playback::new(AudioFormat::Narrowband);
         playback.queue_last(1);
         playback.queue_last(2);
         playback.push(2, &samples(1_000, 160));
@@ -191,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_comes_first_is_played_before_the_rest_of_what_was_being_played() {
-        let mut playback = Playback::default();
+        let mut playback = Playback::new(AudioFormat::Narrowband);
         playback.queue_last(1);
         playback.push(1, &samples(0, 200));
         let _first = playback.next_frame();
@@ -207,7 +223,7 @@ mod tests {
 
     #[test]
     fn held_playback_goes_on_from_the_very_sample_and_cleared_playback_does_not() {
-        let mut playback = Playback::default();
+        let mut playback = Playback::new(AudioFormat::Narrowband);
         playback.queue_last(1);
         playback.push(1, &samples(0, 480));
         let _first = playback.next_frame();
@@ -223,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_is_put_back_is_played_again_from_the_very_sample() {
-        let mut playback = Playback::default();
+        let mut playback = Playback::new(AudioFormat::Narrowband);
         for number in [1, 2] {
             playback.queue_last(number);
         }
@@ -247,7 +263,7 @@ mod tests {
 
     #[test]
     fn an_utterance_without_any_sound_still_finishes() {
-        let mut playback = Playback::default();
+        let mut playback = Playback::new(AudioFormat::Narrowband);
         playback.queue_last(7);
         playback.complete(7);
         assert_eq!(playback.next_frame(), Some((None, Played { utterance: 7, samples: 0, finished: true })));

@@ -49,7 +49,7 @@ impl Prepared {
         }
     }
 
-    /// What getting ready has cost, if nobody is ever talked to. What a speech-to-speech model asks for a greeting is not known before it
+    /// What getting ready has cost, if nobody is ever talked to. What a speech-to-speech model charges for a greeting is not known before it
     /// has been spoken.
     pub async fn cost(self) -> Usage {
         match self {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::Message;
+use switchhook_media::format::AudioFormat;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -12,7 +13,7 @@ use crate::providers::ProviderError;
 use crate::providers::prices::Rates;
 use crate::providers::realtime::{Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
 
-/// What a model may say ahead: a long answer comes at once.
+/// What a model may say ahead: a long response comes at once.
 const WAITING: usize = 4_096;
 /// The model that holds a conversation.
 #[derive(Clone)]
@@ -31,12 +32,12 @@ pub(in crate::talk) type Events = mpsc::Receiver<RealtimeEvent>;
 /// A session that is being opened.
 pub(in crate::talk) type Connecting = AbortOnDropHandle<Result<Opened, ProviderError>>;
 
-/// Which session is asked for.
+/// Which session is requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::talk) struct Choice {
     /// The place of its model in the list.
     pub(in crate::talk) model: usize,
-    /// Whether it is asked for in PCM where it usually has another format.
+    /// Whether it is requested in PCM where it usually has another format.
     pcm: bool,
 }
 
@@ -67,11 +68,12 @@ pub(in crate::talk) enum Ready {
     Connecting(Connecting),
 }
 
-/// Opens a session that knows what was said so far: the one that is asked for, or one of the next model that can be reached.
+/// Opens a session that knows what was said so far: the one that is requested, or one of the next model that can be reached.
 pub(in crate::talk) fn open(
     models: &[Model],
     mut choice: Choice,
     agent: &AgentConfig,
+    format: AudioFormat,
     tools: Arc<Toolbox>,
     messages: Vec<Message>,
 ) -> impl Future<Output = Result<Opened, ProviderError>> + Send + use<> {
@@ -85,16 +87,17 @@ pub(in crate::talk) fn open(
         min_silence_ms: agent.turn_taking.min_silence_ms,
         max_silence_ms: agent.turn_taking.max_silence_ms,
         pcm: false,
+        format,
     };
     let models = models.to_vec();
     async move {
         options.tools = tools.specs().await;
         loop {
             let Model { provider, model, voice, .. } = &models[choice.model];
-            let (told, events) = mpsc::channel(WAITING);
+            let (sender, events) = mpsc::channel(WAITING);
             let options =
                 RealtimeOptions { model: model.clone(), voice: voice.clone(), pcm: choice.pcm, ..options.clone() };
-            let error = match provider.open(options, told).await {
+            let error = match provider.open(options, sender).await {
                 Ok(session) => return Ok(Opened { session, events, choice }),
                 Err(error) => error,
             };

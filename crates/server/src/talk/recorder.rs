@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{AgentAudio, CallerAudio};
 use switchhook_media::wav::StereoWriter;
 use tokio::sync::mpsc;
@@ -30,11 +31,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording at `path`, whose folder is made if it is missing.
+    /// Begins a recording in the format of its call at `path`, whose folder is made if it is missing.
     #[must_use]
-    pub fn start(path: PathBuf) -> Self {
+    pub fn start(path: PathBuf, format: AudioFormat) -> Self {
         let (chunks, waiting) = mpsc::channel(WAITING);
-        Self { pairs: Vec::with_capacity(CHUNK), chunks: Some(chunks), writer: tokio::spawn(write(path, waiting)) }
+        let writer = tokio::spawn(write(path, format, waiting));
+        Self { pairs: Vec::with_capacity(CHUNK), chunks: Some(chunks), writer }
     }
 
     /// The next 20 ms of both sides. Never blocks.
@@ -72,8 +74,8 @@ impl Drop for Recorder {
     }
 }
 
-async fn write(path: PathBuf, mut chunks: mpsc::Receiver<Vec<Pair>>) -> std::io::Result<()> {
-    let mut file = blocking(move || create(&path)).await?;
+async fn write(path: PathBuf, format: AudioFormat, mut chunks: mpsc::Receiver<Vec<Pair>>) -> std::io::Result<()> {
+    let mut file = blocking(move || create(&path, format)).await?;
     while let Some(chunk) = chunks.recv().await {
         file = blocking(move || {
             for (caller, agent) in &chunk {
@@ -86,11 +88,11 @@ async fn write(path: PathBuf, mut chunks: mpsc::Receiver<Vec<Pair>>) -> std::io:
     blocking(move || file.finish().map(drop)).await
 }
 
-fn create(path: &Path) -> std::io::Result<StereoWriter<BufWriter<File>>> {
+fn create(path: &Path, format: AudioFormat) -> std::io::Result<StereoWriter<BufWriter<File>>> {
     if let Some(folder) = path.parent() {
         files::private_folder(folder)?;
     }
-    StereoWriter::new(BufWriter::new(files::private_file(path)?))
+    StereoWriter::new(BufWriter::new(files::private_file(path)?), format)
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> std::io::Result<T> + Send + 'static) -> std::io::Result<T> {

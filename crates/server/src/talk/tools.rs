@@ -1,7 +1,7 @@
 //! What the model may call. Tools never hold up audio: those that take time run in tasks of their own, and those that are
-//! the carrier's are wishes to whoever runs the call.
+//! those of the carrier become requests to whoever runs the call.
 //!
-//! Arguments are held against the tool's JSON Schema before anything is done; what is wrong with them is told to the model,
+//! Arguments are held against the tool's JSON Schema before anything is done; the model is told what is wrong with them,
 //! which may try again.
 
 pub(crate) mod mcp;
@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use switchhook_core::agent::{AgentConfig, HttpMethod, Tool, ToolKind, fill_in};
 use switchhook_core::conversation::ToolCall;
 use switchhook_core::id::{CallId, ConnectionId};
+use switchhook_net::outbound::{Client, Page, Request, SendError};
 use tokio::sync::OnceCell;
 
 pub use self::mcp::{Lists, Shared};
@@ -24,17 +25,16 @@ use self::secrets::Secrets;
 use super::CarrierRequest;
 use super::strip_nul::strip_nul_value;
 use crate::json_schema::Schema;
-use crate::outbound::{Client, Page, Request, SendError};
 use crate::providers::ToolSpec;
 
-/// How much of an answer that is not JSON, or of an error, the model is told, in characters.
+/// How much of a response that is not JSON, or of an error, the model gets, in characters.
 const MAX_TEXT: usize = 2_000;
-/// What the model is told of a service that is too slow, and of one that is not there.
-const LATE: &str = "The service did not answer in time.";
+/// The errors of a service that is too slow, and of one that is not there.
+const LATE: &str = "The service did not respond in time.";
 const UNREACHABLE: &str = "The service could not be reached.";
 /// Names the call to the services that tools are.
 const CALL_HEADER: &str = "x-voice-call";
-/// Tools that a model is told of; some refuse more.
+/// Tools in one request; some models refuse more.
 const MOST_TOOLS: usize = 128;
 
 /// The tools of one call.
@@ -61,20 +61,20 @@ struct Remote {
 struct Ready {
     tool: Tool,
     spec: ToolSpec,
-    /// What its arguments follow, where that can be told.
+    /// The schema of its arguments, where it could be compiled.
     parameters: Option<Schema>,
     secrets: Option<Secrets>,
 }
 
 /// What calling a tool comes to.
 pub(super) enum ToolOutcome {
-    /// The model is to be told this.
+    /// The result, known at once.
     Result(Value),
     /// A service is to be asked, which takes a while.
     Http(Box<HttpCall>),
     /// A tool of an MCP server is to be used, which takes a while.
     Mcp(mcp::McpCall),
-    /// The carrier is to do something, and the model to be told this.
+    /// A request to the carrier, and the result for the model.
     CarrierRequest(CarrierRequest, Value),
     /// The caller is to be passed on, once they have heard what is being said.
     Transfer(String),
@@ -317,16 +317,16 @@ impl Ready {
 }
 
 impl HttpCall {
-    /// What the model is told.
-    pub(super) async fn answer(self) -> Value {
+    /// Returns the result for the model.
+    pub(super) async fn run(self) -> Value {
         if let Some(wrong) = self.check.wrong().await {
             return wrong;
         }
         match self.client.ask(self.request, self.deadline).await {
-            Ok(page) => strip_nul_value(told(&page)),
+            Ok(page) => strip_nul_value(tool_result(&page)),
             // The words may name the address, which the caller is not to hear.
             Err(failure) => {
-                tracing::warn!(error = %failure, "a tool's service could not be asked");
+                tracing::warn!(error = %failure, "a tool's service could not be reached");
                 error(if matches!(failure, SendError::Timeout(_)) { LATE } else { UNREACHABLE })
             }
         }
@@ -334,7 +334,7 @@ impl HttpCall {
 }
 
 /// JSON as it is, anything else as text.
-fn told(page: &Page) -> Value {
+fn tool_result(page: &Page) -> Value {
     let text = || String::from_utf8_lossy(&page.body).chars().take(MAX_TEXT).collect::<String>();
     let read = || serde_json::from_slice::<Value>(&page.body).ok().filter(|_| page.whole);
     match page.status {
@@ -344,11 +344,11 @@ fn told(page: &Page) -> Value {
             read().unwrap_or_else(|| json!({ "text": text(), "whole": page.whole && page.body.len() <= MAX_TEXT }))
         }
         status => {
-            let mut told = json!({ "error": format!("The service answered with status {status}."), "text": text() });
+            let mut result = json!({ "error": format!("The service responded with status {status}."), "text": text() });
             if let Some(when) = &page.retry_after {
-                told["retry_after"] = json!(when);
+                result["retry_after"] = json!(when);
             }
-            told
+            result
         }
     }
 }
@@ -418,8 +418,8 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
                 body: body.to_vec(),
                 whole: true,
             };
-            let told = [told(&page(200, None)), told(&page(503, Some("3")))];
-            Ok::<_, ()>(told.into_iter().map(|told| strip_nul_value(told).to_string().len()).sum())
+            let results = [tool_result(&page(200, None)), tool_result(&page(503, Some("3")))];
+            Ok::<_, ()>(results.into_iter().map(|result| strip_nul_value(result).to_string().len()).sum())
         })
     },
 };
@@ -435,7 +435,8 @@ mod tests {
 
     fn toolbox(tools: Vec<Tool>, variables: &[(&str, &str)]) -> Toolbox {
         let config = Config::for_tests("/nonexistent");
-        let client = Client::new(&config, &"127.0.0.0/8,http".parse().expect("valid"), Duration::from_secs(5));
+        let client =
+            Client::new(&config.network(), &"127.0.0.0/8,http".parse().expect("valid"), Duration::from_secs(5));
         let agent = AgentConfig { tools, ..AgentConfig::new("x") };
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let agent_id = AgentId::from_uuid(Uuid::nil());
@@ -490,7 +491,7 @@ mod tests {
             panic!("it is to be asked")
         };
         assert!(
-            wrong(ToolOutcome::Result(asking.answer().await)).contains("/day"),
+            wrong(ToolOutcome::Result(asking.run().await)).contains("/day"),
             "and is not, since it has no such argument"
         );
         assert!(wrong(called(&toolbox, "made_up", json!({}))).contains("no such tool"));
@@ -509,12 +510,12 @@ mod tests {
     #[test]
     fn answers_are_told_as_json_or_text_and_no_more_than_fits() {
         let page = |status, body: &str, whole| {
-            told(&Page { status, retry_after: None, body: body.as_bytes().to_vec(), whole })
+            tool_result(&Page { status, retry_after: None, body: body.as_bytes().to_vec(), whole })
         };
         assert_eq!(page(200, "{\"free\":7}", true), json!({ "free": 7 }));
         assert_eq!(page(200, "seven", true), json!({ "text": "seven", "whole": true }));
         assert_eq!(page(204, "", true), json!({ "ok": true }));
-        assert_eq!(page(500, "Oh.", true), json!({ "error": "The service answered with status 500.", "text": "Oh." }));
+        assert_eq!(page(500, "Oh.", true), json!({ "error": "The service responded with status 500.", "text": "Oh." }));
         let long = page(200, &"x".repeat(5_000), false);
         assert_eq!((long["whole"].as_bool(), long["text"].as_str().map(str::len)), (Some(false), Some(MAX_TEXT)));
     }

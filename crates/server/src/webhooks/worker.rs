@@ -10,15 +10,15 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::{SigningSecret, is_success, retry_after};
+use switchhook_net::outbound::{Answer, Client, ClientSettings, Exemptions, PerTenant, SendError};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{DELIVERY, EVENT, SIGNATURE};
-use crate::batch::Batcher;
 use crate::clock::{self, Clock};
 use crate::config::Config;
-use crate::outbound::{Answer, Client, ClientSettings, Exemptions, PerTenant, SendError};
+use crate::store::batch::Batcher;
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
 use crate::store::lease_time::LeaseTime;
@@ -76,7 +76,8 @@ impl Worker {
         vault: Vault,
         wakeups: Wakeups,
     ) -> anyhow::Result<Self> {
-        let (settings, deadline) = (ClientSettings::new(&config, &config.webhook_allow)?, config.webhook_timeout);
+        let (settings, deadline) =
+            (ClientSettings::new(&config.network(), &config.webhook_allow)?, config.webhook_timeout);
         let clients = PerTenant::new(Exemptions::default(), move |_| settings.client(deadline))?;
         metrics::describe_counter!(ATTEMPTS, "Webhook delivery attempts, by result");
         metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "Duration of webhook delivery attempts");
@@ -196,24 +197,24 @@ impl Parts {
     }
 
     fn outcome(&self, lease: Lease, sent: Sent, took: Duration) -> Outcome {
-        let (status, wish, error, excerpt) = match sent {
+        let (status, pause, error, excerpt) = match sent {
             Sent::Tried(Ok(answer)) => {
-                let wish = answer.retry_after.and_then(|text| retry_after(answer.status, &text, self.clock.now()));
+                let pause = answer.retry_after.and_then(|text| retry_after(answer.status, &text, self.clock.now()));
                 let error =
                     (!is_success(answer.status)).then(|| format!("the receiver responded with {}", answer.status));
-                (Some(answer.status), wish, error, Some(answer.excerpt))
+                (Some(answer.status), pause, error, Some(answer.excerpt))
             }
             Sent::Tried(Err(error)) => (None, None, Some(error.to_string()), None),
             Sent::Unsigned => (None, None, Some("the signing secret could not be decrypted".to_owned()), None),
         };
-        let then = if error.is_none() { Then::Succeeded } else { self.after_failure(lease, wish) };
+        let then = if error.is_none() { Then::Succeeded } else { self.after_failure(lease, pause) };
         Outcome { duration: Some(took), status, error, response_excerpt: excerpt, then }
     }
 
-    fn after_failure(&self, lease: Lease, wish: Option<Duration>) -> Then {
+    fn after_failure(&self, lease: Lease, pause: Option<Duration>) -> Then {
         let attempts = u32::try_from(lease.attempts).unwrap_or(u32::MAX);
         let random = u32::from_ne_bytes(clock::random());
-        let next = self.config.webhook_schedule.next_attempt(attempts, self.clock.now(), wish, random);
+        let next = self.config.webhook_schedule.next_attempt(attempts, self.clock.now(), pause, random);
         next.map_or(Then::Failed, Then::RetryAt)
     }
 

@@ -32,10 +32,12 @@ async fn the_demo_holds_a_spoken_conversation_and_can_be_listened_to() {
 
 /// Both voices are there, on their own channels, not clipped, and nobody stops in the middle of a sentence.
 fn listen(recording: &[u8]) {
+    use switchhook_media::format::AudioFormat;
     use switchhook_media::{level, wav};
     let sound = wav::read(recording).expect("a WAV file");
     assert_eq!((sound.sample_rate, sound.channels.len()), (8_000, 2));
-    let spans: Vec<Vec<level::Span>> = sound.channels.iter().map(|channel| level::voiced_spans(channel, 600)).collect();
+    let spans: Vec<Vec<level::Span>> =
+        sound.channels.iter().map(|channel| level::voiced_spans(AudioFormat::Narrowband, channel, 600)).collect();
     assert_eq!(spans[0].len(), 5, "the caller says five things: {:?}", spans[0]);
     assert_eq!(spans[1].len(), 6, "the agent greets, asks, reads back and says goodbye: {:?}", spans[1]);
     for channel in &sound.channels {

@@ -23,3 +23,4 @@ mod tool_secrets;
 mod tools;
 mod validation;
 mod verifiers;
+mod wideband;

@@ -50,7 +50,7 @@ impl Words<'_> {
         needed > 0 && content > 0 && (content >= needed || command)
     }
 
-    /// Whether there is nothing in them that would want an answer.
+    /// Whether nothing in them needs a response.
     pub(super) fn are_backchannel(&self, settings: &Interruption) -> bool {
         self.content(settings) == 0
     }
@@ -119,7 +119,7 @@ mod tests {
         let (settings, timings) = (Interruption::default(), Timings::default()); // 500 ms or two words.
         let at = Timestamp::from_millis;
         let going_on = Overlap { onset: at(0), stopped: None };
-        // A stop is told 200 ms after the voice: at 600 the voice lasted 400 ms.
+        // A stop is reported 200 ms after the speech: at 600 the voice lasted 400 ms.
         let short = Overlap { onset: at(0), stopped: Some(at(600)) };
         let long = Overlap { onset: at(0), stopped: Some(at(700)) };
         let table = [

@@ -33,8 +33,8 @@ pub(super) struct FinishedTurn {
     pub(super) began: Timestamp,
     pub(super) ended: Timestamp,
     pub(super) voiced: Duration,
-    /// Whether the STT has answered for all of it.
-    pub(super) answered: bool,
+    /// Whether the STT has transcribed all of it.
+    pub(super) transcribed: bool,
 }
 
 impl CallerTurn {
@@ -148,7 +148,7 @@ impl CallerTurn {
             began: self.began.unwrap_or(ended).min(ended),
             ended,
             voiced: self.voiced,
-            answered: self.is_settled(),
+            transcribed: self.is_settled(),
             text,
         };
         if !said.text.is_empty() {

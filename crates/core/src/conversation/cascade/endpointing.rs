@@ -1,4 +1,4 @@
-//! When a caller has finished: how much silence their words ask for.
+//! When a caller has finished: how much silence their words need.
 //!
 //! The longer the silence, the less finished a sentence has to sound: the threshold falls from 100 at
 //! `turn_taking.min_silence_ms` to 0 at `max_silence_ms`, and the turn ends where it meets the score of the words. That
@@ -19,7 +19,7 @@ const DICTATING: u32 = 40;
 const SUSPENDED: u32 = 20;
 /// The last word wants another one.
 const OPEN: u32 = 0;
-/// From this score on an end is likely enough to ask the model early.
+/// From this score on an end is likely enough to send the LLM request early.
 const LIKELY: u32 = UNKNOWN;
 const SENTENCE_ENDS: &[char] = &['.', '!', '?', '。', '！', '？', '।'];
 const QUESTION_MARKS: &[char] = &['?', '？'];
@@ -46,7 +46,7 @@ pub(super) fn silence_needed(spoken: Spoken<'_>, settings: &TurnTaking) -> Durat
     Duration::from_millis(u64::from(min + (max - min) * (FINISHED - score(spoken)) / FINISHED))
 }
 
-/// Whether the model may be asked before the silence is over.
+/// Whether the LLM request may be sent before the silence is over.
 pub(super) fn is_likely_end(spoken: Spoken<'_>) -> bool {
     spoken.settled && score(spoken) >= LIKELY
 }

@@ -44,14 +44,14 @@ impl Cascade {
             self.say_text(d, Kind::Greeting, &text);
         } else {
             let messages = d.transcript.history.messages();
-            self.ask(d, request.kind, messages, None);
+            self.request_completion(d, request.kind, messages, None);
             if let Some(again) = &mut self.request {
                 again.is_retry = true;
             }
         }
     }
 
-    /// A caller who speaks while they wait takes a question back and asks another one; the waits count together.
+    /// A caller who speaks while they wait replaces the request by another one; the waits add up.
     pub(super) fn llm_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
         match self.request.as_ref()?.stage {
             Stage::Streaming(since) => Some(since + d.timings.model_silence.saturating_sub(self.llm_waited)),
@@ -71,7 +71,7 @@ impl Cascade {
             d,
             Failure::new(
                 FailureCode::ProviderTimeout,
-                "The language model did not answer in time; check its connection or choose a faster model.",
+                "The language model did not respond in time; check its connection or choose a faster model.",
             ),
         );
         true

@@ -25,23 +25,23 @@ const END_CALL: &str = "end_call";
 pub(super) struct LlmRequest {
     /// The number of the request.
     pub(super) turn: u32,
-    /// What its answer is said as.
+    /// What its response is said as.
     pub(super) kind: Kind,
-    /// The caller's words it was asked for while their turn may yet go on.
+    /// The caller's words that it contains, when their turn may yet go on.
     pub(super) early: Option<String>,
     pub(super) stage: Stage,
     sentences: SentenceSplitter,
     /// Ready to be said once the turn is over.
     held: Vec<String>,
-    /// Whether any of the answer is on its way to the caller.
+    /// Whether any of the response is on its way to the caller.
     pub(super) said: bool,
     first_text: Option<Timestamp>,
     ends_call: bool,
-    /// Tools that this answer calls.
+    /// Tools that this response calls.
     pub(super) calls: Vec<ToolCall>,
     /// What is said while they run: the words of the first that has any.
     pub(super) filler: Option<String>,
-    /// What they answered, in the order of the calls.
+    /// Their results, in the order of the calls.
     pub(super) results: Vec<(String, Value)>,
     /// How often tools ran for this turn.
     pub(super) rounds: u32,
@@ -49,7 +49,7 @@ pub(super) struct LlmRequest {
     pub(super) is_retry: bool,
 }
 
-/// How far an answer is.
+/// The stage of a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// More of it is awaited since then.
@@ -60,7 +60,7 @@ pub(super) enum Stage {
     Tools(Timestamp),
 }
 
-/// The turn being answered: its times, and what was done about it.
+/// The turn whose response is under way: its times, and what was done about it.
 pub(super) struct TurnResponse {
     turn: u32,
     pub(super) speech_ended: Timestamp,
@@ -74,7 +74,7 @@ pub(super) struct TurnResponse {
 }
 
 impl TurnResponse {
-    /// Whether an utterance is part of the answer: it was not said before it.
+    /// Whether an utterance is part of the response: it was not said before it.
     fn contains(&self, utterance: u32) -> bool {
         self.first_utterance.is_some_and(|first| first <= utterance)
     }
@@ -93,7 +93,13 @@ impl TurnResponse {
 
 impl Cascade {
     /// Asks the model. `early` are the caller's words when their turn may yet go on.
-    pub(super) fn ask(&mut self, d: &mut Dialogue, kind: Kind, messages: Vec<Message>, early: Option<String>) {
+    pub(super) fn request_completion(
+        &mut self,
+        d: &mut Dialogue,
+        kind: Kind,
+        messages: Vec<Message>,
+        early: Option<String>,
+    ) {
         self.last_turn += 1;
         let turn = self.last_turn;
         d.emit(Effect::RequestCompletion { turn, messages, speculative: early.is_some() });
@@ -116,7 +122,7 @@ impl Cascade {
         });
     }
 
-    /// Answers what the caller said, with the answer to an early question if there is one.
+    /// Responds to what the caller said, with the response to an early request if there is one.
     pub(super) fn respond(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
         let early = self.request.take_if(|request| request.early.as_ref() == Some(&said.text));
         self.cancel_llm(d);
@@ -142,7 +148,7 @@ impl Cascade {
             }
             None => {
                 let messages = d.transcript.history.messages();
-                self.ask(d, Kind::Response, messages, None);
+                self.request_completion(d, Kind::Response, messages, None);
             }
         }
     }
@@ -189,7 +195,7 @@ impl Cascade {
         self.say_sentences(d, rest.into_iter().collect(), last);
     }
 
-    /// Says sentences of the answer, or keeps them while the turn may go on.
+    /// Says sentences of the response, or holds them back while the turn may go on.
     fn say_sentences(&mut self, d: &mut Dialogue, sentences: Vec<String>, whole: bool) {
         let Some(request) = self.request.as_mut() else { return };
         if request.early.is_some() {
@@ -206,7 +212,7 @@ impl Cascade {
         }
     }
 
-    /// What follows from a complete answer: nothing, tools or the end. Not while it is open whether the caller interrupts.
+    /// What follows from a complete response: nothing, tools or the end. Not while it is open whether the caller interrupts.
     pub(super) fn finish_response(&mut self, d: &mut Dialogue) -> bool {
         if self.overlap.is_some() {
             return false;
@@ -231,7 +237,7 @@ impl Cascade {
         true
     }
 
-    /// Whether the caller's turn, or the request for a greeting, is still being answered.
+    /// Whether the response to the caller's turn, or the greeting, is still under way.
     pub(super) fn is_responding(&self) -> bool {
         self.response.is_some() || self.llm_pending()
     }
@@ -260,7 +266,7 @@ impl Cascade {
         }
     }
 
-    /// Counts a turn as answered once some of the answer was heard, and says when its steps happened.
+    /// Counts a turn once some of its response was heard, and reports when its steps happened.
     pub(super) fn note_audio_heard(&mut self, d: &mut Dialogue, kind: Kind, utterance: u32) {
         let Some(response) = self.response.as_mut().filter(|response| response.contains(utterance)) else { return };
         if kind == Kind::Response && !response.heard {

@@ -1,4 +1,4 @@
-//! What STT and LLM report, and what is asked of the LLM.
+//! What STT and LLM report, and the requests to the LLM.
 
 use std::fmt;
 
@@ -54,7 +54,7 @@ pub enum Input {
     },
 }
 
-/// One thing to ask of the LLM.
+/// A request to the LLM, or its cancellation.
 #[derive(Clone, PartialEq)]
 pub enum Effect {
     /// Request a completion. It comes back with this turn number.

@@ -47,10 +47,10 @@ use crate::language::WordList;
 pub(super) struct Cascade {
     /// What the caller is saying.
     turn: CallerTurn,
-    /// The LLM is asked, or its tools run.
+    /// The LLM request, or its tools run.
     request: Option<LlmRequest>,
     late_tools: Vec<LateTool>,
-    /// The caller's turn that is being answered.
+    /// The caller's turn whose response is under way.
     response: Option<TurnResponse>,
     /// Playback is held because the caller speaks over it.
     overlap: Option<Overlap>,
@@ -78,7 +78,7 @@ impl Strategy for Cascade {
         if d.agent.greeting.mode == GreetingMode::Generate {
             self.expect_response(d.now);
             let messages = d.transcript.history.messages();
-            self.ask(d, Kind::Greeting, messages, None);
+            self.request_completion(d, Kind::Greeting, messages, None);
         } else if let Some(text) = Conversation::greeting(&d.agent) {
             self.say_text(d, Kind::Greeting, &text);
         } else {
@@ -124,7 +124,7 @@ impl Strategy for Cascade {
     }
 
     fn tool_result(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value) {
-        self.tool_answered(d, turn, id, result);
+        self.tool_returned(d, turn, id, result);
     }
 
     fn synthesized(&mut self, d: &mut Dialogue, utterance: u32) {

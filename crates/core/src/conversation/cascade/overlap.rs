@@ -58,7 +58,7 @@ impl Cascade {
         let settings = &d.agent.interruption;
         let verdict = match &self.overlap {
             Some(overlap) => overlap.judge(words, settings, &d.timings, d.now),
-            // Whoever is asked to say it again has said it already, and was only understood late.
+            // A caller who is asked to repeat has been understood after all, only late.
             None if words.interrupt(settings) || (d.playback.current() == Some(Kind::Unclear) && !text.is_empty()) => {
                 Verdict::Interrupt
             }

@@ -1,4 +1,4 @@
-//! Dead air: the silence of the agent while a response is due. A filler covers the wait for the LLM; for a TTS that is late, a cached
+//! Dead air: the silence of the agent while a response is due. A filler bridges the wait for the LLM; when the TTS is late, a cached
 //! phrase is played before what is stuck. In the end the TTS is given up.
 
 use super::Cascade;
@@ -16,23 +16,23 @@ const MAX_DEAD_AIR_FILLERS: u32 = 2;
 pub(super) struct ResponseDeadline {
     /// The audio of the caller, or the event, that a response is due to.
     since: Timestamp,
-    /// Since when a voice has been asked to speak.
-    asked: Option<Timestamp>,
+    /// When synthesis was requested.
+    requested: Option<Timestamp>,
 }
 
 impl Cascade {
-    /// What happened at this time wants an answer.
+    /// Starts the deadline of the response to what happened at this time.
     pub(super) fn expect_response(&mut self, since: Timestamp) {
-        self.response_deadline = Some(ResponseDeadline { since, asked: None });
+        self.response_deadline = Some(ResponseDeadline { since, requested: None });
     }
 
-    /// The TTS was asked to speak.
+    /// Synthesis has been requested.
     pub(super) fn synthesis_requested(&mut self, d: &Dialogue) {
         let (now, heard) = (d.now, self.heard_at);
-        let deadline = self.response_deadline.get_or_insert(ResponseDeadline { since: now, asked: None });
+        let deadline = self.response_deadline.get_or_insert(ResponseDeadline { since: now, requested: None });
         // One that has failed leaves no more time to the next.
-        if deadline.asked.is_none_or(|asked| Some(asked) <= heard) {
-            deadline.asked = Some(now);
+        if deadline.requested.is_none_or(|requested| Some(requested) <= heard) {
+            deadline.requested = Some(now);
         }
     }
 
@@ -65,12 +65,12 @@ impl Cascade {
         [Some(deadline.since), self.heard_at, d.media, self.turn.ended()].into_iter().flatten().max()
     }
 
-    /// When a silence is to be broken by a voice that is yet to be asked.
+    /// When synthesis must be requested at the latest to break the silence in time.
     pub(super) fn silence_too_long_at(&self, d: &Dialogue) -> Option<Timestamp> {
         Some(self.silent_since(d)? + d.timings.dead_air.saturating_sub(d.timings.voice_start))
     }
 
-    /// When a phrase is to stand in for the TTS that is waited for.
+    /// When a phrase replaces audio that the TTS has not delivered.
     pub(super) fn dead_air_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let listening = self.overlap.is_some() || self.turn.speaking().is_some();
         // A machine does not notice dead air.
@@ -78,14 +78,14 @@ impl Cascade {
             return None;
         }
         let silence = if goodbye_filler_missing(d) { d.timings.goodbye_silence } else { d.timings.dead_air };
-        let (silent_since, asked) = (self.silent_since(d)?, self.response_deadline?.asked);
+        let (silent_since, requested) = (self.silent_since(d)?, self.response_deadline?.requested);
         if d.language.phrases.fillers.is_empty() {
             // The wait for the model was not covered either: it leaves the TTS no less time.
-            return Some(silent_since.max(asked.unwrap_or(silent_since)) + silence);
+            return Some(silent_since.max(requested.unwrap_or(silent_since)) + silence);
         }
         let due = silent_since + silence;
         let latest = due + d.timings.voice_start / 2;
-        let begun = asked.map(|asked| asked + d.timings.voice_start);
+        let begun = requested.map(|requested| requested + d.timings.voice_start);
         Some(begun.map_or(due, |begun| begun.clamp(due, latest)))
     }
 
@@ -117,7 +117,7 @@ fn goodbye_filler_missing(d: &Dialogue) -> bool {
     d.phase.closing().is_some_and(|closing| closing.filler == GoodbyeFiller::Missing)
 }
 
-/// The TTS was waited for in vain.
+/// The TTS timed out.
 pub(super) fn late() -> Failure {
     Failure::new(
         FailureCode::ProviderTimeout,

@@ -58,7 +58,7 @@ pub(super) fn sentences_of(text: &str, language: &'static Language) -> Vec<Strin
     all
 }
 
-/// Where the first sentence of `text` ends, in bytes; nothing while more text might change the answer.
+/// Where the first sentence of `text` ends, in bytes; nothing while more text might change that.
 fn cut(text: &str, first: bool, language: &Language) -> Option<usize> {
     let forced = if first { FIRST_PIECE_MAX } else { PIECE_MAX };
     let mut last_space = None;

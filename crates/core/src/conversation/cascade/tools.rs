@@ -1,5 +1,5 @@
-//! Tools that the model calls: they run, and it is asked again with what they answered. Those for which nobody waits any more run on,
-//! and what they answer is known to the model when it is asked next.
+//! Tools that the model calls: they run, and the next request contains their results. Those for which nobody waits any more run on,
+//! and the request after that contains their results.
 
 use serde_json::{Value, json};
 
@@ -43,10 +43,10 @@ impl Cascade {
         }
     }
 
-    pub(super) fn tool_answered(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value) {
+    pub(super) fn tool_returned(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value) {
         let running = |request: &&mut LlmRequest| request.turn == turn && matches!(request.stage, Stage::Tools(_));
         let Some(request) = self.request.as_mut().filter(running) else {
-            return self.tool_answered_late(d, turn, &id, &result);
+            return self.late_tool_result(d, turn, &id, &result);
         };
         let wanted = request.calls.iter().any(|call| call.id == id);
         if !wanted || request.results.iter().any(|(known, _)| *known == id) {
@@ -58,21 +58,21 @@ impl Cascade {
         }
     }
 
-    /// The next question tells of it: what a tool did is done, whether anybody waited or not.
-    fn tool_answered_late(&mut self, d: &mut Dialogue, turn: u32, id: &str, result: &Value) {
+    /// Adds the result for the next request: what a tool did is done, whether anybody waited or not.
+    fn late_tool_result(&mut self, d: &mut Dialogue, turn: u32, id: &str, result: &Value) {
         let late = self.late_tools.iter().position(|tool| tool.turn == turn && tool.id == id);
         if let Some(late) = late.map(|at| self.late_tools.swap_remove(at)) {
-            d.transcript.history.tool_answered(late.place, result);
+            d.transcript.history.tool_returned(late.place, result);
         }
     }
 
-    /// Asks again, for the same turn. Tools that have not answered count as failed.
+    /// Requests the response again, with the results. Tools that have not returned count as failed.
     fn send_tool_results(&mut self, d: &mut Dialogue) {
         let Some(request) = self.request.take() else { return };
         let (kind, said, rounds) = (request.kind, request.said, request.rounds);
-        self.remember_tools(d, request, &json!({ "error": "The tool did not answer in time." }));
+        self.remember_tools(d, request, &json!({ "error": "The tool did not respond in time." }));
         let messages = d.transcript.history.messages();
-        self.ask(d, kind, messages, None);
+        self.request_completion(d, kind, messages, None);
         if let Some(again) = &mut self.request {
             again.said = said;
             again.rounds = rounds;
@@ -85,16 +85,16 @@ impl Cascade {
         self.remember_tools(d, request, &json!({ "status": running }));
     }
 
-    /// Notes what was called and what came of it; `otherwise` stands for what has not answered.
+    /// Notes what was called and what came of it; `otherwise` is the result of those that have not returned.
     fn remember_tools(&mut self, d: &mut Dialogue, request: LlmRequest, otherwise: &Value) {
-        let mut answers = request.results;
+        let mut returned = request.results;
         let mut late = Vec::new();
         let results = request.calls.iter().enumerate().map(|(i, call)| {
-            let answer = answers.iter().position(|(id, _)| *id == call.id).map(|at| answers.swap_remove(at).1);
-            if answer.is_none() {
+            let result = returned.iter().position(|(id, _)| *id == call.id).map(|at| returned.swap_remove(at).1);
+            if result.is_none() {
                 late.push((i, call.id.clone()));
             }
-            (call.id.clone(), answer.unwrap_or_else(|| otherwise.clone()))
+            (call.id.clone(), result.unwrap_or_else(|| otherwise.clone()))
         });
         let results = results.collect();
         let first = d.transcript.history.tools_ran(request.calls, results);

@@ -11,9 +11,9 @@ use crate::conversation::dialogue::Dialogue;
 use crate::conversation::playback::Kind;
 use crate::conversation::transcript::CallerWords;
 
-/// How often the model is asked early in one turn: each time that the caller goes on is money thrown away.
+/// Early LLM requests per turn: each one is wasted when the caller goes on.
 pub(super) const MAX_SPECULATIONS: u32 = 3;
-/// How often in a row a caller is asked to say it again. After that there is noise on the line rather than speech.
+/// How often in a row the caller is asked to repeat. After that there is noise on the line rather than speech.
 const MAX_UNCLEAR: u32 = 2;
 
 impl Cascade {
@@ -58,7 +58,7 @@ impl Cascade {
         }
         record(d, &said, true);
         self.unclear = 0;
-        // Nobody answers a machine.
+        // A machine gets no response.
         if !d.phase.is_voicemail() {
             self.respond(d, &said);
         }
@@ -88,13 +88,13 @@ impl Cascade {
         self.turn.take(text, d.now)
     }
 
-    /// Somebody spoke, and no words came of it. An STT that does not answer at all says nothing about the caller, who is not to
+    /// Somebody spoke, and no words came of it. An STT that returns nothing at all says nothing about the caller, who is not to
     /// be left in silence.
     fn ask_to_repeat(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
         self.cancel_llm(d);
         let unclear = said.voiced >= d.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
-        if (unclear || !said.answered) && !d.phase.is_voicemail() {
-            self.unclear += u32::from(said.answered);
+        if (unclear || !said.transcribed) && !d.phase.is_voicemail() {
+            self.unclear += u32::from(said.transcribed);
             self.expect_response(said.ended);
             self.say_one_of(d, Kind::Unclear, d.language.phrases.unclear);
         }
@@ -113,11 +113,11 @@ impl Cascade {
         }
         self.speculations += 1;
         let messages = d.transcript.history.with_caller(&words);
-        self.ask(d, Kind::Response, messages, Some(words));
+        self.request_completion(d, Kind::Response, messages, Some(words));
         true
     }
 
-    /// The caller has said more than what the model was asked about.
+    /// The caller has said more than the LLM request contains.
     pub(super) fn drop_speculation(&mut self, d: &mut Dialogue) -> bool {
         let early = self.request.as_ref().and_then(|request| request.early.as_ref());
         let outdated = early.is_some_and(|words| *words != self.caller_text(d));
@@ -127,7 +127,7 @@ impl Cascade {
         outdated
     }
 
-    /// "Mm-hmm" while the agent speaks wants no answer, unless the agent is about to finish: then it is one.
+    /// "Mm-hmm" while the agent speaks needs no response, unless the agent is about to finish: then it is one itself.
     pub(super) fn drop_backchannel(&mut self, d: &mut Dialogue) -> bool {
         let listening_to = self.is_busy(d) && self.overlap.is_none() && !d.phase.is_closing();
         let complete = self.has_turn(d) && self.turn.speaking().is_none() && self.turn.is_final();
@@ -146,8 +146,8 @@ impl Cascade {
         true
     }
 
-    /// When the wait for an answer is to be covered: soon after the turn, though not in two turns in a row, which would be a
-    /// habit; and whenever it lasts so long that callers wonder whether anybody is there, also in the middle of an answer.
+    /// When a filler bridges the wait for a response: soon after the turn, though not in two turns in a row, which would be a
+    /// habit; and whenever it lasts so long that callers wonder whether anybody is there, also in the middle of a response.
     pub(super) fn filler_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let listening = self.overlap.is_some() || self.turn.speaking().is_some();
         let engaged = !d.phase.is_open() || d.dtmf_sending;
@@ -168,7 +168,7 @@ impl Cascade {
             if let Some(response) = &mut self.response {
                 response.may_fill = false;
             }
-            // The rest of an answer that stands still comes after the filler.
+            // The rest of a stalled response comes after the filler.
             d.playback.close();
             let retries = self.request.as_mut().is_some_and(|request| std::mem::take(&mut request.is_retry));
             self.say_one_of(

@@ -3,7 +3,7 @@
 use super::response_deadline::ResponseDeadline;
 use super::responses::output;
 use super::sessions::Session;
-use super::{Direction, Effect, Realtime};
+use super::{Command, Instructions, Realtime};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::End;
@@ -83,7 +83,7 @@ impl Realtime {
         if caught_up {
             self.set_session(d, Session::Ready);
         }
-        match self.response_deadline.as_mut().filter(|deadline| caught_up && deadline.answers) {
+        match self.response_deadline.as_mut().filter(|deadline| caught_up && deadline.after_turn) {
             Some(deadline) => deadline.model_since = d.now,
             None => {
                 let mut deadline = ResponseDeadline::after_turn(speech_ended, d.now);
@@ -153,12 +153,12 @@ impl Realtime {
         let text = keys.text();
         self.caller.turn_began.get_or_insert(pressed_at);
         self.caller.ended = Some(pressed_at);
-        d.emit(Effect::AddContext { text: text.clone() });
+        d.emit(Command::AddContext { text: text.clone() });
         let (start, end) = self.take_turn_times(d.now);
         d.record_caller(CallerWords { text, start, end, remembered: true });
         self.response_deadline = Some(ResponseDeadline::after_turn(pressed_at, d.now));
         (self.caller.missed, self.rounds) = (None, 0);
-        self.request_response(Kind::Response, Direction::Freely);
+        self.request_response(Kind::Response, Instructions::Freely);
         true
     }
 }

@@ -30,10 +30,10 @@ pub enum Input {
     ResponseStarted {
         /// The response.
         response: String,
-        /// The [`Effect::Respond`] that it follows; nothing when the provider decided it.
+        /// The [`Command::Respond`] that it follows; nothing when the provider decided it.
         request: Option<u32>,
     },
-    /// An [`Effect::Respond`] came while the model was speaking.
+    /// A [`Command::Respond`] came while the model was speaking.
     Busy {
         /// Which.
         request: u32,
@@ -87,33 +87,33 @@ pub enum Input {
     SessionFailed(Failure),
 }
 
-/// What the model is to speak about.
+/// Instructions for one response.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Direction {
-    /// Whatever the conversation wants.
+pub enum Instructions {
+    /// None: whatever the conversation calls for.
     Freely,
-    /// The same, with this in mind.
+    /// These, beside the session's.
     Directed(String),
-    /// Exactly these words.
+    /// Say exactly these words.
     Exactly(String),
 }
 
-/// One thing to send to a session.
+/// A command to a session. Its `Debug` names the command, never what is said.
 #[derive(Clone, PartialEq)]
-pub enum Effect {
+pub enum Command {
     /// Have the model respond. It is not speaking now.
     Respond {
         /// Numbers the requests of this conversation, rising.
         request: u32,
-        /// What about.
-        direction: Direction,
+        /// What to say.
+        instructions: Instructions,
     },
     /// Stop the response that is under way.
     Cancel {
         /// The response.
         response: String,
     },
-    /// The model is to forget what the caller did not hear of an item.
+    /// Have the model forget what the caller did not hear of an item.
     Truncate {
         /// The item.
         item: String,
@@ -127,13 +127,20 @@ pub enum Effect {
         /// The result.
         result: Value,
     },
-    /// What the caller did other than speaking.
+    /// Add what the caller did other than speaking.
     AddContext {
         /// The words for it.
         text: String,
     },
-    /// The caller's turn is over, though the model has not noticed: it is to take what it has received as their turn.
+    /// End the caller's turn, which the model has not noticed: what it has received is their turn.
     EndTurn,
+}
+
+/// An action of the driver for the model.
+#[derive(Clone, PartialEq)]
+pub enum Effect {
+    /// Send this command to the session.
+    Send(Command),
     /// The session understands nothing of what the caller says: open another one, in another format or of another model. Its end
     /// is known here, as after [`Input::SessionLost`].
     ReplaceSession,
@@ -173,7 +180,7 @@ impl fmt::Debug for Input {
     }
 }
 
-impl fmt::Debug for Direction {
+impl fmt::Debug for Instructions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Freely => "Freely",
@@ -183,15 +190,23 @@ impl fmt::Debug for Direction {
     }
 }
 
-impl fmt::Debug for Effect {
+impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Respond { request, direction } => write!(f, "Respond(request {request}, {direction:?})"),
+            Self::Respond { request, instructions } => write!(f, "Respond(request {request}, {instructions:?})"),
             Self::Cancel { .. } => f.write_str("Cancel"),
             Self::Truncate { heard, .. } => write!(f, "Truncate({heard:?})"),
             Self::ToolOutput { .. } => f.write_str("ToolOutput"),
             Self::AddContext { .. } => f.write_str("AddContext"),
             Self::EndTurn => f.write_str("EndTurn"),
+        }
+    }
+}
+
+impl fmt::Debug for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Send(command) => command.fmt(f),
             Self::ReplaceSession => f.write_str("ReplaceSession"),
             Self::QueueItem { utterance, .. } => write!(f, "QueueItem(utterance {utterance})"),
             Self::ItemComplete { utterance } => write!(f, "ItemComplete(utterance {utterance})"),

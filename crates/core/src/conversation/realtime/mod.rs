@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use self::messages::{Direction, Effect, Input};
+pub use self::messages::{Command, Effect, Input, Instructions};
 
 use self::caller::CallerSpeech;
 use self::response_deadline::ResponseDeadline;
@@ -60,7 +60,7 @@ pub(super) struct Realtime {
     caller: CallerSpeech,
     /// The response that the model is giving.
     response: Option<Response>,
-    /// What it was asked for and has not begun with.
+    /// The response that was requested and has not begun.
     requested: Option<ResponseRequest>,
     requests: VecDeque<ResponseRequest>,
     last_request: u32,
@@ -76,25 +76,25 @@ pub(super) struct Realtime {
     filler: Option<String>,
     /// Tools that run and were called in a session that was lost.
     late_tools: Vec<LateTool>,
-    /// One of them has answered, and the model has not spoken since.
+    /// One of them has returned, and the model has not spoken since.
     late_result: bool,
     /// Whether the TTS could not speak the last time.
     tts_failed: bool,
     response_deadline: Option<ResponseDeadline>,
 }
 
-/// What the model says first: it can be asked for while the phone rings, as request 1.
+/// Returns the instructions of the greeting, which can be requested while the phone rings, as request 1.
 #[must_use]
-pub fn greeting(agent: &AgentConfig) -> Option<Direction> {
+pub fn greeting(agent: &AgentConfig) -> Option<Instructions> {
     (agent.greeting.mode != GreetingMode::Wait).then(|| greeting_of(agent))
 }
 
-fn greeting_of(agent: &AgentConfig) -> Direction {
+fn greeting_of(agent: &AgentConfig) -> Instructions {
     let text = agent.greeting.text.trim();
     if agent.greeting.mode == GreetingMode::Generate || text.is_empty() {
-        Direction::Directed(GREET.to_owned())
+        Instructions::Directed(GREET.to_owned())
     } else {
-        Direction::Exactly(text.to_owned())
+        Instructions::Exactly(text.to_owned())
     }
 }
 
@@ -109,7 +109,7 @@ impl Realtime {
             queued_context: Vec::new(),
             caller: CallerSpeech::default(),
             response: None,
-            requested: greeting(agent).map(|direction| ResponseRequest::new(1, Kind::Greeting, direction)),
+            requested: greeting(agent).map(|instructions| ResponseRequest::new(1, Kind::Greeting, instructions)),
             requests: VecDeque::new(),
             last_request: 1,
             failures: 0,
@@ -150,7 +150,7 @@ impl Realtime {
         self.is_responding() && !begun && d.playback.is_idle() && !d.phase.is_voicemail()
     }
 
-    /// Drops what was asked for, and what the model says.
+    /// Drops the requests and the response under way.
     fn drop_responses(&mut self) {
         (self.response, self.requested) = (None, None);
         self.requests.clear();
@@ -192,8 +192,8 @@ impl Strategy for Realtime {
 
     fn greet_late(&mut self, d: &mut Dialogue) {
         self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
-        let direction = greeting_of(&d.agent);
-        self.request_response(Kind::Greeting, direction);
+        let instructions = greeting_of(&d.agent);
+        self.request_response(Kind::Greeting, instructions);
     }
 
     fn speech_started(&mut self, d: &mut Dialogue) {
@@ -226,7 +226,7 @@ impl Strategy for Realtime {
     }
 
     fn tool_result(&mut self, d: &mut Dialogue, _: u32, id: String, result: Value) {
-        self.tool_answered(d, &id, result);
+        self.tool_returned(d, &id, result);
     }
 
     fn synthesized(&mut self, _: &mut Dialogue, _: u32) {
@@ -249,7 +249,7 @@ impl Strategy for Realtime {
     }
 
     fn say(&mut self, _: &mut Dialogue, kind: Kind, text: &str) {
-        self.request_response(kind, Direction::Exactly(text.to_owned()));
+        self.request_response(kind, Instructions::Exactly(text.to_owned()));
     }
 
     fn prompt(&mut self, _: &mut Dialogue, prompt: Prompt) {
@@ -257,7 +257,7 @@ impl Strategy for Realtime {
             Prompt::Reprompt => (Kind::Reprompt, STILL_THERE),
             Prompt::TimeIsUp => (Kind::Goodbye, TIME_IS_UP),
         };
-        self.request_response(kind, Direction::Directed(words.to_owned()));
+        self.request_response(kind, Instructions::Directed(words.to_owned()));
     }
 
     fn stop(&mut self, d: &mut Dialogue, for_good: bool) {
@@ -278,9 +278,9 @@ impl Strategy for Realtime {
         match tool_call {
             Some(id) => {
                 self.tool_failed(d, &id, "The caller could not be transferred.");
-                self.request_response(Kind::Response, Direction::Freely);
+                self.request_response(Kind::Response, Instructions::Freely);
             }
-            None => self.request_response(Kind::Response, Direction::Directed(TRANSFER_FAILED.to_owned())),
+            None => self.request_response(Kind::Response, Instructions::Directed(TRANSFER_FAILED.to_owned())),
         }
     }
 
@@ -371,7 +371,7 @@ impl Strategy for Realtime {
     }
 
     fn unheard_since(&self, d: &Dialogue) -> Timestamp {
-        // A session that is only now there was asked to greet them: that is the answer to whatever they have said.
+        // The greeting, which was requested of this session, is the response to whatever they have said.
         if self.requested.is_some() { d.now } else { self.unheard_since }
     }
 }

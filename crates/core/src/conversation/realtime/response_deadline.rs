@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Direction, Effect, Realtime};
+use super::{Command, Effect, Instructions, Realtime};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::{Effect as CommonEffect, TurnTimes};
@@ -15,7 +15,7 @@ use crate::conversation::playback::Kind;
 const PROMPT_AFTER: Duration = Duration::from_secs(1);
 /// How long the model may take to say something, once nothing else is waited for.
 pub(super) const RESPONSE: Duration = Duration::from_secs(8);
-/// Between a word that covers a wait and the next one.
+/// Between two fillers.
 const AGAIN: Duration = Duration::from_millis(2_400);
 /// How long the model may hear a caller speak of whom our own VAD hears nothing any more, and when they never did.
 const OVERDUE: Duration = Duration::from_millis(2_700);
@@ -33,8 +33,8 @@ pub(super) struct ResponseDeadline {
     pub(super) model_since: Timestamp,
     pub(super) first_token: Option<Timestamp>,
     pub(super) first_audio: Option<Timestamp>,
-    /// Whether it is the answer to a turn of theirs.
-    pub(super) answers: bool,
+    /// Whether they have finished a turn.
+    pub(super) after_turn: bool,
     /// Whether the model has noticed that turn by itself.
     pub(super) noticed: bool,
     prompted: bool,
@@ -51,7 +51,7 @@ impl ResponseDeadline {
             model_since: now,
             first_token: None,
             first_audio: None,
-            answers: false,
+            after_turn: false,
             noticed: false,
             prompted: false,
             fillers: 0,
@@ -64,7 +64,7 @@ impl ResponseDeadline {
         (self.model_since, self.prompted) = (now, false);
     }
 
-    /// Something has been said to bridge the wait.
+    /// A filler was said.
     pub(super) fn filled(&mut self, now: Timestamp) {
         self.fillers += 1;
         self.filled_at = Some(now);
@@ -72,7 +72,7 @@ impl ResponseDeadline {
 
     /// They have finished a turn.
     pub(super) fn after_turn(speech_ended: Timestamp, now: Timestamp) -> Self {
-        Self { speech_ended, answers: true, ..Self::without_turn(now) }
+        Self { speech_ended, after_turn: true, ..Self::without_turn(now) }
     }
 }
 
@@ -98,7 +98,7 @@ impl Realtime {
             (self.caller.missed, self.rounds) = (None, 0);
             let ended = self.caller.ended.map_or(since, |ended| ended.max(since));
             self.response_deadline = Some(ResponseDeadline::after_turn(ended, ended));
-            d.emit(Effect::EndTurn);
+            d.emit(Command::EndTurn);
         }
         due
     }
@@ -119,7 +119,7 @@ impl Realtime {
     /// The caller hears the agent.
     pub(super) fn response_is_heard(&mut self, d: &mut Dialogue) {
         let Some(deadline) = self.response_deadline.take() else { return };
-        if !deadline.answers {
+        if !deadline.after_turn {
             return;
         }
         d.turns += 1;
@@ -146,14 +146,14 @@ impl Realtime {
         Some(deadline.turn_ended.max(deadline.model_since) + PROMPT_AFTER)
     }
 
-    /// Has the model answer when it does not do so by itself. One that understands nothing is replaced.
+    /// Requests a response that the model does not begin by itself. One that understands nothing is replaced.
     pub(super) fn prompt_response(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.prompt_response_at(d));
         if due && self.session_understands_nothing() {
             self.session_lost(d);
             d.emit(Effect::ReplaceSession);
         } else if due {
-            self.request_response(Kind::Response, Direction::Freely);
+            self.request_response(Kind::Response, Instructions::Freely);
             if let Some(deadline) = &mut self.response_deadline {
                 deadline.prompted = true;
             }
@@ -184,7 +184,7 @@ impl Realtime {
     }
 
     pub(super) fn response_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
-        // A word that bridges the wait is no answer.
+        // A filler is no response.
         let over = !d.phase.is_open();
         let elsewhere = !self.tools.is_empty()
             || self.session.is_lost()
@@ -209,7 +209,7 @@ impl Realtime {
         d.playback.progress().filter(|_| stuck && !d.phase.is_closing()).map(|at| at + STUCK)
     }
 
-    /// A sentence that does not go on. One that only covers a wait is left out.
+    /// Gives up a sentence that does not go on. A filler is skipped.
     pub(super) fn time_out_audio(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.audio_timeout_at(d));
         if due && d.playback.contains_only(Kind::Filler) {
@@ -224,6 +224,6 @@ impl Realtime {
 pub(super) fn too_late() -> Failure {
     Failure::new(
         FailureCode::ProviderTimeout,
-        "The speech-to-speech model did not answer in time; check its connection or choose a faster model.",
+        "The speech-to-speech model did not respond in time; check its connection or choose a faster model.",
     )
 }

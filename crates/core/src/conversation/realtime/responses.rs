@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::response_deadline::{RESPONSE, ResponseDeadline, too_late};
-use super::{Direction, Effect, Realtime};
+use super::{Command, Instructions, Realtime};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::{Effect as CommonEffect, End};
@@ -30,7 +30,7 @@ pub(super) const GO_ON: &str = "You broke off while you were speaking, so the en
 pub(super) struct ResponseRequest {
     pub(super) number: u32,
     pub(super) kind: Kind,
-    pub(super) direction: Direction,
+    pub(super) instructions: Instructions,
     pub(super) tries: u32,
     /// The caller has spoken since.
     pub(super) unwanted: bool,
@@ -39,12 +39,12 @@ pub(super) struct ResponseRequest {
 }
 
 impl ResponseRequest {
-    pub(super) fn new(number: u32, kind: Kind, direction: Direction) -> Self {
-        Self { number, kind, direction, tries: 0, unwanted: false, requested_at: None }
+    pub(super) fn new(number: u32, kind: Kind, instructions: Instructions) -> Self {
+        Self { number, kind, instructions, tries: 0, unwanted: false, requested_at: None }
     }
 
     pub(super) fn is_free_response(&self) -> bool {
-        self.kind == Kind::Response && self.direction == Direction::Freely
+        self.kind == Kind::Response && self.instructions == Instructions::Freely
     }
 }
 
@@ -52,8 +52,8 @@ impl ResponseRequest {
 pub(super) struct Response {
     pub(super) id: String,
     pub(super) kind: Kind,
-    pub(super) direction: Direction,
-    /// Whether we asked for it.
+    pub(super) instructions: Instructions,
+    /// Whether we requested it.
     requested: bool,
     pub(super) sounded: bool,
     called: bool,
@@ -63,20 +63,20 @@ pub(super) struct Response {
 }
 
 impl Realtime {
-    pub(super) fn request_response(&mut self, kind: Kind, direction: Direction) {
+    pub(super) fn request_response(&mut self, kind: Kind, instructions: Instructions) {
         self.last_request += 1;
-        self.requests.push_back(ResponseRequest::new(self.last_request, kind, direction));
+        self.requests.push_back(ResponseRequest::new(self.last_request, kind, instructions));
     }
 
-    pub(super) fn request_response_first(&mut self, kind: Kind, direction: Direction) {
-        self.request_response(kind, direction);
+    pub(super) fn request_response_first(&mut self, kind: Kind, instructions: Instructions) {
+        self.request_response(kind, instructions);
         self.requests.rotate_right(1);
     }
 
     /// Asks again for what the model has not begun with. What the API wants said waits until it may be said.
     pub(super) fn request_again(&mut self, d: &mut Dialogue, request: ResponseRequest) {
         match request {
-            ResponseRequest { kind: Kind::Said, direction: Direction::Exactly(text), .. } => {
+            ResponseRequest { kind: Kind::Said, instructions: Instructions::Exactly(text), .. } => {
                 d.say_queue.push_front(text);
             }
             request => self.requests.push_front(request),
@@ -92,12 +92,12 @@ impl Realtime {
     pub(super) fn is_awaited(&self) -> bool {
         let awaited = |kind: Kind| !matches!(kind, Kind::Said | Kind::Reprompt);
         let tools = !self.tools.is_empty() && !self.is_responding();
-        let asked =
+        let requested =
             self.requested.iter().chain(&self.requests).any(|request| awaited(request.kind) && !request.unwanted);
         let begun = self.response.as_ref();
         let begun =
             begun.is_some_and(|begun| begun.requested && !begun.cancelled && !begun.sounded && awaited(begun.kind));
-        tools || asked || begun
+        tools || requested || begun
     }
 
     /// Tells the model what to speak about next, when it is its turn.
@@ -115,28 +115,29 @@ impl Realtime {
         };
         // What cannot be said now is overtaken: the model responds to who speaks.
         let Some(request) = self.requests.pop_front().filter(|_| may) else { return false };
-        d.emit(Effect::Respond { request: request.number, direction: request.direction.clone() });
+        d.emit(Command::Respond { request: request.number, instructions: request.instructions.clone() });
         self.requested = Some(ResponseRequest { requested_at: Some(d.now), ..request });
         true
     }
 
     pub(super) fn response_started(&mut self, d: &mut Dialogue, id: String, request: Option<u32>) {
-        let asked = self.requested.take_if(|asked| Some(asked.number) == request);
-        let own = asked.is_none();
+        let requested = self.requested.take_if(|requested| Some(requested.number) == request);
+        let own = requested.is_none();
         self.caller.missed = None;
         if own {
             self.understood();
         }
-        let unwanted = asked.as_ref().is_some_and(|request| request.unwanted) || (own && !self.listens_to_caller(d));
-        let (kind, direction) =
-            asked.map_or((Kind::Response, Direction::Freely), |request| (request.kind, request.direction));
+        let unwanted =
+            requested.as_ref().is_some_and(|request| request.unwanted) || (own && !self.listens_to_caller(d));
+        let (kind, instructions) =
+            requested.map_or((Kind::Response, Instructions::Freely), |request| (request.kind, request.instructions));
         if let Some(before) = &self.response {
             d.playback.close_response(&before.id);
         }
         self.response = Some(Response {
             id,
             kind,
-            direction,
+            instructions,
             requested: !own,
             sounded: false,
             called: false,
@@ -148,12 +149,12 @@ impl Realtime {
         }
     }
 
-    /// The model has begun to answer by itself, which is as good as an answer that it was asked for.
+    /// The model has begun to respond by itself, which is as good as a response that was requested.
     pub(super) fn busy(&mut self, d: &mut Dialogue, request: u32) {
-        let Some(mut asked) = self.requested.take_if(|asked| asked.number == request) else { return };
-        asked.tries += 1;
-        if asked.kind != Kind::Response && asked.tries < TRIES && !asked.unwanted {
-            self.request_again(d, asked);
+        let Some(mut requested) = self.requested.take_if(|requested| requested.number == request) else { return };
+        requested.tries += 1;
+        if requested.kind != Kind::Response && requested.tries < TRIES && !requested.unwanted {
+            self.request_again(d, requested);
         }
     }
 
@@ -164,7 +165,7 @@ impl Realtime {
             response.cancelled = true;
             response.stopped_at = Some(now);
             let response = response.id.clone();
-            d.emit(Effect::Cancel { response });
+            d.emit(Command::Cancel { response });
         }
         self.drop_requests();
     }
@@ -181,8 +182,8 @@ impl Realtime {
 
     /// What the API wants said is still wanted.
     fn drop_requests(&mut self) {
-        if let Some(asked) = &mut self.requested {
-            asked.unwanted = asked.kind != Kind::Said;
+        if let Some(requested) = &mut self.requested {
+            requested.unwanted = requested.kind != Kind::Said;
         }
         self.requests.retain(|request| request.kind == Kind::Said);
     }
@@ -202,13 +203,13 @@ impl Realtime {
 
     /// When the requested response is no longer expected to begin.
     pub(super) fn request_timeout_at(&self) -> Option<Timestamp> {
-        let asked = self.requested.as_ref().filter(|_| !self.session.is_lost() && self.response.is_none())?;
-        Some(asked.requested_at? + if asked.unwanted { STOPPED } else { RESPONSE })
+        let requested = self.requested.as_ref().filter(|_| !self.session.is_lost() && self.response.is_none())?;
+        Some(requested.requested_at? + if requested.unwanted { STOPPED } else { RESPONSE })
     }
 
     pub(super) fn time_out_request(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.request_timeout_at());
-        if due && self.requested.take().is_some_and(|asked| !asked.unwanted) {
+        if due && self.requested.take().is_some_and(|requested| !requested.unwanted) {
             self.give_up(d, too_late());
         }
         due
@@ -230,26 +231,26 @@ impl Realtime {
             return;
         }
         if let Some(id) = d.phase.closing_mut().and_then(|closing| closing.tool_call.take()) {
-            d.emit(Effect::ToolOutput { id, result: json!({ "ok": true }) });
-            self.request_response(Kind::Goodbye, Direction::Directed(SAY_GOODBYE.to_owned()));
+            d.emit(Command::ToolOutput { id, result: json!({ "ok": true }) });
+            self.request_response(Kind::Goodbye, Instructions::Directed(SAY_GOODBYE.to_owned()));
             return;
         }
         if failed.is_none() && self.response_deadline.is_none() {
             return;
         }
-        // Who has been answered need not hear what a tool has done.
+        // A caller who has had a response need not hear what a tool has done.
         if failed.is_none()
             && self.rounds > 0
-            && self.response_deadline.as_ref().is_some_and(|deadline| !deadline.answers)
+            && self.response_deadline.as_ref().is_some_and(|deadline| !deadline.after_turn)
         {
             self.response_deadline = None;
             return;
         }
         self.failures += 1;
         if self.failures > 1 {
-            self.fail(d, failed.as_deref().unwrap_or("it answers without saying anything"));
+            self.fail(d, failed.as_deref().unwrap_or("its response contained no speech"));
         } else if self.caller.speaking.is_none() {
-            self.request_response(response.kind, response.direction);
+            self.request_response(response.kind, response.instructions);
         }
     }
 
@@ -262,7 +263,7 @@ impl Realtime {
         if self.failures > 1 {
             self.fail(d, words);
         } else {
-            self.request_response_first(kind, Direction::Directed(GO_ON.to_owned()));
+            self.request_response_first(kind, Instructions::Directed(GO_ON.to_owned()));
         }
     }
 
@@ -300,20 +301,20 @@ impl Realtime {
         }
     }
 
-    pub(super) fn tool_answered(&mut self, d: &mut Dialogue, id: &str, result: Value) {
+    pub(super) fn tool_returned(&mut self, d: &mut Dialogue, id: &str, result: Value) {
         let Some(position) = self.tools.iter().position(|call| call.id == id) else { return };
         let call = self.tools.remove(position);
         match self.take_late(&call.id) {
             Some(late) => self.answered_late(d, &late, &result),
             None => {
-                d.emit(Effect::ToolOutput { id: call.id.clone(), result: result.clone() });
+                d.emit(Command::ToolOutput { id: call.id.clone(), result: result.clone() });
                 self.round.push((call, result));
             }
         }
         self.respond_when_tools_have(d);
     }
 
-    /// Once every tool has answered the model goes on, unless the caller speaks: then it will anyway.
+    /// Once every tool has returned, the model goes on, unless the caller speaks: then it will anyway.
     fn respond_when_tools_have(&mut self, d: &mut Dialogue) {
         let has_news = !self.round.is_empty() || self.late_result;
         if !has_news || !self.tools.is_empty() || self.response.is_some() {
@@ -331,7 +332,7 @@ impl Realtime {
                 Failure::new(FailureCode::Pipeline, "The speech-to-speech model called tools without end."),
             );
         } else if self.caller.speaking.is_none() && !d.phase.is_closing() && !d.phase.is_voicemail() {
-            self.request_response(Kind::Response, Direction::Freely);
+            self.request_response(Kind::Response, Instructions::Freely);
             let now = d.now;
             self.response_deadline.get_or_insert_with(|| ResponseDeadline::without_turn(now)).model_since = now;
         }
@@ -344,6 +345,6 @@ pub(super) fn by_id((call, result): (ToolCall, Value)) -> (ToolCall, (String, Va
     (call, (id, result))
 }
 
-pub(super) fn output(id: &str, error: &str) -> Effect {
-    Effect::ToolOutput { id: id.to_owned(), result: json!({ "error": error }) }
+pub(super) fn output(id: &str, error: &str) -> Command {
+    Command::ToolOutput { id: id.to_owned(), result: json!({ "error": error }) }
 }

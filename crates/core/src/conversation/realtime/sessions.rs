@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::response_deadline::ResponseDeadline;
 use super::responses::{GO_ON, Response, SAY_GOODBYE, by_id, output};
-use super::{Direction, Effect, Realtime};
+use super::{Command, Instructions, Realtime};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::phase::Phase;
@@ -18,8 +18,8 @@ const LEAD: Duration = Duration::from_millis(200);
 const RECENT: Duration = Duration::from_secs(5);
 /// So many turns of the caller may be lost on a session before it is replaced with the next one.
 const UNDERSTANDS_NOTHING: u32 = 1;
-/// The answer of a tool that has none yet.
-const STILL_RUNNING: &str = "It is still running. Its answer will follow; do not call it again for the same.";
+/// The result of a tool that has none yet.
+const STILL_RUNNING: &str = "It is still running. Its result will follow; do not call it again for the same.";
 
 /// Where the model's session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum Session {
     Ready,
     /// It hears what the caller said before it began.
     CatchingUp,
-    /// There is none; the next one hears the caller before it answers them, if `hears_first`.
+    /// There is none; the next one hears the caller before it responds, if `hears_first`.
     Lost { hears_first: bool },
 }
 
@@ -63,10 +63,10 @@ impl Realtime {
         self.understanding.shown = true;
     }
 
-    /// Counts the caller's turn that the model does not answer by itself: two of which it has understood nothing are enough.
+    /// Counts a turn of the caller that the model does not respond to by itself: two of which it has understood nothing are enough.
     pub(super) fn session_understands_nothing(&mut self) -> bool {
-        let answers = self.response_deadline.as_ref().is_some_and(|deadline| deadline.answers);
-        if !answers || !std::mem::take(&mut self.understanding.spoken) || self.understanding.shown {
+        let after_turn = self.response_deadline.as_ref().is_some_and(|deadline| deadline.after_turn);
+        if !after_turn || !std::mem::take(&mut self.understanding.spoken) || self.understanding.shown {
             return false;
         }
         self.understanding.unanswered += 1;
@@ -93,19 +93,19 @@ impl Realtime {
             self.response_was_lost(d, response, says_goodbye, hears_first);
         }
         d.playback.disown_items();
-        if let Some(asked) = self.requested.take().filter(|asked| !asked.unwanted) {
-            self.request_response_first(asked.kind, asked.direction);
+        if let Some(requested) = self.requested.take().filter(|requested| !requested.unwanted) {
+            self.request_response_first(requested.kind, requested.instructions);
         }
         if hears_first {
-            // It answers what it hears.
+            // It responds to what it hears.
             self.requests.retain(|request| !request.is_free_response());
         }
     }
 
     /// When the caller began with what the model has not heard, or of which only the lost session knew the words.
     fn unheard(&mut self, d: &mut Dialogue) -> Option<Timestamp> {
-        let answering = self.response.as_ref().is_some_and(|response| !response.cancelled);
-        let waits = self.response_deadline.is_some() || answering || self.caller.speaking.is_some();
+        let responding = self.response.as_ref().is_some_and(|response| !response.cancelled);
+        let waits = self.response_deadline.is_some() || responding || self.caller.speaking.is_some();
         let queued_context = d.transcript.disown(d.now).filter(|_| waits);
         let speaks = self.caller.is_voiced;
         let recent = |ended: &Timestamp| d.now.since(*ended) < RECENT;
@@ -124,45 +124,45 @@ impl Realtime {
             return;
         }
         if says_goodbye && !response.sounded {
-            self.request_response_first(Kind::Goodbye, Direction::Directed(SAY_GOODBYE.to_owned()));
+            self.request_response_first(Kind::Goodbye, Instructions::Directed(SAY_GOODBYE.to_owned()));
         } else if response.kind == Kind::Response && hears_first {
             let now = d.now;
             self.response_deadline.get_or_insert_with(|| ResponseDeadline::without_turn(now));
         } else if response.sounded {
-            self.request_response_first(response.kind, Direction::Directed(GO_ON.to_owned()));
+            self.request_response_first(response.kind, Instructions::Directed(GO_ON.to_owned()));
         } else if self.response_deadline.is_some() {
-            self.request_response_first(response.kind, response.direction);
+            self.request_response_first(response.kind, response.instructions);
         }
     }
 
     pub(super) fn session_ready(&mut self, d: &mut Dialogue) {
         let hears_first = self.session == Session::Lost { hears_first: true };
-        // What the caller has said it hears now, and may answer by itself.
+        // What the caller has said it hears now, and may respond by itself.
         let catching_up = hears_first && self.requested.is_none();
         self.set_session(d, if catching_up { Session::CatchingUp } else { Session::Ready });
         self.understanding = Understanding::default();
         d.transcript.disown(d.now);
         for text in std::mem::take(&mut self.queued_context) {
-            d.emit(Effect::AddContext { text });
+            d.emit(Command::AddContext { text });
         }
-        if let Some(asked) = &mut self.requested {
-            asked.requested_at = Some(d.now);
+        if let Some(requested) = &mut self.requested {
+            requested.requested_at = Some(d.now);
         }
         let idle = self.requests.is_empty() && self.requested.is_none() && self.tools.is_empty() && !catching_up;
         if let Some(deadline) = &mut self.response_deadline {
             deadline.restart(d.now);
             if idle {
-                self.request_response(Kind::Response, Direction::Freely);
+                self.request_response(Kind::Response, Instructions::Freely);
             }
         }
     }
 
     /// The next session knows what was called, and hears of what comes of it later: what a tool does is done once.
     fn leave_tools_running(&mut self, d: &mut Dialogue) {
-        let answered = std::mem::take(&mut self.round).into_iter().map(by_id);
+        let returned = std::mem::take(&mut self.round).into_iter().map(by_id);
         let running = self.tools.iter().filter(|call| self.late_tools.iter().all(|late| late.id != call.id));
         let running = running.map(|call| by_id((call.clone(), json!({ "status": STILL_RUNNING }))));
-        let (calls, results): (Vec<_>, Vec<_>) = answered.chain(running).unzip();
+        let (calls, results): (Vec<_>, Vec<_>) = returned.chain(running).unzip();
         if calls.is_empty() {
             return;
         }
@@ -189,13 +189,13 @@ impl Realtime {
     }
 
     pub(super) fn answered_late(&mut self, d: &mut Dialogue, tool: &LateTool, result: &Value) {
-        d.transcript.history.tool_answered(tool.place, result);
+        d.transcript.history.tool_returned(tool.place, result);
         self.late_result = true;
-        let text = format!("[{} answered] {result}", tool.name);
+        let text = format!("[{} returned] {result}", tool.name);
         if self.session.is_lost() {
             self.queued_context.push(text);
         } else {
-            d.emit(Effect::AddContext { text });
+            d.emit(Command::AddContext { text });
         }
     }
 }

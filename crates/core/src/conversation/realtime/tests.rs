@@ -69,20 +69,22 @@ impl Script {
                     self.cover = utterance;
                     format!("{seconds}s cover {text}")
                 }
-                Effect::Realtime(super::Effect::Truncate { item, heard }) => {
+                Effect::Realtime(super::Effect::Send(Command::Truncate { item, heard })) => {
                     format!("truncate {item} {}", heard.as_millis())
                 }
-                Effect::Realtime(super::Effect::ToolOutput { id, result }) => format!("output {id} {result}"),
-                Effect::Realtime(super::Effect::Respond { request, direction }) => {
-                    self.request = request;
-                    format!("respond {request} {direction:?}")
+                Effect::Realtime(super::Effect::Send(Command::ToolOutput { id, result })) => {
+                    format!("output {id} {result}")
                 }
-                Effect::Realtime(super::Effect::AddContext { text }) => format!("tell {text}"),
+                Effect::Realtime(super::Effect::Send(Command::Respond { request, instructions })) => {
+                    self.request = request;
+                    format!("respond {request} {instructions:?}")
+                }
+                Effect::Realtime(super::Effect::Send(Command::AddContext { text })) => format!("tell {text}"),
                 Effect::Transfer { .. } => "transfer".to_owned(),
-                Effect::Realtime(super::Effect::Cancel { .. }) => "cancel".to_owned(),
+                Effect::Realtime(super::Effect::Send(Command::Cancel { .. })) => "cancel".to_owned(),
                 Effect::ClearPlayback => "clear".to_owned(),
                 Effect::RunTool { call, .. } => format!("run {}", call.name),
-                Effect::Realtime(super::Effect::EndTurn) => "end turn".to_owned(),
+                Effect::Realtime(super::Effect::Send(Command::EndTurn)) => "end turn".to_owned(),
                 Effect::Realtime(super::Effect::ReplaceSession) => format!("{seconds}s replace"),
                 _ => continue,
             });
@@ -201,7 +203,7 @@ fn late_sound_of_an_interrupted_response_is_not_played() {
 fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1").until(5_600);
-    assert_eq!(script.done(), ["respond 2 Freely", "5s cover One moment."], "told to answer first");
+    assert_eq!(script.done(), ["respond 2 Freely", "5s cover One moment."], "instructed to respond first");
     script.at(5_600, synthesized(2, 1000)).heard(6_600, 2).until(9_200);
     assert_eq!(script.done(), ["9s cover This is taking longer than usual. One moment, please."]);
     script.at(9_200, synthesized(3, 1000)).heard(10_200, 3).until(11_600);
@@ -210,7 +212,11 @@ fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
         ["11s cover Sorry, I cannot go on because of a technical problem. Please call again later."]
     );
     script.at(11_700, failed(4)).until(12_000);
-    assert_eq!(script.done(), ["11s Failed(Failure(ProviderTimeout))"], "who cannot be told is not kept");
+    assert_eq!(
+        script.done(),
+        ["11s Failed(Failure(ProviderTimeout))"],
+        "a caller who cannot hear it is not kept waiting"
+    );
 }
 
 #[test]
@@ -275,7 +281,7 @@ fn one_thing_at_a_time_is_asked_of_the_model() {
     script.at(3_900, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
     assert_eq!(script.done(), ["respond 2 Exactly"]);
     script.at(4_000, Input::from(RealtimeInput::Busy { request: 2 }));
-    assert_eq!(script.done(), ["respond 3 Exactly"], "a busy model is told again");
+    assert_eq!(script.done(), ["respond 3 Exactly"], "a busy model gets the request again");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn a_backchannel_only_holds_the_agent() {
     talk.until(4_000).caller_says("Mm-hmm.", 300).until(9_000);
     assert_eq!((pauses(&talk), resumes(&talk)), (vec![4_064], vec![4_600]));
     assert!(clears(&talk).is_empty());
-    assert_eq!(talk.asks().len(), 1, "it wants no answer");
+    assert_eq!(talk.asks().len(), 1, "it needs no response");
     assert_eq!(talk.history(), [user("Is there a table?"), assistant(ANSWER)]);
 }
 

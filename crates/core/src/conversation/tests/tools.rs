@@ -36,7 +36,7 @@ fn a_tool_has_words_for_the_wait_unless_the_model_has_some() {
 fn a_tool_that_never_answers_is_reported_to_the_model() {
     let mut talk = asked();
     talk.model_calls("a", "tables").model_done().until(12_000);
-    assert!(talk.last_question().last().expect("a result").1.contains("did not answer in time"));
+    assert!(talk.last_question().last().expect("a result").1.contains("did not respond in time"));
     talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!(7) });
     assert_eq!(talk.asks().len(), 2, "too late for this question");
     talk.model_says("I cannot reach the book.").until(20_000).caller_says("Try again.", 500).until(24_000);

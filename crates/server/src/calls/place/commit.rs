@@ -12,10 +12,10 @@ use switchhook_core::id::TenantId;
 
 use super::plan::Plan;
 use super::{Idempotency, PlaceError, Placed, PlacedResponse, Respond, replayed};
-use crate::batch::BatchJob;
 use crate::calls::admission::Admission;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::store::batch::BatchJob;
 use crate::store::calls::{self, CallRow};
 use crate::store::dial_policy::{self, DialHistory};
 use crate::store::idempotency::{self, Stored};

@@ -15,8 +15,8 @@ use switchhook_core::phone_number::PhoneNumber;
 use super::{PlaceCall, PlaceError};
 use crate::calls::tariff::numbering_plan;
 use crate::carrier::registry;
+use crate::catalogue::{CATALOGUE, Kind};
 use crate::clock;
-use crate::http::connections::catalogue::{CATALOGUE, Kind};
 use crate::store::calls::{CallRequest, CallRow, NewCall, Overrides};
 use crate::store::{Conn, Store, agents, numbers};
 

@@ -154,7 +154,7 @@ impl Runner {
                     None
                 }
                 None => {
-                    tracing::warn!("the carrier did not answer a request to press keys");
+                    tracing::warn!("the carrier did not respond to a request to send DTMF");
                     None
                 }
             };
@@ -200,7 +200,7 @@ impl Runner {
                     false
                 }
                 None => {
-                    tracing::warn!("the carrier did not answer a request to transfer");
+                    tracing::warn!("the carrier did not respond to a request to transfer");
                     false
                 }
             };
@@ -244,7 +244,7 @@ async fn may_transfer(store: &Store, tenant: TenantId, to: &PhoneNumber, counted
             false
         }
         Err(_) => {
-            tracing::error!("a transfer was not made: the database did not answer");
+            tracing::error!("a transfer was not made: the database did not respond");
             false
         }
     }

@@ -228,7 +228,7 @@ impl LegControl {
         let found = match answer_of(self.carrier.control.look_up(&self.leg)).await {
             Some(Ok(found)) => found,
             Some(Err(error)) => {
-                tracing::warn!(%error, "the carrier could not be asked about a call");
+                tracing::warn!(%error, "the call could not be looked up at the carrier");
                 return None;
             }
             None => return None,
@@ -302,7 +302,7 @@ async fn hang_up(carrier: &Arc<Carrier>, leg: &LegRef) {
         match answer_of(carrier.control.hang_up(leg)).await {
             Some(Ok(())) => return,
             Some(Err(error)) => tracing::warn!(%error, attempt, "the carrier did not hang up"),
-            None => tracing::warn!(attempt, "the carrier did not answer a request to hang up"),
+            None => tracing::warn!(attempt, "the carrier did not respond to a request to hang up"),
         }
         if let Some(pause) = pause {
             tokio::time::sleep(pause).await;

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use switchhook_core::id::{ConnectionId, TenantId};
+use switchhook_net::outbound::{ClientSettings, Exemptions, PerTenant};
 
 use crate::carrier::address::Addresses;
 use crate::carrier::registry::Drivers;
 use crate::carrier::rest::Rest;
 use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
-use crate::outbound::{ClientSettings, Exemptions, PerTenant};
 use crate::store::connections::ConnectionRow;
 use crate::vault::Vault;
 
@@ -40,7 +40,7 @@ impl Carriers {
         exemptions: Exemptions,
         addresses: Addresses,
     ) -> anyhow::Result<Self> {
-        let settings = ClientSettings::new(config, &config.outbound_allow)?;
+        let settings = ClientSettings::new(&config.network(), &config.outbound_allow)?;
         let rest = PerTenant::new(exemptions, move |more| Rest::of(&settings.clone().with(more)))?;
         Ok(Self { drivers: Drivers::new(config), rest, vault, addresses, cache: Cache::default() })
     }

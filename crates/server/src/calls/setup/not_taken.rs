@@ -2,6 +2,7 @@
 
 use switchhook_core::agent::{AgentConfig, Fallback};
 use switchhook_core::id::{ConnectionId, TenantId};
+use switchhook_media::format::AudioFormat;
 
 use super::{Setup, SetupError, with_fallbacks};
 use crate::providers::registry::Provider;
@@ -31,7 +32,8 @@ impl Setup {
         let fallbacks = choice.map_or(&[] as &[Fallback], |tts| &tts.fallbacks);
         for (at, (id, model, voice)) in with_fallbacks(id, model, voice, fallbacks).enumerate() {
             let Some((name, tts)) = self.found(conn, tenant, id, Provider::tts).await? else { continue };
-            let like = TtsRequest { text: String::new(), voice, model, speed: 1.0, language: agent.language.clone() };
+            let (text, language, format) = (String::new(), agent.language.clone(), AudioFormat::default());
+            let like = TtsRequest { text, voice, model, speed: 1.0, language, format };
             sentences.extend(tts.not_taken(&like).map(|words| sentence("tts", at, &name, &words)));
         }
         Ok(sentences)
@@ -50,7 +52,12 @@ impl Setup {
         let mut sentences = Vec::new();
         for (at, (id, model, _)) in with_fallbacks(id, model, None, fallbacks).enumerate() {
             let Some((name, stt)) = self.found(conn, tenant, id, Provider::stt).await? else { continue };
-            let options = SttOptions { language: agent.language.clone(), model, keyterms: keyterms.clone() };
+            let options = SttOptions {
+                language: agent.language.clone(),
+                model,
+                keyterms: keyterms.clone(),
+                ..SttOptions::default()
+            };
             sentences.extend(stt.not_taken(&options).iter().map(|words| sentence("stt", at, &name, words)));
         }
         Ok(sentences)

@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use switchhook_media::dtmf::Detector;
-use switchhook_media::frame::{CallerAudio, FRAME_DURATION, FRAME_SAMPLES, Frame};
-use switchhook_media::g711::Law;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION, Frame};
 use switchhook_media::{level, tone};
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
@@ -33,10 +32,9 @@ const VOICEMAIL_MS: u32 = 60_000;
 const DEAD_LEG: Duration = Duration::from_secs(30);
 /// DTMF digits that are remembered.
 const MAX_DTMF: usize = 256;
-/// µ-law silence.
-const SILENCE: [u8; FRAME_SAMPLES] = [0xff; FRAME_SAMPLES];
 
 pub(super) struct FarEndAudio {
+    format: AudioFormat,
     scenario: Scenario,
     faults: Faults,
     rng: FaultRng,
@@ -55,9 +53,13 @@ impl FarEndAudio {
         rng: FaultRng,
         dtmf_received: Arc<Mutex<String>>,
     ) -> Self {
-        let caller = if settings.presses.is_empty() { Caller::diner() } else { Caller::dtmf_only(&settings.presses) };
+        let format = settings.sample_rate;
+        let caller = match settings.presses.as_slice() {
+            [] => Caller::diner(format),
+            presses => Caller::dtmf_only(format, presses),
+        };
         let (faults, keys) = (settings.faults.clone(), Detector::default());
-        Self { scenario, faults, rng, caller, elapsed_ms: 0, agent_ms: 0, keys, dtmf_received }
+        Self { format, scenario, faults, rng, caller, elapsed_ms: 0, agent_ms: 0, keys, dtmf_received }
     }
 
     /// Talks until this end hangs up.
@@ -78,13 +80,13 @@ impl FarEndAudio {
                 return;
             }
             if !self.rng.happens(self.faults.drop_audio) {
-                self.send(&to_agent, FromCarrier::Audio(decoded(&audio)));
+                self.send(&to_agent, FromCarrier::Audio(CallerAudio(audio)));
             }
         }
     }
 
     fn detect_dtmf(&mut self, frame: Option<&Frame>) {
-        if let Some(key) = self.keys.push(frame.unwrap_or(&Frame::silence())) {
+        if let Some(key) = self.keys.push(frame.unwrap_or(&Frame::silence(self.format))) {
             // It is whole at every step.
             let mut received = self.dtmf_received.lock().unwrap_or_else(PoisonError::into_inner);
             if received.len() < MAX_DTMF {
@@ -108,15 +110,15 @@ impl FarEndAudio {
     }
 
     /// Returns the next 20 ms, or `None` when the far end hangs up.
-    fn next(&mut self, agent_dbfs: Option<f32>, to_agent: &MediaSender) -> Option<Bytes> {
-        let silence = Bytes::from_static(&SILENCE);
+    fn next(&mut self, agent_dbfs: Option<f32>, to_agent: &MediaSender) -> Option<Frame> {
+        let silence = Frame::silence(self.format);
         match self.scenario {
             Scenario::Silent => Some(silence),
             Scenario::EndsAtOnce => None,
             Scenario::HangsUpOnAgent => (self.agent_ms < HANGS_UP_AFTER_MS).then_some(silence),
-            Scenario::Voicemail => voicemail(self.elapsed_ms),
+            Scenario::Voicemail => voicemail(self.format, self.elapsed_ms),
             _ => match self.caller.tick(agent_dbfs) {
-                Action::Speak(frame) => Some(Bytes::from_static(frame)),
+                Action::Speak(samples) => Some(Frame::from_slice(self.format, samples)),
                 Action::Press(key) => {
                     let _ = to_agent.send(FromCarrier::Dtmf(key));
                     Some(silence)
@@ -128,35 +130,29 @@ impl FarEndAudio {
     }
 }
 
-fn voicemail(elapsed_ms: u32) -> Option<Bytes> {
+fn voicemail(format: AudioFormat, elapsed_ms: u32) -> Option<Frame> {
     if elapsed_ms > VOICEMAIL_MS {
         return None;
     }
-    let silence = Bytes::from_static(&SILENCE);
+    let silence = Frame::silence(format);
     let position = usize::try_from(elapsed_ms / FRAME_MS).unwrap_or(usize::MAX);
     let (Some(position), Some(greeting)) = (position.checked_sub(BEFORE_GREETING), recordings::recording("voicemail"))
     else {
         return Some(silence);
     };
-    if let Some(frame) = greeting.frame(position) {
-        return Some(Bytes::from_static(frame));
+    if let Some(samples) = greeting.frame_in(format, position) {
+        return Some(Frame::from_slice(format, samples));
     }
-    let after = position - greeting.bytes().len() / FRAME_SAMPLES;
-    let beep = after.checked_sub(BEFORE_BEEP).and_then(beep);
+    let after = position - greeting.samples(format).len() / format.frame_samples();
+    let beep = after.checked_sub(BEFORE_BEEP).and_then(|position| beep(format, position));
     Some(beep.unwrap_or(silence))
 }
 
 /// One frame of the beep: 1 kHz for 400 ms.
-fn beep(position: usize) -> Option<Bytes> {
+fn beep(format: AudioFormat, position: usize) -> Option<Frame> {
     // 1 kHz has a whole number of periods in a frame, so every frame is the same.
-    let frame =
-        || tone::sine(1_000.0, 8_000, 0.35, FRAME_SAMPLES).into_iter().map(|sample| Law::Mu.encode(sample)).collect();
-    (position < BEEP_FRAMES).then(frame)
-}
-
-/// Decodes µ-law as a telephone network delivers it.
-fn decoded(audio: &[u8]) -> CallerAudio {
-    CallerAudio(Law::Mu.decode_frame(audio).unwrap_or(Frame::silence()))
+    let samples = || tone::sine(1_000.0, format.sample_rate(), 0.35, format.frame_samples());
+    (position < BEEP_FRAMES).then(|| Frame::from_slice(format, &samples()))
 }
 
 /// The agent's next 20 ms. Marks are answered in their place.

@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use switchhook_media::format::AudioFormat;
+
 use super::recordings::{self, Recording};
 
 /// A frame at least this loud is the agent speaking.
@@ -29,8 +31,8 @@ const FRAME_MS: u32 = 20;
 /// What the caller does in the next 20 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Says this much of a line: µ-law.
-    Speak(&'static [u8]),
+    /// Says this much of a line.
+    Speak(&'static [i16]),
     /// Presses a key.
     Press(char),
     /// Listens.
@@ -42,6 +44,7 @@ pub(super) enum Action {
 /// One simulated caller. Time is counted in frames.
 #[derive(Debug)]
 pub(super) struct Caller {
+    format: AudioFormat,
     lines: &'static [&'static str],
     /// Pressed in place of saying lines.
     presses: VecDeque<String>,
@@ -57,8 +60,9 @@ pub(super) struct Caller {
 
 impl Caller {
     /// Somebody who asked for a table and is called back.
-    pub(super) fn diner() -> Self {
+    pub(super) fn diner(format: AudioFormat) -> Self {
         Self {
+            format,
             lines: &["name", "day", "time", "people", "yes"],
             presses: VecDeque::new(),
             pressing: (VecDeque::new(), 0),
@@ -72,8 +76,8 @@ impl Caller {
     }
 
     /// A caller who only sends DTMF, one entry each time the agent has spoken.
-    pub(super) fn dtmf_only(presses: &[String]) -> Self {
-        Self { lines: &[], presses: presses.to_vec().into(), ..Self::diner() }
+    pub(super) fn dtmf_only(format: AudioFormat, presses: &[String]) -> Self {
+        Self { lines: &[], presses: presses.to_vec().into(), ..Self::diner(format) }
     }
 
     /// The next 20 ms. `agent_dbfs` is how loud the agent was in the last.
@@ -156,7 +160,7 @@ impl Caller {
 
     fn speak(&mut self) -> Action {
         let Some((line, position)) = &mut self.speaking else { return Action::Listen };
-        let Some(frame) = line.frame(*position) else {
+        let Some(frame) = line.frame_in(self.format, *position) else {
             self.speaking = None;
             self.quiet_ms = 0;
             return Action::Listen;
@@ -193,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_caller_says_each_line_after_the_agent_and_waits_for_the_goodbye() {
-        let mut caller = Caller::diner();
+        let mut caller = Caller::diner(AudioFormat::Narrowband);
         for id in ["name", "day", "time", "people", "yes"] {
             let line = recordings::recording(id).expect("shipped");
             assert_eq!(exchange(&mut caller), line.bytes().len(), "{id}");
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_dtmf_only_caller_presses_one_entry_each_time_the_agent_has_spoken() {
-        let mut caller = Caller::dtmf_only(&["12#".to_owned(), "3".to_owned()]);
+        let mut caller = Caller::dtmf_only(AudioFormat::Narrowband, &["12#".to_owned(), "3".to_owned()]);
         let mut pressed = String::new();
         for expected in ["12#", "12#3", "12#3"] {
             for _ in 0..50 {
@@ -221,7 +225,7 @@ mod tests {
 
     #[test]
     fn when_nobody_speaks_the_caller_asks_twice_and_hangs_up() {
-        let mut caller = Caller::diner();
+        let mut caller = Caller::diner(AudioFormat::Narrowband);
         let mut hellos = 0;
         let mut last = Action::Listen;
         let ended = (0..3_000).find(|_| {

@@ -65,10 +65,11 @@ impl Driver for PhoneNetwork {
     fn connect(&self, connection: &Connection<'_>) -> Result<Carrier, String> {
         let settings = SimulatorSettings::parse(&Value::Object(connection.settings.clone()))
             .map_err(|error| format!("{}: {}.", error.path, error.message))?;
+        let format = settings.sample_rate;
         let simulator = Simulator { legs: self.legs.clone(), settings, dial_log: self.dial_log.clone() };
         let simulator = Arc::new(simulator);
         let media = MediaTransport::Own;
-        Ok(Carrier { control: simulator.clone(), webhooks: None, media, simulation: Some(simulator) })
+        Ok(Carrier { control: simulator.clone(), webhooks: None, media, format, simulation: Some(simulator) })
     }
 
     async fn start(&self) -> anyhow::Result<()> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use switchhook_core::agent::{FieldError, is_key};
+use switchhook_media::format::AudioFormat;
 
 /// How the network behaves for one connection.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -12,6 +13,9 @@ pub(super) struct SimulatorSettings {
     pub(super) time_scale: f64,
     /// Callers press these keys in place of talking: one entry each time the agent has spoken.
     pub(super) presses: Vec<String>,
+    /// Samples per second of calls: 8000 or 16000.
+    #[serde(deserialize_with = "sample_rate")]
+    pub(super) sample_rate: AudioFormat,
     /// Whether transfers are refused.
     pub(super) refuse_transfers: bool,
     /// What goes wrong.
@@ -20,7 +24,13 @@ pub(super) struct SimulatorSettings {
 
 impl Default for SimulatorSettings {
     fn default() -> Self {
-        Self { time_scale: 1.0, presses: Vec::new(), refuse_transfers: false, faults: Faults::default() }
+        Self {
+            time_scale: 1.0,
+            presses: Vec::new(),
+            sample_rate: AudioFormat::default(),
+            refuse_transfers: false,
+            faults: Faults::default(),
+        }
     }
 }
 
@@ -44,6 +54,11 @@ pub(super) struct Faults {
     pub(super) jitter_ms: u32,
     /// Seeds the random source; 0 takes one from the call.
     pub(super) seed: u64,
+}
+
+fn sample_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AudioFormat, D::Error> {
+    let format = AudioFormat::of_rate(u32::deserialize(deserializer)?);
+    format.ok_or_else(|| serde::de::Error::custom("must be 8000 or 16000"))
 }
 
 /// A probability; `true` is 1.
@@ -102,6 +117,7 @@ mod tests {
             (json!({ "time_scale": 0 }), "settings.time_scale"),
             (json!({ "faults": { "drop_audio": 2 } }), "settings.faults.drop_audio"),
             (json!({ "faults": { "seed": "x" } }), "settings.faults.seed"),
+            (json!({ "sample_rate": 24_000 }), "settings.sample_rate"),
             (json!({ "presses": ["1", "2x"] }), "settings.presses.1"),
         ] {
             assert_eq!(SimulatorSettings::parse(&settings).expect_err("wrong").path, path);

@@ -1,11 +1,9 @@
-//! Converts between a carrier's audio encoding and linear PCM at 8 kHz, 16 bit.
+//! Converts between a carrier's audio encoding and the format of a call.
 
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
-use switchhook_media::g711::Law;
+use switchhook_media::g711::{self, Law};
 use switchhook_media::resample::Resampler;
-
-/// Our sample rate.
-const OURS: u32 = switchhook_media::frame::SAMPLE_RATE;
 
 /// The audio format of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +25,17 @@ pub enum Encoding {
 
 impl StreamFormat {
     /// G.711 µ-law at 8 kHz, what telephones speak.
-    pub const MU_LAW: Self = Self { coding: Encoding::G711(Law::Mu), rate: OURS };
+    pub const MU_LAW: Self = Self { coding: Encoding::G711(Law::Mu), rate: g711::SAMPLE_RATE };
     /// G.711 A-law at 8 kHz.
-    pub const A_LAW: Self = Self { coding: Encoding::G711(Law::A), rate: OURS };
+    pub const A_LAW: Self = Self { coding: Encoding::G711(Law::A), rate: g711::SAMPLE_RATE };
     /// 16 bit at 16 kHz.
     pub const L16: Self = Self { coding: Encoding::L16, rate: 16_000 };
+
+    /// The format in which a call over such a stream runs: what the stream carries beyond it is not used.
+    #[must_use]
+    pub fn call_format(self) -> AudioFormat {
+        if self.rate < AudioFormat::Wideband.sample_rate() { AudioFormat::Narrowband } else { AudioFormat::Wideband }
+    }
 }
 
 /// No resampler exists for this rate.
@@ -50,12 +54,12 @@ pub struct StreamDecoder {
 }
 
 impl StreamDecoder {
-    /// For audio of this format.
+    /// From audio of this format to that of the `call`.
     ///
     /// # Errors
     /// When its rate cannot be converted.
-    pub fn new(format: StreamFormat) -> Result<Self, UnsupportedSampleRate> {
-        let resampler = resampler(format.rate, OURS)?;
+    pub fn new(format: StreamFormat, call: AudioFormat) -> Result<Self, UnsupportedSampleRate> {
+        let resampler = resampler(format.rate, call.sample_rate(), format.rate)?;
         Ok(Self { coding: format.coding, resampler, samples: Vec::new(), half: None })
     }
 
@@ -95,18 +99,19 @@ pub struct StreamEncoder {
 }
 
 impl StreamEncoder {
-    /// For audio of this format.
+    /// From the audio of the `call` to this format.
     ///
     /// # Errors
     /// When its rate cannot be converted.
-    pub fn new(format: StreamFormat) -> Result<Self, UnsupportedSampleRate> {
-        Ok(Self { coding: format.coding, resampler: resampler(OURS, format.rate)?, samples: Vec::new() })
+    pub fn new(format: StreamFormat, call: AudioFormat) -> Result<Self, UnsupportedSampleRate> {
+        let resampler = resampler(call.sample_rate(), format.rate, format.rate)?;
+        Ok(Self { coding: format.coding, resampler, samples: Vec::new() })
     }
 
     /// Appends 20 ms to `out`.
     pub fn encode(&mut self, frame: &Frame, out: &mut Vec<u8>) {
         let samples = match &mut self.resampler {
-            None => &frame.samples()[..],
+            None => frame.samples(),
             Some(resampler) => {
                 self.samples.clear();
                 resampler.process(frame.samples(), &mut self.samples);
@@ -120,11 +125,10 @@ impl StreamEncoder {
     }
 }
 
-fn resampler(from: u32, to: u32) -> Result<Option<Resampler>, UnsupportedSampleRate> {
+fn resampler(from: u32, to: u32, theirs: u32) -> Result<Option<Resampler>, UnsupportedSampleRate> {
     if from == to {
         return Ok(None);
     }
-    let theirs = if from == OURS { to } else { from };
     Resampler::new(from, to).map(Some).map_err(|_| UnsupportedSampleRate(theirs))
 }
 
@@ -136,14 +140,14 @@ mod tests {
     use super::*;
 
     /// A second of a tone, encoded in `format` and decoded again.
-    fn there_and_back(format: StreamFormat) -> Vec<i16> {
+    fn there_and_back(format: StreamFormat, call: AudioFormat) -> Vec<i16> {
         let (mut encoder, mut decoder) =
-            (StreamEncoder::new(format).expect("known"), StreamDecoder::new(format).expect("known"));
-        let tone = sine(440.0, 8_000, 0.25, 8_000);
+            (StreamEncoder::new(format, call).expect("known"), StreamDecoder::new(format, call).expect("known"));
+        let tone = sine(440.0, call.sample_rate(), 0.25, call.samples_in_ms(1_000));
         let mut decoded = Vec::new();
-        for chunk in tone.chunks_exact(160) {
+        for chunk in tone.chunks_exact(call.frame_samples()) {
             let mut bytes = Vec::new();
-            encoder.encode(&Frame::from_slice(chunk), &mut bytes);
+            encoder.encode(&Frame::from_slice(call, chunk), &mut bytes);
             // Carriers cut it as they like.
             let (first, second) = bytes.split_at(bytes.len() / 3);
             decoder.decode(first, &mut decoded);
@@ -163,17 +167,20 @@ mod tests {
             eight,
             StreamFormat { rate: 24_000, ..StreamFormat::L16 },
         ] {
-            let decoded = there_and_back(format);
-            let middle = &decoded[decoded.len() / 4..decoded.len() * 3 / 4];
-            assert!((rms_dbfs(middle) - loud).abs() < 0.5, "{format:?}: {} dBFS", rms_dbfs(middle));
-            assert!((7_500..=8_000).contains(&decoded.len()), "{format:?}: {} samples", decoded.len());
+            for call in AudioFormat::ALL {
+                let decoded = there_and_back(format, call);
+                let middle = &decoded[decoded.len() / 4..decoded.len() * 3 / 4];
+                assert!((rms_dbfs(middle) - loud).abs() < 0.5, "{format:?}: {} dBFS", rms_dbfs(middle));
+                let length = call.duration(decoded.len() as u64).as_millis();
+                assert!((930..=1_000).contains(&length), "{format:?} in {call:?}: {length} ms");
+            }
         }
     }
 
     #[test]
     fn a_rate_that_nobody_uses_is_an_error() {
         assert_eq!(
-            StreamDecoder::new(StreamFormat { rate: 7, ..StreamFormat::L16 }).err(),
+            StreamDecoder::new(StreamFormat { rate: 7, ..StreamFormat::L16 }, AudioFormat::Narrowband).err(),
             Some(UnsupportedSampleRate(7))
         );
     }

@@ -14,7 +14,8 @@ use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, Frame};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -103,10 +104,11 @@ pub struct StreamStart {
     pub outbound: StreamFormat,
 }
 
-/// Carries a call's audio until either side ends it. Nothing is carried before `attach` has accepted the stream for a call.
+/// Carries a call's audio, which has this `format` inside, until either side ends it. Nothing is carried before `attach` has accepted the stream for a call.
 pub async fn serve<F>(
     mut socket: WebSocket,
     mut protocol: Box<dyn StreamProtocol>,
+    format: AudioFormat,
     attach: impl FnOnce(StreamStart, Media) -> F,
 ) where
     F: Future<Output = bool>,
@@ -114,7 +116,8 @@ pub async fn serve<F>(
     let Some(started) = await_start(&mut socket, &mut *protocol).await else {
         return close(socket).await;
     };
-    let Ok((decoder, encoder)) = coders(&started).inspect_err(|error| tracing::warn!(%error, "a stream is refused"))
+    let Ok((decoder, encoder)) =
+        coders(&started, format).inspect_err(|error| tracing::warn!(%error, "a stream is refused"))
     else {
         return close(socket).await;
     };
@@ -128,7 +131,7 @@ pub async fn serve<F>(
     let (pings, ping_requests) = mpsc::channel(1);
     let mut writer =
         StreamWriter { protocol: protocol.clone(), encoder, payload: Vec::new(), message: BytesMut::new(), sink };
-    let received = ReceivedAudio { decoder, samples: Vec::new(), to_us: to_us.clone() };
+    let received = ReceivedAudio { format, decoder, samples: Vec::new(), to_us: to_us.clone() };
     let reader = StreamReader {
         protocol,
         payload: Vec::new(),
@@ -151,8 +154,8 @@ pub async fn serve<F>(
     let _ = timeout(IDLE, writer.sink.close()).await;
 }
 
-fn coders(started: &StreamStart) -> Result<(StreamDecoder, StreamEncoder), UnsupportedSampleRate> {
-    Ok((StreamDecoder::new(started.inbound)?, StreamEncoder::new(started.outbound)?))
+fn coders(started: &StreamStart, format: AudioFormat) -> Result<(StreamDecoder, StreamEncoder), UnsupportedSampleRate> {
+    Ok((StreamDecoder::new(started.inbound, format)?, StreamEncoder::new(started.outbound, format)?))
 }
 
 async fn close(mut socket: WebSocket) {
@@ -270,6 +273,7 @@ impl StreamReader {
 
 /// The caller's audio in order, on its way to the conversation.
 struct ReceivedAudio {
+    format: AudioFormat,
     decoder: StreamDecoder,
     /// Less than a frame between two chunks.
     samples: Vec<i16>,
@@ -287,8 +291,9 @@ impl ReceivedAudio {
             }
         };
         self.decoder.decode(payload, &mut self.samples);
-        let whole = self.samples.len() / FRAME_SAMPLES * FRAME_SAMPLES;
-        let mut frames = self.samples[..whole].chunks_exact(FRAME_SAMPLES).map(Frame::from_slice);
+        let size = self.format.frame_samples();
+        let whole = self.samples.len() / size * size;
+        let mut frames = self.samples[..whole].chunks_exact(size).map(|chunk| Frame::from_slice(self.format, chunk));
         let goes_on = frames.all(|frame| self.to_us.send(FromCarrier::Audio(CallerAudio(frame))));
         self.samples.drain(..whole);
         goes_on

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-/// Chunks that are held back for one that is missing: 100 ms of the usual ones. Sound that is later than that is too late.
+/// Chunks that are held back for one that is missing: 100 ms of the usual ones. Audio that is later than that is too late.
 const HELD: usize = 5;
 
 /// Puts chunks into their order.

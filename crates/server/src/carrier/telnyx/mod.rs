@@ -113,7 +113,9 @@ struct Balance {
 
 /// The adapter of a connection.
 fn connect(connection: &Connection<'_>) -> Result<Carrier, String> {
-    Ok(Carrier::over_http(Arc::new(Telnyx::new(connection)?)))
+    let telnyx = Telnyx::new(connection)?;
+    let format = telnyx.codec.format().call_format();
+    Ok(Carrier::over_http(Arc::new(telnyx), format))
 }
 
 impl Telnyx {

@@ -21,6 +21,7 @@ use switchhook_core::call::ErrorCode;
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
+use switchhook_media::format::AudioFormat;
 
 use self::records::{Account, CallRecord, Route};
 use self::rest::TwilioApi;
@@ -113,12 +114,13 @@ fn connect_twilio(connection: &Connection<'_>) -> Result<Carrier, String> {
     let base = connection.rest.base_url(connection.setting("base_url").unwrap_or("https://api.twilio.com"))?;
     let account_url = below(&base, &["2010-04-01", "Accounts", account.reveal()]);
     let tokens = std::iter::once(token).chain(connection.credential("secondary_auth_token")).collect();
-    Ok(Carrier::over_http(Arc::new(Adapter {
+    let adapter = Arc::new(Adapter {
         flavour: Flavour::Twilio,
         api: TwilioApi::new(Flavour::Twilio, connection.rest.clone(), account_url, user, password),
         keys: SigningKeys::Twilio { tokens, shared: connection.credential("webhook_key_secret") },
         addresses: connection.addresses.clone(),
-    })))
+    });
+    Ok(Carrier::over_http(adapter, AudioFormat::Narrowband))
 }
 
 /// The adapter of a SignalWire connection, of `credentials.project_id`, `api_token` and `signing_key`, and `settings.space`.
@@ -127,12 +129,13 @@ fn connect_signalwire(connection: &Connection<'_>) -> Result<Carrier, String> {
     let (token, signing) = (connection.required("api_token")?, connection.required("signing_key")?);
     let base = connection.rest.base_url(&space_url(connection)?)?;
     let account_url = below(&base, &["api", "laml", "2010-04-01", "Accounts", project.reveal()]);
-    Ok(Carrier::over_http(Arc::new(Adapter {
+    let adapter = Arc::new(Adapter {
         flavour: Flavour::SignalWire,
         api: TwilioApi::new(Flavour::SignalWire, connection.rest.clone(), account_url, project, token),
         keys: SigningKeys::SignalWire { signing },
         addresses: connection.addresses.clone(),
-    })))
+    });
+    Ok(Carrier::over_http(adapter, AudioFormat::Narrowband))
 }
 
 /// `settings.base_url`, or the address of `settings.space`, which people also give as a host.
@@ -248,7 +251,7 @@ impl CallControl for Adapter {
             return Err(causes::dial_error(self.flavour, &answer));
         }
         // A success without the call's id: somebody is rung, perhaps.
-        let unreadable = || DialError::Unknown { words: self.flavour.says("its answer cannot be read") };
+        let unreadable = || DialError::Unknown { words: self.flavour.says("its response cannot be read") };
         let call: CallRecord = answer.json().ok_or_else(unreadable)?;
         let waits = Duration::from_millis(call.queue_time_ms());
         Ok(Dialed { carrier_call_id: call.sid.ok_or_else(unreadable)?, waits })

@@ -168,7 +168,7 @@ impl Account {
         Ok(match kind {
             "Trial" => format!(
                 "{found}: only verified numbers can be called, whoever answers hears a notice first and may have to \
-                 press a key, and some trial accounts carry no sound to this service at all, so that calls end as \
+                 press a key, and some trial accounts stream no audio to this service at all, so that calls end as \
                  no_media."
             ),
             _ => format!("{found}."),

@@ -140,7 +140,7 @@ impl TwilioApi {
         if !answer.is_success() {
             return Err(causes::carrier_error(self.flavour, answer));
         }
-        answer.json().ok_or_else(|| self.error("its answer cannot be read"))
+        answer.json().ok_or_else(|| self.error("its response cannot be read"))
     }
 
     fn error(&self, words: impl fmt::Display) -> CarrierError {
@@ -202,9 +202,9 @@ impl Problem {
     pub(super) fn words(&self, flavour: Flavour, status: u16) -> String {
         let (name, message) = (flavour.name(), self.message.trim_end_matches('.'));
         match (&self.code, message) {
-            (None, "") => format!("{name} answered with HTTP status {status}."),
-            (None, message) => format!("{name} answered with HTTP status {status}: {message}."),
-            (Some(code), "") => format!("{name} answered with code {code}."),
+            (None, "") => format!("{name} returned HTTP status {status}."),
+            (None, message) => format!("{name} returned HTTP status {status}: {message}."),
+            (Some(code), "") => format!("{name} returned code {code}."),
             (Some(code), message) => format!("{name} {code}: {message}."),
         }
     }
@@ -232,12 +232,12 @@ mod tests {
     fn problems_are_read_in_all_their_shapes() {
         let table = [
             (r#"{"code":21211,"message":"No.","more_info":"x","status":400}"#, Some("21211"), "Twilio 21211: No."),
-            (r#"{"message":"No."}"#, None, "Twilio answered with HTTP status 400: No."),
+            (r#"{"message":"No."}"#, None, "Twilio returned HTTP status 400: No."),
             (r#"{"type":"x","title":"T","status":400,"code":20001,"detail":"D"}"#, Some("20001"), "Twilio 20001: D."),
             (r#"{"errors":[{"type":"x","code":"10000","message":"is bad"}]}"#, Some("10000"), "Twilio 10000: is bad."),
-            (r#"{"code":"word"}"#, Some("word"), "Twilio answered with code word."),
-            ("<html>", None, "Twilio answered with HTTP status 400."),
-            ("", None, "Twilio answered with HTTP status 400."),
+            (r#"{"code":"word"}"#, Some("word"), "Twilio returned code word."),
+            ("<html>", None, "Twilio returned HTTP status 400."),
+            ("", None, "Twilio returned HTTP status 400."),
         ];
         for (body, code, words) in table {
             assert_eq!(problem(body), (code.map(str::to_owned), words.to_owned()), "{body}");

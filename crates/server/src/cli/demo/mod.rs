@@ -13,6 +13,7 @@ use anyhow::{Context as _, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Value, json};
+use switchhook_speech::models::{ModelError, ModelStore};
 use tokio::time::Instant;
 
 use self::stage::Stage;
@@ -22,7 +23,6 @@ use super::{Common, Failure, models};
 use crate::app::Service;
 use crate::clock::{self, Clock};
 use crate::config::Config;
-use crate::models::{ModelError, ModelStore};
 use crate::operator;
 use crate::store::tenants::OwnLimits;
 use crate::webhooks::receiver::{Received, Receiver};
@@ -237,7 +237,7 @@ async fn look_back(
     let transcript = api.list(&format!("/v1/calls/{id}/transcript")).await?;
     let call_events = api.list(&format!("/v1/calls/{id}/events")).await?.len();
     let recording = fetch_recording(api, &call, folder).await?;
-    let told =
+    let shown =
         |delivery: &Received| json!({ "event": delivery.event, "id": delivery.id, "verified": delivery.verified });
     let (stt, tts) = match speech {
         Speech::Models => ("moonshine-base-en", "hibari"),
@@ -251,7 +251,7 @@ async fn look_back(
     let printed = Printed {
         transcript: transcript.iter().map(stage::spoken).collect(),
         recording,
-        deliveries: deliveries.iter().map(told).collect(),
+        deliveries: deliveries.iter().map(shown).collect(),
         latency_ms: json!({ "p50": call["latency"]["response_ms"]["p50"], "p95": call["latency"]["response_ms"]["p95"] }),
         speech: json!({ "stt": stt, "llm": llm, "tts": tts }),
         call,
@@ -265,8 +265,8 @@ async fn look_back(
 async fn fetch_recording(api: &Api, call: &Value, folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     let (Some(id), Some(_)) = (call["id"].as_str(), call["recording_url"].as_str()) else { return Ok(None) };
     let path = folder.join("call.wav");
-    let sound = api.bytes(&format!("/v1/calls/{id}/recording")).await?;
-    tokio::fs::write(&path, sound).await.with_context(|| format!("could not write {}", path.display()))?;
+    let audio = api.bytes(&format!("/v1/calls/{id}/recording")).await?;
+    tokio::fs::write(&path, audio).await.with_context(|| format!("could not write {}", path.display()))?;
     Ok(Some(path))
 }
 

@@ -27,7 +27,7 @@ impl Screen {
     pub(super) fn without_models(&self, why: &str) {
         output::note(&format!(
             "Speech models are not available ({why}). Continuing with simulated speech: the caller's audio is real, but the \
-             recogniser only knows these recordings, and the agent's voice is tones."
+             STT knows only these recordings, and the agent's voice is tones."
         ));
     }
 
@@ -79,9 +79,9 @@ impl Screen {
 
     /// Draws the recording's waveform, one row per channel.
     fn picture(&self, file: &[u8]) {
-        let Ok(sound) = wav::read(file) else { return };
+        let Ok(recording) = wav::read(file) else { return };
         for (who, colour, channel) in [("caller", "36", 0), ("agent", "32", 1)] {
-            if let Some(samples) = sound.channels.get(channel) {
+            if let Some(samples) = recording.channels.get(channel) {
                 self.field("", &format!("{who:>6} {}", self.paint(colour, &bars(samples))));
             }
         }

@@ -9,7 +9,7 @@ use url::Url;
 use super::Finding;
 use crate::calls::setup::Setup;
 use crate::carrier::callback::InboundRoute;
-use crate::http::connections::catalogue::CatalogueEntry;
+use crate::catalogue::CatalogueEntry;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
 use crate::store::{Store, numbers};

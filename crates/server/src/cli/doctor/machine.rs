@@ -4,12 +4,12 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use switchhook_speech::models::ModelStore;
 use tokio::process::Command;
 
 use super::Finding;
 use crate::clock;
 use crate::config::{Config, Role};
-use crate::models::ModelStore;
 use crate::vault::Vault;
 
 const DATA: &str = "data directory";

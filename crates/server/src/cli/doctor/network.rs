@@ -8,12 +8,12 @@ use reqwest::{Client, StatusCode};
 use serde_json::Value;
 use switchhook_core::api_key::Environment;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::{ClientSettings, Names};
 use tokio::net::TcpListener;
 use url::{Host, Url};
 
 use super::Finding;
 use crate::config::Config;
-use crate::outbound::{ClientSettings, Names};
 
 const PORT: &str = "port";
 const PUBLIC: &str = "public address";
@@ -27,7 +27,7 @@ fn anywhere() -> AddressPolicy {
 }
 
 fn client(config: &Config) -> Option<Client> {
-    ClientSettings::new(config, &anywhere()).ok()?.builder().timeout(TIMEOUT).build().ok()
+    ClientSettings::new(&config.network(), &anywhere()).ok()?.builder().timeout(TIMEOUT).build().ok()
 }
 
 /// Checks whether the port is free or ours; returns the instance that responds there.
@@ -141,7 +141,7 @@ fn insecure(config: &Config, url: &Url) -> Option<Finding> {
 }
 
 async fn dns(config: &Config, name: &str) -> Finding {
-    let looked_up = tokio::time::timeout(TIMEOUT, Names::new(config).vetted(name, |_| Ok(()))).await;
+    let looked_up = tokio::time::timeout(TIMEOUT, Names::new(&config.network()).vetted(name, |_| Ok(()))).await;
     match looked_up {
         Ok(Ok(addresses)) => {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();

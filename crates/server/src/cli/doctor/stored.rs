@@ -6,21 +6,23 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use switchhook_core::id::ConnectionId;
+use switchhook_net::outbound::Exemptions;
+use switchhook_speech::models::ModelStore;
 use tokio::time::Instant;
 use url::Url;
 
 use super::{Finding, carriers};
 use crate::calls::setup::Setup;
 use crate::carrier::address::Addresses;
+use crate::catalogue::{CatalogueEntry, Kind};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::http::connections::catalogue::{CatalogueEntry, Kind};
-use crate::models::ModelStore;
-use crate::outbound::Exemptions;
+use crate::exemptions;
 use crate::providers::check::{Check, DEADLINE};
 use crate::providers::registry::Registry;
 use crate::store::connections::ConnectionRow;
 use crate::store::inspect::{self, Disabled, Schema};
+use crate::store::page::PageRequest;
 use crate::store::{Store, connections, tenants, webhooks};
 use crate::vault::Vault;
 
@@ -109,16 +111,13 @@ async fn try_tenants(config: &Arc<Config>, store: &Store, vault: Option<Vault>) 
     let mut conn = store.read().await?;
     let all = tenants::list_for_operator(&mut conn).await?;
     for tenant in all.iter().filter(|tenant| tenant.active) {
-        let mut before = None;
-        loop {
-            let page = connections::list(&mut conn, tenant.tenant(), before, PAGE).await?;
-            rows.extend(page.rows.into_iter().map(|row| (tenant.name.clone(), row)));
-            before = page.next;
-            if before.is_none() {
-                break;
-            }
+        let mut request = Some(PageRequest::first(PAGE));
+        while let Some(page) = request {
+            let found = connections::list(&mut conn, tenant.tenant(), page).await?;
+            rows.extend(found.rows.into_iter().map(|row| (tenant.name.clone(), row)));
+            request = found.next.map(|_| PageRequest { cursor: found.next, ..page });
         }
-        let endpoints = webhooks::list(&mut conn, tenant.tenant(), None, PAGE).await?;
+        let endpoints = webhooks::list(&mut conn, tenant.tenant(), PageRequest::first(PAGE)).await?.rows;
         if let Some(vault) = &vault
             && endpoints.iter().any(|endpoint| endpoint.secrets(vault, Clock::system().now()).is_err())
         {
@@ -148,8 +147,8 @@ async fn tried(
     rows: Vec<(String, ConnectionRow)>,
 ) -> anyhow::Result<Vec<Finding>> {
     let exemptions = Exemptions::default();
-    exemptions.load(store).await?;
-    let providers = Registry::new(config, ModelStore::new(&config.data_dir), exemptions)?;
+    exemptions::load(&exemptions, store).await?;
+    let providers = Registry::new(config.providers(), ModelStore::new(&config.data_dir), exemptions)?;
     let addresses = Addresses::new(config.reached_at(config.listen), &vault);
     let setup = Setup::new(config.clone(), vault, providers, addresses)?;
     let setup = &setup;

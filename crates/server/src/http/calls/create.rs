@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::de::value::MapAccessDeserializer;
@@ -25,7 +24,7 @@ use super::CallResource;
 use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
 use crate::http::HttpState;
 use crate::http::auth::{self, Tenant};
-use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
+use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{self, Body, JsonBytes};
 use crate::http::response::WithWarnings;
 use crate::store::calls::CallRow;
@@ -191,12 +190,10 @@ impl PartialSchema for Metadata {
         )),
         (status = 200, description = "`dry_run`: the call would be accepted", body = WithWarnings<CallResource>),
         (status = 409, description = "The Idempotency-Key was used with a different body", body = ErrorBody),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn create(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     headers: HeaderMap,
     JsonBytes(raw): JsonBytes,

@@ -1,6 +1,5 @@
 //! `POST /v1/calls/{id}/dtmf`.
 
-use axum::extract::State;
 use serde::Deserialize;
 use switchhook_core::agent::FieldError;
 use switchhook_core::id::CallId;
@@ -11,7 +10,7 @@ use super::CallResource;
 use super::command::{self, CommandBody, CommandResponse};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
+use crate::http::error::ErrorBody;
 use crate::http::extract::{PathId, UnreadBody};
 use crate::http::response::WithWarnings;
 use crate::store::calls::commands::Command;
@@ -49,13 +48,10 @@ impl CommandBody for SendDtmf {
     responses(
         (status = 200, description = "The call; the digits will be sent", body = WithWarnings<CallResource>),
         (status = 409, description = "The call is not in progress", body = ErrorBody),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn dtmf(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     body: UnreadBody,

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -17,7 +16,7 @@ use utoipa::ToSchema;
 use super::followers::Place;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::store::events::EventRow;
 use crate::store::{api_keys, calls, events};
@@ -50,12 +49,10 @@ pub(super) struct Events {
     responses(
         (status = 200, description = "The events", content((Events = "application/json"), (String = "text/event-stream"))),
         (status = 204, description = "A stream was resumed after the last event"),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn events(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     headers: HeaderMap,

@@ -1,13 +1,12 @@
 //! `POST /v1/calls/{id}/hangup`.
 
 use axum::Json;
-use axum::extract::State;
 use switchhook_core::id::CallId;
 
 use super::CallResource;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::store::calls;
 
@@ -18,12 +17,10 @@ use crate::store::calls;
     post, path = "/calls/{id}/hangup", operation_id = "hang_up_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The call", body = CallResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn hangup(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
 ) -> Result<Json<CallResource>, ApiError> {

@@ -1,7 +1,7 @@
 //! `GET /v1/calls`.
 
 use axum::Json;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 use serde::Deserialize;
 use switchhook_core::Timestamp;
 use switchhook_core::call::{Direction, EndReason, ErrorCode, Status};
@@ -12,10 +12,11 @@ use uuid::Uuid;
 use super::CallResource;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
-use crate::http::extract::{Page, Params};
+use crate::http::error::ApiError;
+use crate::http::extract::Params;
 use crate::http::response::List;
 use crate::store::calls::{self, Filter};
+use crate::store::page::PageRequest;
 
 /// Maximum values per filter; each is a separate lookup.
 const MAX_FILTER_VALUES: usize = 100;
@@ -73,21 +74,18 @@ pub(in crate::http) struct Phone(String);
 /// Lists calls, newest first. Filters take one value or up to 100 separated by commas; up to 10 `metadata[key]=value` filters
 /// match the calls with this metadata.
 #[utoipa::path(
-    get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, Page),
+    get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, PageRequest),
     responses(
         (status = 200, description = "A page of calls", body = List<CallResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn list(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     Params(query): Params<Query>,
-    Params(page): Params<Page>,
+    page: PageRequest,
     RawQuery(raw): RawQuery,
 ) -> Result<Json<List<CallResource>>, ApiError> {
-    let page = page.checked()?;
     let filter = Filter {
         status: words::<Status>("status", query.status)?,
         direction: words::<Direction>("direction", query.direction)?,
@@ -106,7 +104,7 @@ pub(super) async fn list(
         return Err(ApiError::invalid("The query must not contain the character U+0000."));
     }
     let mut conn = state.store.read().await?;
-    let page = calls::list(&mut conn, tenant.id, &filter, page.cursor, page.limit).await?;
+    let page = calls::list(&mut conn, tenant.id, &filter, page).await?;
     Ok(Json(List::of(page, CallResource::from)))
 }
 

@@ -2,6 +2,7 @@
 
 mod command;
 mod create;
+mod deliveries;
 mod dtmf;
 mod events;
 mod followers;
@@ -34,6 +35,7 @@ pub fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(transfer::transfer))
         .routes(routes!(show::transcript))
         .routes(routes!(events::events))
+        .routes(routes!(deliveries::list))
         .routes(routes!(recording::recording))
         .routes(routes!(simulate::inbound))
 }

@@ -3,7 +3,6 @@
 use std::io::SeekFrom;
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE, RANGE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -14,7 +13,7 @@ use tokio_util::io::ReaderStream;
 
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, ErrorBody, NotFound};
+use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::PathId;
 use crate::store::calls;
 
@@ -40,12 +39,10 @@ use crate::store::calls;
         (status = 416, description = "The range starts after the end", body = ErrorBody, headers(
             ("Content-Range" = String, description = "The length of the recording: `bytes */160044`"),
         )),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn recording(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
     headers: HeaderMap,

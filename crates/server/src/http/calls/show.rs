@@ -1,7 +1,6 @@
 //! `GET /v1/calls/{id}` and its transcript.
 
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use switchhook_core::id::CallId;
 use utoipa::ToSchema;
@@ -9,7 +8,7 @@ use utoipa::ToSchema;
 use super::CallResource;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::store::calls::{self, TranscriptEntry};
 
@@ -18,12 +17,10 @@ use crate::store::calls::{self, TranscriptEntry};
     get, path = "/calls/{id}", operation_id = "show_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The call", body = CallResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
 ) -> Result<Json<CallResource>, ApiError> {
@@ -44,12 +41,10 @@ pub(super) struct Transcript {
     get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
     responses(
         (status = 200, description = "The transcript", body = Transcript),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn transcript(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
 ) -> Result<Json<Transcript>, ApiError> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -19,7 +18,7 @@ use crate::carrier::Simulation;
 use crate::clock;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, ErrorBody, InvalidRequest};
+use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::Body;
 use crate::http::response::WithWarnings;
 use crate::store::numbers::NumberRow;
@@ -43,12 +42,10 @@ pub(super) struct SimulateCall {
         (status = 201, description = "The call has arrived", body = WithWarnings<CallResource>,
             headers(("Location" = String, description = "URL of the call"))),
         (status = 409, description = "This node accepts no calls: it lacks the role `calls`, or is stopping", body = ErrorBody),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn inbound(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     Body { value: request, warnings }: Body<SimulateCall>,
 ) -> Result<Response, ApiError> {

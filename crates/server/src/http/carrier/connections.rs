@@ -2,7 +2,7 @@
 //! under the carrier's own id.
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
 
 use super::calls::forward;
@@ -14,7 +14,7 @@ use crate::http::error::ApiError;
 use crate::store::{calls, connections, numbers};
 
 pub(super) async fn callback(
-    State(state): State<HttpState>,
+    state: HttpState,
     Path(path): Path<CarrierPath>,
     request: CarrierRequest,
     body: Bytes,

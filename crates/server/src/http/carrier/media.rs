@@ -9,6 +9,7 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::StatusCode;
 use axum::response::Response;
+use switchhook_net::outbound::ws;
 
 use super::{CarrierRequest, nothing_here, of_provider};
 use crate::calls::{Context, incoming};
@@ -17,7 +18,6 @@ use crate::carrier::stream::{self, StreamStart};
 use crate::carrier::{CarrierEvent, LegEvent, Media, MediaTransport};
 use crate::http::Draining;
 use crate::http::error::ApiError;
-use crate::outbound::ws;
 use crate::store::calls::{self, CallRow};
 
 /// How long the media stream waits for the carrier's response to the dial.
@@ -52,10 +52,10 @@ pub(super) async fn open(
         .read_buffer_size(ws::READ_AT_ONCE)
         .max_message_size(stream::MESSAGE_LIMIT)
         .max_frame_size(stream::MESSAGE_LIMIT);
-    let addresses = request.setup.addresses().clone();
+    let (addresses, format) = (request.setup.addresses().clone(), carrier.format);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let attach = |started, media| attach(context, addresses, row, started, media);
-        stream::serve(socket, protocol, attach).await;
+        stream::serve(socket, protocol, format, attach).await;
         drop(stream);
     }))
 }

@@ -7,16 +7,16 @@ use switchhook_core::agent::FieldError;
 use switchhook_core::header::is_framing;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::{AddressPolicy, UrlRefusal, judge_url};
+use switchhook_net::outbound::ws::http_address;
 use url::Url;
 
 use super::CreateConnection;
-use super::catalogue::{CATALOGUE, CatalogueEntry};
 use crate::carrier::registry;
+use crate::catalogue::{CATALOGUE, CatalogueEntry};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::http::extract::{self, Body, check_name};
 use crate::http::merge_patch;
-use crate::outbound::ws::http_address;
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::talk::tools::secrets;
 

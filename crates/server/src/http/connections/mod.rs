@@ -1,15 +1,14 @@
 //! `/v1/connections`: credentials and settings of carriers and providers.
 
-pub mod catalogue;
 mod change;
 mod test;
+mod voices;
 
 pub use self::test::Trials;
 
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -24,19 +23,38 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use self::catalogue::{Kind, ProviderName};
 use super::HttpState;
 use super::auth::Tenant;
-use super::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use super::extract::{Body, JsonBytes, Page, Params, PathId, UnreadBody};
+use super::error::{ApiError, Conflict};
+use super::extract::{Body, JsonBytes, PathId, UnreadBody};
+use super::openapi;
 use super::response::{List, WithWarnings, created};
+use crate::catalogue::{self, CATALOGUE, Kind};
 use crate::clock;
 use crate::store::connections::{self, ConnectionRow};
+use crate::store::page::PageRequest;
 use crate::store::{is_duplicate, is_foreign_key, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update, delete)).routes(routes!(test::test))
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(show, update, delete))
+        .routes(routes!(test::test))
+        .routes(routes!(voices::list))
+        .routes(routes!(voices::list_local))
+        .routes(routes!(voices::sample))
+        .routes(routes!(voices::sample_local))
+}
+
+/// The word for a provider in the API.
+struct ProviderName;
+
+impl ToSchema for ProviderName {}
+impl PartialSchema for ProviderName {
+    fn schema() -> RefOr<Schema> {
+        openapi::words("A carrier or provider.", CATALOGUE.iter().map(|entry| entry.name))
+    }
 }
 
 /// A connection to create.
@@ -184,15 +202,9 @@ impl From<ConnectionRow> for ConnectionResource {
         (status = 201, description = "The connection", body = WithWarnings<ConnectionResource>,
             headers(("Location" = String, description = "URL of the connection"))),
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
-async fn create(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    JsonBytes(json): JsonBytes,
-) -> Result<Response, ApiError> {
+async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) -> Result<Response, ApiError> {
     let Body { value: request, mut warnings } = change::read(&json, &state.addresses_of(tenant.id))?;
     warnings.extend(change::unusable(&request.provider));
     let now = state.clock.now();
@@ -217,21 +229,14 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
 
 /// Lists the tenant's connections, newest first.
 #[utoipa::path(
-    get, path = "/connections", operation_id = "list_connections", tag = "Connections", params(Page),
+    get, path = "/connections", operation_id = "list_connections", tag = "Connections", params(PageRequest),
     responses(
         (status = 200, description = "A page of connections", body = List<ConnectionResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
-async fn list(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    Params(page): Params<Page>,
-) -> Result<Json<List<ConnectionResource>>, ApiError> {
-    let page = page.checked()?;
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<ConnectionResource>>, ApiError> {
     let mut conn = state.store.read().await?;
-    let page = connections::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
+    let page = connections::list(&mut conn, tenant.id, page).await?;
     Ok(Json(List::of(page, ConnectionResource::from)))
 }
 
@@ -240,12 +245,10 @@ async fn list(
     get, path = "/connections/{id}", operation_id = "show_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "The connection", body = ConnectionResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
 ) -> Result<Json<ConnectionResource>, ApiError> {
@@ -267,14 +270,11 @@ fn connection_not_found() -> ApiError {
     params(("id" = Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "The updated connection", body = WithWarnings<ConnectionResource>),
-        NotFound,
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn update(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
     body: UnreadBody,
@@ -297,16 +297,10 @@ async fn update(
     delete, path = "/connections/{id}", operation_id = "delete_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses(
         (status = 204, description = "Deleted"),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
-async fn delete(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<ConnectionId>,
-) -> Result<StatusCode, ApiError> {
+async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<ConnectionId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     match connections::delete(&mut tx, tenant.id, id).await {
         Ok(true) => {

@@ -2,21 +2,21 @@
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
 use switchhook_core::id::{ConnectionId, TenantId};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::catalogue::{CatalogueEntry, Kind};
 use super::connection_not_found;
+use crate::catalogue::{CatalogueEntry, Kind};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::providers::check::{Check, DEADLINE};
 use crate::store::connections;
@@ -40,7 +40,19 @@ impl Default for Trials {
 }
 
 impl Trials {
-    /// Takes the tenant's slot.
+    /// Takes the tenant's slot, and a place on this node, which it waits for. `local` means the models of this machine.
+    ///
+    /// # Errors
+    /// 429 if the tenant has a test under way, 503 if the node has too many.
+    pub(super) async fn begin(&self, tenant: TenantId, local: bool) -> Result<Trial<'_>, ApiError> {
+        let turn = self.turn(tenant)?;
+        let began = Instant::now();
+        let places = if local { &self.local } else { &self.places };
+        let place = tokio::time::timeout(DEADLINE, places.acquire()).await;
+        let place = place.map_err(|_| busy())?.map_err(anyhow::Error::from)?;
+        Ok(Trial { began, _turn: turn, _place: place })
+    }
+
     fn turn(&self, tenant: TenantId) -> Result<Turn<'_>, ApiError> {
         if self.tenants().insert(tenant) { Ok(Turn { trials: self, tenant }) } else { Err(one_at_a_time()) }
     }
@@ -48,6 +60,20 @@ impl Trials {
     fn tenants(&self) -> MutexGuard<'_, HashSet<TenantId>> {
         // The state is consistent at every step.
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A test under way.
+pub(super) struct Trial<'t> {
+    began: Instant,
+    _turn: Turn<'t>,
+    _place: SemaphorePermit<'t>,
+}
+
+impl Trial<'_> {
+    /// The rest of its time.
+    pub(super) fn left(&self) -> Duration {
+        DEADLINE.saturating_sub(self.began.elapsed())
     }
 }
 
@@ -86,24 +112,18 @@ pub(super) struct ConnectionTest {
     params(("id" = uuid::Uuid, Path, description = "The connection")),
     responses(
         (status = 200, description = "The checks and their results", body = ConnectionTest),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn test(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
 ) -> Result<Json<ConnectionTest>, ApiError> {
     let found = connections::get(&mut state.store.read().await?, tenant.id, id).await?;
     let row = found.ok_or_else(connection_not_found)?;
     let carries = CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier));
-    let _turn = state.trials.turn(tenant.id)?;
-    let began = Instant::now();
-    let places = if row.provider == "local" { &state.trials.local } else { &state.trials.places };
-    let place = tokio::time::timeout(DEADLINE, places.acquire()).await;
-    let _place = place.map_err(|_| busy())?.map_err(anyhow::Error::from)?;
-    let checks = state.setup()?.check(&row, carries, DEADLINE.saturating_sub(began.elapsed())).await;
+    let trial = state.trials.begin(tenant.id, row.provider == "local").await?;
+    let checks = state.setup()?.check(&row, carries, trial.left()).await;
     Ok(Json(ConnectionTest { ok: checks.iter().all(|check| check.ok), checks }))
 }
 

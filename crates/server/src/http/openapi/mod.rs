@@ -11,13 +11,15 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::Value;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{OpenApi, RefOr};
-use utoipa::{Modify, OpenApi as _};
+use utoipa::{IntoResponses as _, Modify, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 
 use super::HttpState;
+use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -29,7 +31,7 @@ use super::HttpState;
             with `Allow`.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
-    components(schemas(super::calls::Phone)),
+    components(schemas(super::calls::Phone, ErrorBody)),
     modifiers(&BearerKey),
     security(("api_key" = [])),
     tags(
@@ -61,11 +63,31 @@ impl Modify for BearerKey {
 /// Returns the OpenAPI document; the same bytes on every call.
 #[must_use]
 pub fn openapi() -> Value {
-    let described =
+    let mut described =
         OpenApiRouter::<HttpState>::with_openapi(Document::openapi()).nest("/v1", super::v1()).into_openapi();
+    add_errors(&mut described);
     let mut document = serde_json::to_value(described).expect("a document has string keys only");
     complete::complete(&mut document);
     document
+}
+
+/// Adds the errors that follow from an operation's shape. What the endpoint itself declares for a status wins.
+fn add_errors(document: &mut OpenApi) {
+    for (path, item) in &mut document.paths.paths {
+        for operation in [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete].into_iter().flatten() {
+            let mut errors = CommonErrors::responses();
+            if path.contains('{') {
+                errors.extend(NotFound::responses());
+            }
+            let in_query = |parameter: &RefOr<Parameter>| matches!(parameter, RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query);
+            if operation.request_body.is_some() || operation.parameters.iter().flatten().any(in_query) {
+                errors.extend(InvalidRequest::responses());
+            }
+            for (status, response) in errors {
+                operation.responses.responses.entry(status).or_insert(response);
+            }
+        }
+    }
 }
 
 /// The schema of an enum.

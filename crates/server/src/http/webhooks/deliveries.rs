@@ -1,7 +1,6 @@
 //! `/v1/webhooks/{id}/deliveries` and `/v1/webhooks/{id}/test`.
 
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,12 +15,13 @@ use uuid::Uuid;
 use crate::clock;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
-use crate::http::extract::{Page, Params, PathId, PathIds};
+use crate::http::error::{ApiError, Conflict};
+use crate::http::extract::{Params, PathId, PathIds};
 use crate::http::openapi;
 use crate::http::response::{List, created};
 use crate::store::calls;
 use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewBody, NewDelivery, STATES};
+use crate::store::page::PageRequest;
 use crate::store::webhooks::{self, WebhookRow};
 use crate::store::{Conn, Tx};
 
@@ -68,7 +68,7 @@ impl PartialSchema for DeliveryEvent {
 
 /// A delivery of one event to one endpoint.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct DeliveryResource {
+pub(in crate::http) struct DeliveryResource {
     /// Its id, also in the request body and the `X-Voice-Delivery` header.
     id: Uuid,
     /// The event.
@@ -106,7 +106,7 @@ impl From<DeliveryRow> for DeliveryResource {
 
 /// A delivery with every attempt.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct DeliveryWithAttempts {
+pub(in crate::http) struct DeliveryWithAttempts {
     /// The delivery.
     #[serde(flatten)]
     delivery: DeliveryResource,
@@ -114,9 +114,15 @@ pub(super) struct DeliveryWithAttempts {
     attempt_log: Vec<Attempt>,
 }
 
+impl DeliveryWithAttempts {
+    pub(in crate::http) fn new(row: DeliveryRow, attempts: Vec<AttemptRow>) -> Self {
+        Self { delivery: row.into(), attempt_log: attempts.into_iter().map(Attempt::from).collect() }
+    }
+}
+
 /// A delivery attempt.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Attempt {
+pub(in crate::http) struct Attempt {
     /// Its number, from 1.
     #[schema(minimum = 1, maximum = 8)]
     number: i64,
@@ -149,33 +155,29 @@ impl From<AttemptRow> for Attempt {
 /// Lists an endpoint's deliveries, newest first.
 #[utoipa::path(
     get, path = "/webhooks/{id}/deliveries", operation_id = "list_deliveries", tag = "Webhooks",
-    params(("id" = Uuid, Path, description = "The endpoint"), Query, Page),
+    params(("id" = Uuid, Path, description = "The endpoint"), Query, PageRequest),
     responses(
         (status = 200, description = "A page of deliveries", body = List<DeliveryResource>),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn list(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
     Params(query): Params<Query>,
-    Params(page): Params<Page>,
+    page: Result<PageRequest, ApiError>,
 ) -> Result<Json<List<DeliveryResource>>, ApiError> {
     let mut conn = state.store.read().await?;
     webhook(&mut conn, tenant, id).await?;
-    let page = page.checked()?;
+    let page = page?;
     let events: Vec<&str> = DeliveryEvent::words().collect();
     let filter = Filter {
         state: words("state", query.state.as_deref(), &STATES)?,
         event: words("event", query.event.as_deref(), &events)?,
         call: query.call_id,
     };
-    let rows = deliveries::list(&mut conn, tenant.id, id, &filter, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(DeliveryResource::from).collect();
-    Ok(Json(List::from_rows(rows, page.limit, |delivery| delivery.id)))
+    let page = deliveries::list(&mut conn, tenant.id, id, &filter, page).await?;
+    Ok(Json(List::of(page, DeliveryResource::from)))
 }
 
 /// Parses the comma-separated enum values of a filter.
@@ -206,20 +208,17 @@ async fn delivery(
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
     responses(
         (status = 200, description = "The delivery", body = DeliveryWithAttempts),
-        NotFound,
-        CommonErrors,
     )
 )]
 pub(super) async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathIds(webhook, id): PathIds<WebhookId, DeliveryId>,
 ) -> Result<Json<DeliveryWithAttempts>, ApiError> {
     let mut conn = state.store.read().await?;
     let row = delivery(&mut conn, tenant, webhook, id).await?;
     let attempts = deliveries::attempts(&mut conn, tenant.id, id).await?;
-    let attempt_log = attempts.into_iter().map(Attempt::from).collect();
-    Ok(Json(DeliveryWithAttempts { delivery: row.into(), attempt_log }))
+    Ok(Json(DeliveryWithAttempts::new(row, attempts)))
 }
 
 /// Redelivers now.
@@ -233,13 +232,11 @@ pub(super) async fn show(
         (status = 200, description = "The same delivery, which was still pending", body = DeliveryResource),
         (status = 201, description = "The new delivery", body = DeliveryResource,
             headers(("Location" = String, description = "URL of the delivery"))),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
 pub(super) async fn redeliver(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathIds(webhook_id, id): PathIds<WebhookId, DeliveryId>,
 ) -> Result<Response, ApiError> {
@@ -292,13 +289,11 @@ fn must_be_enabled(endpoint: &WebhookRow) -> Result<(), ApiError> {
     responses(
         (status = 201, description = "The delivery", body = DeliveryResource,
             headers(("Location" = String, description = "URL of the delivery"))),
-        NotFound,
         Conflict,
-        CommonErrors,
     )
 )]
 pub(super) async fn test(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
 ) -> Result<Response, ApiError> {

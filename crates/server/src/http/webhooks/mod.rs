@@ -3,8 +3,9 @@
 mod deliveries;
 mod target;
 
+pub(in crate::http) use deliveries::DeliveryWithAttempts;
+
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -20,12 +21,13 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
-use super::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
-use super::extract::{self, Body, Page, Params, PathId, UnreadBody};
+use super::error::ApiError;
+use super::extract::{self, Body, PathId, UnreadBody};
 use super::merge_patch;
 use super::response::{List, WithWarnings, created};
 use crate::clock;
 use crate::store::deliveries as stored_deliveries;
+use crate::store::page::PageRequest;
 use crate::store::tenants;
 use crate::store::webhooks::{self, WebhookRow};
 
@@ -134,12 +136,10 @@ pub struct WebhookWithSecret {
     responses(
         (status = 201, description = "The endpoint, its secret shown only this once", body = WithWarnings<WebhookWithSecret>,
             headers(("Location" = String, description = "URL of the endpoint"))),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn create(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     Body { value: request, warnings }: Body<CreateWebhook>,
 ) -> Result<Response, ApiError> {
@@ -175,23 +175,15 @@ fn filter(names: Option<&[String]>) -> Result<EventFilter, ApiError> {
 
 /// Lists the tenant's webhook endpoints, newest first.
 #[utoipa::path(
-    get, path = "/webhooks", operation_id = "list_webhooks", tag = "Webhooks", params(Page),
+    get, path = "/webhooks", operation_id = "list_webhooks", tag = "Webhooks", params(PageRequest),
     responses(
         (status = 200, description = "A page of endpoints", body = List<WebhookResource>),
-        InvalidRequest,
-        CommonErrors,
     )
 )]
-async fn list(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    Params(page): Params<Page>,
-) -> Result<Json<List<WebhookResource>>, ApiError> {
-    let page = page.checked()?;
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<WebhookResource>>, ApiError> {
     let mut conn = state.store.read().await?;
-    let rows = webhooks::list(&mut conn, tenant.id, page.cursor, page.limit).await?;
-    let rows = rows.into_iter().map(WebhookResource::from).collect();
-    Ok(Json(List::from_rows(rows, page.limit, |webhook| webhook.id)))
+    let page = webhooks::list(&mut conn, tenant.id, page).await?;
+    Ok(Json(List::of(page, WebhookResource::from)))
 }
 
 /// Returns a webhook endpoint without its secret.
@@ -199,12 +191,10 @@ async fn list(
     get, path = "/webhooks/{id}", operation_id = "show_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 200, description = "The endpoint", body = WebhookResource),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn show(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
 ) -> Result<Json<WebhookResource>, ApiError> {
@@ -223,13 +213,10 @@ fn webhook_not_found() -> ApiError {
     params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 200, description = "The updated endpoint", body = WithWarnings<WebhookResource>),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 async fn update(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
     body: UnreadBody,
@@ -271,15 +258,9 @@ fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiErr
     delete, path = "/webhooks/{id}", operation_id = "delete_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 204, description = "Deleted"),
-        NotFound,
-        CommonErrors,
     )
 )]
-async fn delete(
-    State(state): State<HttpState>,
-    tenant: Tenant,
-    PathId(id): PathId<WebhookId>,
-) -> Result<StatusCode, ApiError> {
+async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<WebhookId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
     if !webhooks::close(&mut tx, tenant.id, id).await? {
         return Err(webhook_not_found());
@@ -306,12 +287,10 @@ async fn delete(
     params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 200, description = "The endpoint, its new secret shown only this once", body = WebhookWithSecret),
-        NotFound,
-        CommonErrors,
     )
 )]
 async fn rotate_secret(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
 ) -> Result<Json<WebhookWithSecret>, ApiError> {

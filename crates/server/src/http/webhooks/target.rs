@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use switchhook_core::webhook::{judge_address, judge_url};
+use switchhook_net::outbound::{LookupError, Names};
 use url::Host;
 
 use crate::config::Config;
 use crate::http::error::ApiError;
-use crate::outbound::{LookupError, Names};
 
 /// DNS timeout; a name that is not resolved by then counts as unresolved.
 const DNS_TIMEOUT: Duration = Duration::from_secs(3);
@@ -20,7 +20,7 @@ pub(super) async fn check(config: &Config, url: &str) -> Result<(), ApiError> {
     let Some(Host::Domain(name)) = parsed.host() else { return Ok(()) };
     match tokio::time::timeout(
         DNS_TIMEOUT,
-        Names::new(config).vetted(name, |address| judge_address(&parsed, address, policy)),
+        Names::new(&config.network()).vetted(name, |address| judge_address(&parsed, address, policy)),
     )
     .await
     {

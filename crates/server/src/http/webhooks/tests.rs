@@ -11,11 +11,11 @@ use switchhook_core::id::TenantId;
 use tower::ServiceExt as _;
 
 use super::*;
-use crate::batch::Batcher;
 use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::router;
+use crate::store::batch::Batcher;
 use crate::store::deliveries::outcome::{Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::claim_due_for_worker;
 use crate::store::lease_time::LeaseTime;

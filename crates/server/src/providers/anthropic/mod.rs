@@ -28,7 +28,7 @@ pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 pub(crate) const DEFAULT_MODEL: &str = "claude-haiku-4-5";
 /// The version of the interface; required in every request.
 const VERSION: &str = "2023-06-01";
-/// Agents may ask for up to 2.
+/// Agents may set up to 2.
 const HOTTEST: f32 = 1.0;
 
 /// This provider in the registry.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
+use switchhook_net::outbound::ws::Message;
 
-use crate::outbound::ws::Message;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::stt::{
     Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,
@@ -32,7 +32,7 @@ const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Linear16],
     chunk: 3,
     finalize_timeout_ms: 1_500,
-    // A ForceEndpoint without a turn is not answered; one with words is, in 420 ms at the 99th percentile.
+    // A ForceEndpoint without a turn gets no response; one with words does, in 420 ms at the 99th percentile.
     finalize_timeout_without_words_ms: Some(800),
 };
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
@@ -130,7 +130,7 @@ struct Turns {
     finalize: bool,
     /// Whether a turn counts when its text is formatted: each then ends twice.
     formatted: bool,
-    /// Whether we asked for an end and have not seen it.
+    /// Whether we requested an end of turn that has not come.
     forced: bool,
     /// The last turn that is over.
     over: Option<u64>,

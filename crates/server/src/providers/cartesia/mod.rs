@@ -2,6 +2,7 @@
 
 pub mod stt;
 pub mod tts;
+mod voices;
 
 use super::adapter_config::AdapterConfig;
 use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
@@ -22,6 +23,7 @@ fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {
         stt: Some(stt::connect(config)?),
         tts: Some(tts::connect(config, TtsTimeouts::default())?),
+        voices: Some(voices::connect(config)?),
         default_models: DefaultModels::of(config, "", "", tts::DEFAULT_MODEL)?,
         ..Provider::default()
     })

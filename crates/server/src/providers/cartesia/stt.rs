@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 use serde_json::Value;
+use switchhook_net::outbound::ws::Message;
 
 use super::VERSION;
-use crate::outbound::ws::Message;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::stt::{
     Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,

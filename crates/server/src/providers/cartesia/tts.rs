@@ -10,15 +10,15 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use switchhook_core::conversation::SpokenWord;
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws::{Message, below};
 
 use super::VERSION;
-use crate::outbound::ws::{Message, below};
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::pool::TtsPool;
 use crate::providers::tts::protocol::{
-    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEncoding, TtsEvent, TtsMessage, TtsProtocol,
 };
 use crate::providers::tts::timing::WordTiming;
 use crate::providers::tts::{TtsDefaults, TtsTimeouts, primary_language};
@@ -26,9 +26,9 @@ use crate::providers::websocket::Handshake;
 use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "cartesia";
-const URL: &str = "https://api.cartesia.ai";
+pub(super) const URL: &str = "https://api.cartesia.ai";
 /// When neither the agent nor the connection names one. The voice is one that Cartesia's own examples speak with.
-const VOICE: &str = "6ccbfb76-1fc6-48f7-b71d-91ac6298247b";
+pub(super) const VOICE: &str = "6ccbfb76-1fc6-48f7-b71d-91ac6298247b";
 pub(crate) const DEFAULT_MODEL: &str = "sonic-3";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.6, 1.5);
@@ -77,6 +77,10 @@ impl TtsProtocol for CartesiaTts {
     }
 
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String> {
+        let (encoding, rate) = match TtsEncoding::of(request) {
+            TtsEncoding::Mulaw8k => ("pcm_mulaw", 8_000),
+            TtsEncoding::Linear16k => ("pcm_s16le", 16_000),
+        };
         let mut message = self.parameters.in_body(json!({
             "context_id": context,
             "model_id": self.defaults.model(request),
@@ -84,7 +88,7 @@ impl TtsProtocol for CartesiaTts {
             "continue": false,
             "voice": { "id": self.defaults.voice(request) },
             "language": primary_language(&request.language),
-            "output_format": { "container": "raw", "encoding": "pcm_mulaw", "sample_rate": 8000 },
+            "output_format": { "container": "raw", "encoding": encoding, "sample_rate": rate },
             "add_timestamps": true,
         }));
         if (request.speed - 1.0).abs() > f32::EPSILON {

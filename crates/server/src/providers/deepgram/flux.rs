@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use switchhook_net::outbound::ws::Message;
+
 use super::stt::KEYTERM_LIMITS;
-use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::stt::{KeepAlive, SttMessage, SttProtocol, SttSettings, classify_error};
 use crate::providers::websocket::{StreamError, field, json};

@@ -4,6 +4,7 @@ pub(crate) mod flux;
 pub(crate) mod nova;
 pub mod stt;
 pub mod tts;
+mod voices;
 
 use super::adapter_config::AdapterConfig;
 use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
@@ -17,6 +18,7 @@ fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {
         stt: Some(stt::connect(config)?),
         tts: Some(tts::connect(config, TtsTimeouts::default())?),
+        voices: Some(voices::list(config)?),
         default_models: DefaultModels::of(config, stt::DEFAULT_MODEL, "", tts::DEFAULT_VOICE)?,
         ..Provider::default()
     })

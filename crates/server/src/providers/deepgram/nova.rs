@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use switchhook_net::outbound::ws::Message;
 
 use super::stt::KEYTERM_LIMITS;
-use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::stt::{
     KeepAlive, SttMessage, SttProtocol, SttSettings, classify_close_code, classify_error, close_description,
@@ -97,11 +97,11 @@ impl Nova {
         if !is("is_final") {
             return if text.is_empty() { Vec::new() } else { vec![SttMessage::Partial(text.to_owned())] };
         }
-        let mut heard = vec![SttMessage::Final(text.to_owned())];
+        let mut messages = vec![SttMessage::Final(text.to_owned())];
         if is("from_finalize") || (!self.finalize && is("speech_final")) {
-            heard.push(SttMessage::Finalized);
+            messages.push(SttMessage::Finalized);
         }
-        heard
+        messages
     }
 }
 

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use reqwest::header::AUTHORIZATION;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws::{Message, below};
 
-use crate::outbound::ws::{Message, below};
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::pool::TtsPool;
 use crate::providers::tts::protocol::{
-    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEncoding, TtsEvent, TtsMessage, TtsProtocol,
 };
 use crate::providers::tts::timing::WordTiming;
 use crate::providers::tts::{TtsTimeouts, primary_language};
@@ -76,10 +76,14 @@ impl TtsProtocol for DeepgramTts {
     }
 
     fn handshake(&self, request: &TtsRequest) -> Result<Handshake, String> {
+        let (encoding, rate) = match TtsEncoding::of(request) {
+            TtsEncoding::Mulaw8k => ("mulaw", "8000"),
+            TtsEncoding::Linear16k => ("linear16", "16000"),
+        };
         let mut query = vec![
             ("model", self.voice(request).to_owned()),
-            ("encoding", "mulaw".to_owned()),
-            ("sample_rate", "8000".to_owned()),
+            ("encoding", encoding.to_owned()),
+            ("sample_rate", rate.to_owned()),
         ];
         if (request.speed - 1.0).abs() > f32::EPSILON {
             query.push(("speed", request.speed.clamp(SPEEDS.0, SPEEDS.1).to_string()));

@@ -7,8 +7,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
+use switchhook_net::outbound::ws::Message;
 
-use crate::outbound::ws::Message;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::stt::{
     Encoding, KeepAlive, KeytermLimits, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttServer, SttStreamConfig,

@@ -11,14 +11,14 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws::{Message, below};
 
-use crate::outbound::ws::{Message, below};
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::pool::TtsPool;
 use crate::providers::tts::protocol::{
-    AudioChunk, CancelConfirmation, SocketLimits, TtsEvent, TtsMessage, TtsProtocol,
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEncoding, TtsEvent, TtsMessage, TtsProtocol,
 };
 use crate::providers::tts::timing::{Character, WordTiming};
 use crate::providers::tts::{TtsDefaults, TtsTimeouts, primary_language};
@@ -26,9 +26,9 @@ use crate::providers::websocket::Handshake;
 use crate::providers::{Tts, TtsRequest};
 
 const PROVIDER: &str = "elevenlabs";
-const URL: &str = "https://api.elevenlabs.io";
+pub(super) const URL: &str = "https://api.elevenlabs.io";
 /// When neither the agent nor the connection names one. The voice is the one of ElevenLabs' own first example.
-const VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
+pub(super) const VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
 pub(crate) const DEFAULT_MODEL: &str = "eleven_flash_v2_5";
 /// Speaking rates that are taken.
 const SPEEDS: (f32, f32) = (0.7, 1.2);
@@ -75,9 +75,13 @@ impl TtsProtocol for ElevenLabsTts {
         if voice.is_empty() || !voice.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
             return Err("the voice must be the id of a voice, which has letters and digits only".to_owned());
         }
+        let format = match TtsEncoding::of(request) {
+            TtsEncoding::Mulaw8k => "ulaw_8000",
+            TtsEncoding::Linear16k => "pcm_16000",
+        };
         let mut query = vec![
             ("model_id", model.to_owned()),
-            ("output_format", "ulaw_8000".to_owned()),
+            ("output_format", format.to_owned()),
             ("inactivity_timeout", INACTIVITY_TIMEOUT.to_owned()),
             ("sync_alignment", "true".to_owned()),
             // Whole sentences are sent: nothing is gained by waiting for more.

@@ -141,7 +141,7 @@ fn a_secret_is_taken_out_of_words_and_no_word_apart() {
 fn an_address_where_nothing_is_found_is_named_without_its_query() {
     let url: Url = "https://user:pw@api.example.com/anthropic/messages?key=s3cret".parse().expect("an address");
     let words =
-        |status, body: &str| classify_response(status, &HeaderMap::new(), body).asked_at(&url).words.without_key(None);
+        |status, body: &str| classify_response(status, &HeaderMap::new(), body).at_url(&url).words.without_key(None);
     let at = "at https://api.example.com/anthropic/messages)";
     assert_eq!(words(404, r#"{"detail":"Not Found"}"#), format!("Not Found (status 404, {at}"));
     assert_eq!(words(405, "<html>"), format!("it refused (status 405, {at}"));

@@ -27,7 +27,7 @@ pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 pub(crate) const DEFAULT_MODEL: &str = "gemini-3.5-flash-lite";
 /// These reason before they respond unless disabled, and callers wait. Others reject the setting, or hardly reason anyway.
 const CAN_ANSWER_AT_ONCE: &str = "gemini-2.5-flash";
-/// These do not ask for the signatures of calls.
+/// These do not require the signatures of calls.
 const LENIENT: [&str; 2] = ["gemini-1", "gemini-2"];
 
 /// This provider in the registry.

@@ -88,7 +88,9 @@ impl LlmResponse for ContentResponse {
                 Err(LlmFailure::unusable(format!("it called tools in a way that cannot be understood ({reason})")))
             }
             Some("STOP" | "MAX_TOKENS") => Ok(std::mem::take(&mut self.tools)),
-            Some(reason) if empty_response => Err(LlmFailure::content_refused(format!("it did not answer ({reason})"))),
+            Some(reason) if empty_response => {
+                Err(LlmFailure::content_refused(format!("it refused to respond ({reason})")))
+            }
             Some(_) => Ok(std::mem::take(&mut self.tools)),
         }
     }

@@ -47,7 +47,7 @@ fn conversation(messages: &[Message]) -> String {
 
 /// Why an analysis was rejected.
 pub(super) enum AnalysisProblem {
-    /// It is not the object that was asked for.
+    /// It is not the requested object.
     Form,
     /// Its outcome does not follow the schema.
     Outcome {
@@ -62,9 +62,9 @@ impl AnalysisProblem {
     /// The correction request to the model.
     pub(super) fn to_model(&self) -> String {
         match self {
-            Self::Form => "That is not the JSON object I asked for. LlmResponse with that object alone.".to_owned(),
+            Self::Form => "That is not the JSON object I asked for. Respond with that object alone.".to_owned(),
             Self::Outcome { problems, .. } => format!(
-                "The outcome does not follow the schema: {}. LlmResponse with the whole object again, corrected.",
+                "The outcome does not follow the schema: {}. Respond with the whole object again, corrected.",
                 problems.join("; ")
             ),
         }

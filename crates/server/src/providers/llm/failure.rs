@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
+use switchhook_net::outbound::LookupError;
 
 use super::LlmServer;
 use super::server::FIRST_BYTE;
-use crate::outbound::LookupError;
 use crate::providers::ProviderError;
 use crate::providers::failure::{
     Classified, ErrorMessage, FailureClass, classify_message, classify_response, is_error,
@@ -18,7 +18,7 @@ const BODY: usize = 16 * 1024;
 /// How long it may take.
 const BODY_TIME: Duration = Duration::from_secs(2);
 
-/// Why there is no answer. Its words may be shown to the customer, and are not for the log: they may quote the caller.
+/// Why there is no response. Its words may be shown to the customer, and are not for the log: they may quote the caller.
 #[derive(Clone, PartialEq)]
 pub(crate) struct LlmFailure {
     pub(super) retry: Retry,
@@ -78,36 +78,36 @@ impl LlmFailure {
     }
 
     pub(super) fn too_large() -> Self {
-        Self::provider(Retry::None, "its answer does not end")
+        Self::provider(Retry::None, "its response does not end")
     }
 
     pub(super) fn unreadable() -> Self {
         Self::provider(AT_ONCE, "it sent a piece that is not JSON")
     }
 
-    /// Some servers answer so when the conversation is longer than their model can read.
+    /// Some servers do so when the conversation is longer than their model can read.
     pub(super) fn empty() -> Self {
-        Self::provider(Retry::Shortened, "it sent an empty answer; the conversation may be too long for the model")
+        Self::provider(Retry::Shortened, "it sent an empty response; the conversation may be too long for the model")
     }
 
-    /// The stream ended before the answer did.
+    /// The stream ended before the response did.
     pub(crate) fn cut_off() -> Self {
-        Self::provider(AT_ONCE, "its answer was cut off")
+        Self::provider(AT_ONCE, "its response was cut off")
     }
 
-    /// The model answered with something that is of no use; another try may give something else.
+    /// The model returned something that is of no use; another try may give something else.
     pub(crate) fn unusable(words: impl Into<String>) -> Self {
         Self::provider(AT_ONCE, words)
     }
 
-    /// The model, or a filter before it, does not want to answer this.
+    /// The model, or a filter before it, refuses to respond to this.
     pub(crate) fn content_refused(words: impl Into<String>) -> Self {
         Self::provider(Retry::None, words)
     }
 
-    /// The model answered, and said and did nothing.
+    /// The model responded, and said and did nothing.
     pub(super) fn empty_response() -> Self {
-        Self::unusable("it answered with nothing")
+        Self::unusable("its response was empty")
     }
 
     /// The conversation is longer than the model can read.
@@ -115,7 +115,7 @@ impl LlmFailure {
         Self::provider(Retry::Shortened, "the conversation is too long for the model")
     }
 
-    /// An error that stands in an answer whose status was 200, if there is one.
+    /// An error inside a response whose status was 200, if there is one.
     pub(crate) fn in_response(event: &Value) -> Option<Self> {
         is_error(event).then(|| Self::classified(classify_message(event)))
     }
@@ -124,11 +124,11 @@ impl LlmFailure {
     pub(super) async fn read(response: reqwest::Response) -> Self {
         let (status, headers, url) = (response.status().as_u16(), response.headers().clone(), response.url().clone());
         let body = tokio::time::timeout(BODY_TIME, beginning(response)).await.unwrap_or_default();
-        Self::classified(classify_response(status, &headers, &String::from_utf8_lossy(&body)).asked_at(&url))
+        Self::classified(classify_response(status, &headers, &String::from_utf8_lossy(&body)).at_url(&url))
     }
 
-    /// The answer to a request that every key may make, if it says that the key is wrong. A key that may not list models, which
-    /// OpenAI calls a missing scope, may yet be good for answers.
+    /// The response to a request that every key may make, if it says that the key is wrong. A key that may not list models, which
+    /// OpenAI calls a missing scope, may yet be good for completions.
     pub(super) async fn of_key(response: reqwest::Response) -> Option<Self> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         if !matches!(status, 400 | 401) {

@@ -2,7 +2,7 @@
 //! future cancels it.
 //!
 //! What a provider's interface looks like is its [`LlmAdapter`]; everything that is the same for all of them is here. Requests
-//! are sent again only while nothing of an answer has been given: a caller would hear it twice.
+//! are sent again only while nothing of the response has been given: a caller would hear it twice.
 
 pub(crate) mod analysis;
 mod failure;
@@ -18,6 +18,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -28,23 +29,22 @@ pub(crate) use self::server::LlmServer;
 use self::shorten::shorten;
 use crate::providers::sse::{Events, TooLong};
 use crate::providers::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
-use crate::queues::Queue;
 
 /// All of it, repetitions included.
 const WHOLE: Duration = Duration::from_secs(60);
-/// Requests for one answer, the first included.
+/// Attempts for one response, the first included.
 const TRIES: usize = 3;
 /// The least pause before the second and the third.
 const PAUSES: [Duration; TRIES - 1] = [Duration::from_millis(100), Duration::from_millis(600)];
-/// How much of an answer's stream is read: many times what a caller would listen to.
+/// How much of a response's stream is read: many times what a caller would listen to.
 const STREAM_BYTES: usize = 1024 * 1024;
-/// How much of the answer to a warmup_request is read.
+/// How much of the response to a warmup request is read.
 const WARMUP_BYTES: usize = 256 * 1024;
 /// The longest response, in characters: half an hour of speech.
 const MOST_CHARACTERS: usize = 20_000;
 /// What a sentence ends with.
 const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '\u{2026}', '\u{3002}', '\u{ff01}', '\u{ff1f}', '"', '\u{201d}'];
-/// Tools called in one answer.
+/// Tools called in one response.
 const MOST_TOOLS: usize = 16;
 /// All of them together: they stay in the history, and are sent again with every request.
 const CALL_BYTES: usize = 128 * 1024;
@@ -62,7 +62,7 @@ pub(crate) trait LlmAdapter: Send + Sync + 'static {
     /// A request that costs nothing, by which a connection is made; without the server's own headers.
     fn warmup_request(&self, server: &LlmServer) -> reqwest::RequestBuilder;
 
-    /// The request, its answer to be streamed, without the server's own headers.
+    /// The request for a streamed response, without the server's own headers.
     fn request(&self, server: &LlmServer, request: &LlmRequest) -> reqwest::RequestBuilder;
 }
 
@@ -71,7 +71,7 @@ pub(crate) trait LlmResponse: Default + Send {
     /// Takes the data of one event.
     ///
     /// # Errors
-    /// What the server says went wrong; that can be inside an answer that began well.
+    /// What the server says went wrong; that can be inside a response that began well.
     fn take(&mut self, event: &Value) -> Result<StreamStep, LlmFailure>;
 
     /// The stream has ended, with the mark of OpenAI's interface (`[DONE]`) or without: the tools it called, whole.
@@ -94,7 +94,7 @@ pub(crate) enum StreamStep {
     /// Nothing to act on.
     #[default]
     Nothing,
-    /// The answer is complete; nothing more is to come that matters.
+    /// The response is complete; nothing more is to come that matters.
     Over,
 }
 
@@ -110,7 +110,7 @@ impl<D: LlmAdapter> LlmClient<D> {
     }
 
     /// Makes one request, with retries. What each attempt uses is added to `spent`.
-    async fn ask(
+    async fn with_retries(
         &self,
         mut request: LlmRequest,
         events: &mpsc::Sender<LlmEvent>,
@@ -121,10 +121,10 @@ impl<D: LlmAdapter> LlmClient<D> {
         let mut pauses = PAUSES.into_iter();
         loop {
             let mut reading = StreamState::default();
-            let mut answer = D::LlmResponse::default();
-            let attempted = self.attempt(&request, events, &mut reading, &mut answer).await;
+            let mut response = D::LlmResponse::default();
+            let attempted = self.attempt(&request, events, &mut reading, &mut response).await;
             let estimated = || estimate(characters(&request.messages), reading.characters);
-            let used = answer.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
+            let used = response.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
             spent.add(used.unwrap_or_default());
             let Err(failure) = attempted else { return Ok(()) };
             // Keys may have been pressed, and nothing is to be said. Some models forget to speak: it is meant when it is repeated.
@@ -149,7 +149,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         request: &LlmRequest,
         events: &mpsc::Sender<LlmEvent>,
         reading: &mut StreamState,
-        answer: &mut D::LlmResponse,
+        parsed: &mut D::LlmResponse,
     ) -> Result<(), LlmFailure> {
         let timeouts = self.server.timeouts();
         let first_word = Instant::now() + timeouts.first_word;
@@ -185,21 +185,21 @@ impl<D: LlmAdapter> LlmClient<D> {
                     break 'reading;
                 }
                 let event = serde_json::from_str(&data).map_err(|_| LlmFailure::unreadable())?;
-                if reading.take(answer.take(&event)?, events).await? {
+                if reading.take(parsed.take(&event)?, events).await? {
                     break 'reading;
                 }
             }
         }
-        reading.finish(self.dialect.name(), answer, events).await
+        reading.finish(self.dialect.name(), parsed, events).await
     }
 
-    async fn answer_within(
+    async fn respond_within(
         &self,
         request: LlmRequest,
         events: mpsc::Sender<LlmEvent>,
         spent: &Spent,
     ) -> Result<(), ProviderError> {
-        let asked = timeout(WHOLE, self.ask(request, &events, spent)).await;
+        let asked = timeout(WHOLE, self.with_retries(request, &events, spent)).await;
         let asked = asked.unwrap_or_else(|_| Err(LlmFailure::timeout(WHOLE)));
         asked.map_err(|failure| failure.into_error(self.dialect.name(), &self.server))
     }
@@ -215,8 +215,8 @@ impl<D: LlmAdapter> LlmClient<D> {
             }
             text
         };
-        let (answered, text) = tokio::join!(self.answer_within(request, events, spent), collecting);
-        answered.map(|()| text)
+        let (done, text) = tokio::join!(self.respond_within(request, events, spent), collecting);
+        done.map(|()| text)
     }
 }
 
@@ -274,13 +274,13 @@ impl StreamState {
     async fn finish<A: LlmResponse>(
         &mut self,
         provider: &'static str,
-        answer: &mut A,
+        response: &mut A,
         events: &mpsc::Sender<LlmEvent>,
     ) -> Result<(), LlmFailure> {
         if !self.seen {
             return Err(LlmFailure::empty());
         }
-        let calls = match answer.finish(self.done) {
+        let calls = match response.finish(self.done) {
             // Whole sentences were said, and what may have followed is not missed.
             Err(failure) if failure == LlmFailure::cut_off() && self.sentence && !self.calls => {
                 tracing::warn!(provider, "LLM response ended without a finish reason");
@@ -304,7 +304,7 @@ impl StreamState {
             if !ids.insert(call.id.clone()) {
                 call.id = format!("{}_{position}", call.id);
             }
-            // Nobody listens any more: the answer is no longer wanted.
+            // Nobody listens any more: the response is no longer wanted.
             let _ = events.send(LlmEvent::ToolCall(call)).await;
         }
         Ok(())
@@ -317,7 +317,7 @@ fn bytes(call: &ToolCall) -> usize {
     call.id.len() + call.name.len() + call.arguments.to_string().len() + signature
 }
 
-/// What an answer used whose server does not say: four characters to a token.
+/// What a response used whose server does not say: four characters to a token.
 pub(crate) fn estimate(read: usize, written: usize) -> Usage {
     let tokens = |characters: usize| u64::try_from(characters.div_ceil(4)).unwrap_or(u64::MAX);
     Usage {
@@ -345,7 +345,7 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
                 return LlmFailure::of_key(response).await;
             }
             self.server.warmed();
-            // A connection can be used again once the answer is read.
+            // A connection can be reused once the response is read.
             let mut read = 0;
             while let Ok(Some(piece)) = response.chunk().await {
                 read += piece.len();
@@ -362,9 +362,9 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
         }
     }
 
-    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let spent = Spent::default();
-        self.answer_within(request, events, &spent).await.map(|()| spent.usage())
+        self.respond_within(request, events, &spent).await.map(|()| spent.usage())
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {

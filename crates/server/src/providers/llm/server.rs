@@ -18,7 +18,7 @@ pub(super) use crate::providers::registry::CONNECT;
 /// Body fields that settings must not override.
 const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "system", "systemInstruction", "tools"];
 
-/// Until the headers of an answer.
+/// Until the headers of a response.
 pub(super) const FIRST_BYTE: Duration = Duration::from_secs(5);
 /// How long most servers, and we, keep an idle connection.
 const WARM: Duration = Duration::from_secs(45);
@@ -28,7 +28,7 @@ const TIMEOUT_RANGE_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
 /// Timeouts of each step of a response.
 #[derive(Clone, Copy)]
 pub(super) struct LlmTimeouts {
-    /// Until the headers of an answer.
+    /// Until the headers of a response.
     pub(super) first_byte: Duration,
     /// Until its first words.
     pub(super) first_word: Duration,
@@ -70,8 +70,8 @@ pub(crate) struct LlmServer {
     extras: Extras,
     fields: Map<String, Value>,
     timeouts: LlmTimeouts,
-    /// When it last answered.
-    answered: Mutex<Option<Instant>>,
+    /// When it last responded.
+    responded: Mutex<Option<Instant>>,
 }
 
 impl LlmServer {
@@ -99,7 +99,7 @@ impl LlmServer {
             extras: Extras::read(settings)?,
             fields,
             timeouts: LlmTimeouts::read(settings)?,
-            answered: Mutex::default(),
+            responded: Mutex::default(),
         })
     }
 
@@ -142,7 +142,7 @@ impl LlmServer {
         signed(self.extras.request(&self.http, method, url), self.key(), self.key_header.as_ref())
     }
 
-    /// Sends a request; the answer's status is a success.
+    /// Sends a request. The response's status is a success.
     pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, LlmFailure> {
         let response = request.send().await.map_err(LlmFailure::broken)?;
         if !response.status().is_success() {
@@ -152,14 +152,14 @@ impl LlmServer {
         Ok(response)
     }
 
-    /// Whether a connection to it is still open, as far as that can be told.
+    /// Whether a connection to it is probably still open.
     pub(super) fn is_warm(&self) -> bool {
-        let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
-        answered.is_some_and(|at| at.elapsed() < WARM)
+        let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
+        responded.is_some_and(|at| at.elapsed() < WARM)
     }
 
     pub(super) fn warmed(&self) {
-        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.responded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 }
 
@@ -182,17 +182,17 @@ fn merge(target: &mut Value, patch: &Map<String, Value>) {
 mod tests {
     use serde_json::json;
     use switchhook_core::webhook::AddressPolicy;
+    use switchhook_net::outbound::NetworkSettings;
+    use switchhook_net::outbound::ws::WebSockets;
 
     use super::*;
-    use crate::config::Config;
-    use crate::outbound::ws::WebSockets;
 
     fn with(settings: Value) -> Result<LlmServer, String> {
         crate::lifecycle::install_tls();
         let addresses = AddressPolicy::default();
         let config = AdapterConfig {
             http: &reqwest::Client::new(),
-            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            websockets: &WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client"),
             addresses: &addresses,
             settings: settings.as_object().expect("an object"),
             key: Some(Private::new("s3cret".to_owned())),

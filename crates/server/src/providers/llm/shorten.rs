@@ -2,15 +2,15 @@
 
 use switchhook_core::conversation::{Message, Role};
 
-/// Keeps the instructions and the younger half of a conversation, from something on that the caller said: an answer whose
+/// Keeps the instructions and the younger half of a conversation, from something on that the caller said: a result whose
 /// question is gone, or a tool's result without its call, would be refused.
 pub(super) fn shorten(messages: &mut Vec<Message>) {
     let begins = messages.iter().take_while(|message| message.role == Role::System).count();
     let middle = begins + (messages.len() - begins).div_ceil(2);
     let by_caller = |at: &usize| messages[*at].role == Role::User;
-    let kept = (middle..messages.len()).find(by_caller).or_else(|| (begins..messages.len()).rfind(by_caller));
-    if let Some(kept) = kept {
-        messages.drain(begins..kept);
+    let first = (middle..messages.len()).find(by_caller).or_else(|| (begins..messages.len()).rfind(by_caller));
+    if let Some(first) = first {
+        messages.drain(begins..first);
     }
 }
 

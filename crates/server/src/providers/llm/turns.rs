@@ -10,8 +10,8 @@ use switchhook_core::conversation::{Message, Role, ToolCall};
 /// Stands for the caller's turn when there is none.
 const CONNECTED: &str = "(The call is connected.)";
 /// What it says behind the model's last words.
-const SILENT: &str = "(The caller is empty_response.)";
-/// What a tool answered whose result never came.
+const SILENT: &str = "(The caller is silent.)";
+/// Stands for a result that never came.
 pub(crate) const CANCELLED: &str = "cancelled";
 /// The longest id of a call that every server takes.
 const LONGEST_ID: usize = 64;
@@ -35,13 +35,13 @@ pub(crate) enum Part<'m> {
         /// The call.
         call: &'m ToolCall,
     },
-    /// What it answered.
+    /// Its result.
     Result {
         /// The id of the call.
         id: String,
         /// The call.
         call: &'m ToolCall,
-        /// The answer, as JSON where the tool gave some.
+        /// The result, as JSON where the tool returned some.
         text: Cow<'m, str>,
     },
 }
@@ -96,14 +96,14 @@ impl<'m> Turns<'m> {
             self.add(true, Part::Call { id: id.clone(), call });
         }
         for (id, call) in calls {
-            let mut answers = after.iter().take_while(|next| next.role == Role::Tool);
-            let answer = answers.find(|answer| answer.tool_call_id.as_ref() == Some(&call.id));
-            let text = answer.map_or(Cow::Borrowed(CANCELLED), |answer| Cow::Borrowed(answer.text.as_str()));
+            let mut results = after.iter().take_while(|next| next.role == Role::Tool);
+            let result = results.find(|result| result.tool_call_id.as_ref() == Some(&call.id));
+            let text = result.map_or(Cow::Borrowed(CANCELLED), |result| Cow::Borrowed(result.text.as_str()));
             self.add(false, Part::Result { id, call, text });
         }
     }
 
-    /// The id that a call was given, or another one: servers that give none or their own again and again are told apart by
+    /// The id that a call was given, or another one: servers that give none or their own again and again are distinguished by
     /// nothing else, and some of what they use is refused elsewhere. A conversation that grows keeps its ids.
     fn unused_id(&mut self, given: &str) -> String {
         let audio = (1..=LONGEST_ID).contains(&given.len())
@@ -172,6 +172,6 @@ mod tests {
         assert_eq!(shown, expected.map(|(by_model, text)| (by_model, text.to_owned())));
         assert_eq!(system, "Be brief.");
         let opening = super::turns(&messages[..1]).1;
-        assert!(matches!(opening[0].parts[..], [Part::Text(CONNECTED)]), "a warmup_request is asked for");
+        assert!(matches!(opening[0].parts[..], [Part::Text(CONNECTED)]), "a warmup is requested");
     }
 }

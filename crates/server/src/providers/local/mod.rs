@@ -1,34 +1,24 @@
-//! Local speech, without network or account: Moonshine for STT, hibari for TTS, both on `rten`, all in Rust.
+//! Local speech (`switchhook-speech`) as a provider.
 //!
-//! STT: `stt` → `segment` → `moonshine`. TTS: `tts` → `hibari`, which goes through
-//! `normalise` → `phonemes` → network → `dsp`. `shared` holds the models, `cores` keeps runs from crowding each other.
+//! STT: `stt` → `segment` → Moonshine. TTS: `tts` → hibari. `shared` holds the models.
 
-mod cores;
-mod dsp;
-mod error;
-pub mod hibari;
-mod job;
-pub mod moonshine;
-mod normalise;
-mod phonemes;
 mod shared;
 mod stt;
 mod tts;
-pub mod wer;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::registry::{Build, Kind, Provider, ProviderEntry};
+use super::voices::{Voice, VoiceList};
 
-pub use error::SpeechError;
-pub use hibari::{Hibari, Speech};
-pub use job::{Cancel, Job};
-pub use moonshine::Moonshine;
 pub use shared::LocalSpeech;
-pub use stt::{LocalStt, transcribe_telephone};
+pub use stt::{LocalStt, transcribe_call};
 pub use tts::LocalTts;
+
+/// Its only voice.
+const VOICE: &str = "hibari";
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry =
@@ -39,6 +29,7 @@ fn build(speech: &Arc<LocalSpeech>, _: &Map<String, Value>) -> Result<Provider, 
     Ok(Provider {
         stt: Some(Arc::new(LocalStt::new(speech.clone()))),
         tts: Some(Arc::new(LocalTts::new(speech.clone()))),
+        voices: Some(VoiceList::of([Voice::new(VOICE, "Hibari", &["en"])], true, VOICE)),
         ..Provider::default()
     })
 }

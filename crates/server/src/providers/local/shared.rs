@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use switchhook_speech::models::{HIBARI, MOONSHINE, ModelStore};
+use switchhook_speech::{Cores, Hibari, Moonshine, SpeechError};
 use tokio::sync::OnceCell;
 
-use super::cores::Cores;
 use super::tts::PhraseCache;
-use super::{Hibari, Moonshine, SpeechError};
-use crate::models::{HIBARI, MOONSHINE, ModelStore};
 use crate::providers::{ProviderError, is_english};
 
 /// The name in errors.
@@ -32,7 +31,7 @@ impl LocalSpeech {
             models,
             moonshine: OnceCell::new(),
             hibari: OnceCell::new(),
-            cores: Cores::new(),
+            cores: Cores::all(),
             phrases: PhraseCache::default(),
         })
     }

@@ -4,25 +4,25 @@
 //! and the running segment now and then while a core is idle. A run whose audio has gone on is cancelled.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use switchhook_media::frame::{self, CallerAudio};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::CallerAudio;
 use switchhook_media::resample::Resampler;
+use switchhook_speech::moonshine::{self, Moonshine};
+use switchhook_speech::{Cancel, Core, Job, SpeechError};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::cores::Core;
-use super::job::Cancel;
-use super::moonshine::{self, Moonshine};
 use super::shared::{LocalSpeech, check_language, english_only, failed};
-use super::{Job, SpeechError};
 use crate::providers::segment::{Segment, Segmenter};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, is_english, understood};
 
 /// Frames between two looks at the running segment: 600 ms.
 const PARTIAL_EVERY: u32 = 30;
-/// Longer segments are left alone until they end, in 8 kHz samples: 12 s.
-const PARTIAL_UP_TO: usize = 96_000;
+/// Longer segments are left alone until they end.
+const PARTIAL_UP_TO: Duration = Duration::from_secs(12);
 
 /// Speech to text on this machine.
 pub struct LocalStt {
@@ -45,11 +45,11 @@ impl Stt for LocalStt {
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
         check_language(&options.language)?;
-        let transcriber =
-            Transcriber { model: self.shared.moonshine().await?, shared: Arc::clone(&self.shared), events };
+        let (model, shared, format) = (self.shared.moonshine().await?, Arc::clone(&self.shared), options.format);
+        let transcriber = Transcriber { model, shared, format, events };
         Ok(Box::new(LocalSttSession {
             transcriber,
-            segmenter: Segmenter::default(),
+            segmenter: Segmenter::new(format),
             runs: JoinSet::new(),
             final_run: None,
             partial_run: None,
@@ -110,7 +110,9 @@ impl LocalSttSession {
         if self.partial_run.as_ref().is_some_and(|run| !run.is_finished()) {
             return;
         }
-        let Some(samples) = self.segmenter.so_far().filter(|samples| samples.len() <= PARTIAL_UP_TO) else { return };
+        let format = self.transcriber.format;
+        let short = |samples: &&[i16]| format.duration(samples.len() as u64) <= PARTIAL_UP_TO;
+        let Some(samples) = self.segmenter.so_far().filter(short) else { return };
         let Some(core) = self.transcriber.shared.cores.idle() else { return };
         self.frames_since_partial = 0;
         self.partial_run = Some(self.runs.spawn(self.transcriber.clone().transcribe_partial(samples.to_vec(), core)));
@@ -122,6 +124,7 @@ impl LocalSttSession {
 struct Transcriber {
     model: Arc<Moonshine>,
     shared: Arc<LocalSpeech>,
+    format: AudioFormat,
     events: mpsc::Sender<SttEvent>,
 }
 
@@ -155,12 +158,12 @@ impl Transcriber {
 
     /// Dropping the future ends the run.
     async fn transcribe(&self, samples: Vec<i16>, core: Core) -> Result<String, SpeechError> {
-        let model = Arc::clone(&self.model);
+        let (model, format) = (Arc::clone(&self.model), self.format);
         let cancel = Cancel::default();
         let job = core.job().with_cancel(cancel.clone());
         let _ends_with_us = cancel.on_drop();
         let run = tokio::task::spawn_blocking(move || {
-            let text = transcribe_telephone(&model, &samples, &job);
+            let text = transcribe_call(&model, format, &samples, &job);
             drop(core);
             text
         });
@@ -173,17 +176,25 @@ impl Transcriber {
     }
 }
 
-/// The words in 8 kHz telephone audio.
+/// The words in the audio of a call. What a wideband call carries goes to the model as it is.
 ///
 /// # Errors
 /// As [`Moonshine::transcribe`].
-pub fn transcribe_telephone(model: &Moonshine, samples: &[i16], job: &Job) -> Result<String, SpeechError> {
+pub fn transcribe_call(
+    model: &Moonshine,
+    format: AudioFormat,
+    samples: &[i16],
+    job: &Job,
+) -> Result<String, SpeechError> {
     job.go_on()?;
-    let mut resampler = Resampler::new(frame::SAMPLE_RATE, moonshine::SAMPLE_RATE as u32)
-        .map_err(SpeechError::run("speech to text"))?;
-    let telephone: Vec<f32> = samples.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
-    let mut audio = Vec::with_capacity(2 * telephone.len() + 1_000);
-    resampler.process_f32(&telephone, &mut audio);
+    let samples: Vec<f32> = samples.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
+    let model_rate = moonshine::SAMPLE_RATE as u32;
+    if format.sample_rate() == model_rate {
+        return model.transcribe(&samples, job);
+    }
+    let mut resampler = Resampler::new(format.sample_rate(), model_rate).map_err(SpeechError::run("speech to text"))?;
+    let mut audio = Vec::with_capacity(2 * samples.len() + 1_000);
+    resampler.process_f32(&samples, &mut audio);
     resampler.flush_f32(&mut audio);
     model.transcribe(&audio, job)
 }

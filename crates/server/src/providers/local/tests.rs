@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
-use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
-use switchhook_media::g711::{ulaw_decode, ulaw_encode};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_media::g711::{FRAME_BYTES, ulaw_decode, ulaw_encode};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use switchhook_speech::models::{MOONSHINE, ModelStore, NoProgress};
+use switchhook_speech::wer::WordErrors;
+use switchhook_speech::{Job, Moonshine};
 use tokio::sync::mpsc;
 
-use super::phonemes::Phonemiser;
-use super::wer::WordErrors;
 use super::*;
-use crate::models::{HIBARI, MOONSHINE, ModelStore, NoProgress};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
 
 /// The pulled models.
@@ -39,10 +40,6 @@ fn moonshine() -> Moonshine {
     Moonshine::load(&models().path(MOONSHINE).expect("it was just pulled")).unwrap()
 }
 
-fn phonemiser() -> Phonemiser {
-    Phonemiser::load(&models().path(HIBARI).expect("it was just pulled")).unwrap()
-}
-
 #[derive(Deserialize)]
 struct Line {
     id: String,
@@ -59,7 +56,7 @@ fn recording(id: &str) -> Vec<i16> {
     let line = caller_lines().into_iter().find(|line| line.id == id).unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/caller").join(line.file);
     let bytes = fs::read(path).unwrap();
-    assert_eq!(bytes.len() % FRAME_SAMPLES, 0, "a recording is whole frames");
+    assert_eq!(bytes.len() % FRAME_BYTES, 0, "a recording is whole frames");
     bytes.into_iter().map(ulaw_decode).collect()
 }
 
@@ -68,13 +65,19 @@ fn silence(milliseconds: usize) -> Vec<i16> {
 }
 
 fn frames(samples: &[i16]) -> impl Iterator<Item = CallerAudio> {
-    samples.chunks(FRAME_SAMPLES).map(|samples| CallerAudio(Frame::from_slice(samples)))
+    samples.chunks(FRAME_BYTES).map(|samples| CallerAudio(Frame::from_slice(AudioFormat::Narrowband, samples)))
 }
 
 async fn say(tts: &LocalTts, text: &str) -> (Vec<i16>, Vec<TtsAudio>) {
     let (sender, mut audio) = mpsc::channel(64);
-    let request =
-        TtsRequest { text: text.to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+    let request = TtsRequest {
+        text: text.to_owned(),
+        voice: None,
+        model: None,
+        speed: 1.0,
+        language: "en-US".to_owned(),
+        format: AudioFormat::Narrowband,
+    };
     let usage = tts.speak(request, sender).await.unwrap();
     assert_eq!(usage.tts_characters, text.chars().count() as u64);
     let mut pieces = Vec::new();
@@ -133,7 +136,8 @@ async fn what_the_agent_says_is_understood_over_the_telephone() {
         assert!(times.is_sorted() && times.last().unwrap() * 8 <= samples.len() as u64);
 
         let line: Vec<i16> = samples.iter().map(|sample| ulaw_decode(ulaw_encode(*sample))).collect();
-        total += WordErrors::between(text, &transcribe_telephone(&ear, &line, &Job::single()).unwrap());
+        total +=
+            WordErrors::between(text, &transcribe_call(&ear, AudioFormat::Narrowband, &line, &Job::single()).unwrap());
     }
     assert!(total.rate() < 0.05, "{total:?}");
 }
@@ -194,47 +198,8 @@ async fn a_dropped_session_ends_its_work_and_closes_its_channel() {
 #[test]
 fn quiet_in_front_of_the_words_is_no_hindrance() {
     let stream = [silence(700), recording("people")].concat();
-    let text = transcribe_telephone(&moonshine(), &stream, &Job::single()).unwrap();
+    let text = transcribe_call(&moonshine(), AudioFormat::Narrowband, &stream, &Job::single()).unwrap();
     assert_eq!(WordErrors::between("There will be four of us.", &text).errors, 0, "{text}");
-}
-
-#[test]
-fn a_cancelled_job_ends_with_no_words() {
-    let cancel = Cancel::default();
-    cancel.cancel();
-    let job = Job::single().with_cancel(cancel);
-    assert!(matches!(moonshine().transcribe(&vec![0.1; 32_000], &job), Err(SpeechError::Cancelled)));
-}
-
-#[test]
-fn words_of_no_dictionary_are_read_and_nothing_unknown_reaches_the_voice() {
-    let phonemiser = phonemiser();
-    let texts = [
-        "Siobhan Kowalczyk and Xochitl at jsmith42@example.com",
-        "👋 é ñandú 東京 Ωmega [x](/y/) <tag> {} ~ ^ |",
-        "R2D2, ÀÉÎ; zzxqv-wvut_b #hashtag 1234567890123456789",
-        &"supercalifragilistic".repeat(60),
-        "",
-        "...",
-    ];
-    for text in texts {
-        let phrases = phonemiser.phrases(text).unwrap();
-        assert!(phrases.iter().all(|phrase| !phrase.phonemes.contains('❓')), "{text:?}: {phrases:?}");
-    }
-    let said = phonemiser.phrases("Kowalczyk").unwrap().remove(0).phonemes;
-    assert!(said.len() > 5, "read, not dropped: {said:?}");
-    let letters = phonemiser.phrases("A B C").unwrap();
-    assert_eq!(letters[0].phonemes, "ˈA", "the letter, not the article");
-}
-
-#[test]
-fn text_of_any_length_can_be_said() {
-    let voice = Hibari::load(&models().path(HIBARI).expect("it was just pulled")).unwrap();
-    let text = "This is one of very many words that follow each other without an end, ".repeat(12);
-    let speech = voice.synthesize(&text, 1.0, 1, &Job::single()).unwrap();
-    assert!(speech.samples.len() > 30 * hibari::SAMPLE_RATE);
-    assert_eq!(speech.words.len(), text.split_whitespace().count());
-    assert!(voice.synthesize("👋", 1.0, 1, &Job::single()).unwrap().samples.is_empty());
 }
 
 #[tokio::test]
@@ -251,19 +216,4 @@ async fn models_that_are_not_there_are_asked_for() {
     let nowhere = LocalSpeech::new(ModelStore::new(Path::new("/nonexistent")));
     let error = LocalStt::new(nowhere).open(SttOptions::default(), sender).await.err().expect("there is no model");
     assert!(error.to_string().contains("switchhook models pull"), "{error}");
-}
-
-#[test]
-fn two_pulls_at_once_end_with_one_whole_model() {
-    let dir = std::env::temp_dir().join(format!("switchhook-two-pulls-{}", std::process::id()));
-    let pull = || ModelStore::new(&dir).pull(&[HIBARI], &NoProgress).map(|status| status[0].verified);
-    let results = std::thread::scope(|scope| {
-        let threads = [scope.spawn(pull), scope.spawn(pull)];
-        threads.map(|thread| thread.join().expect("no panic").expect("both succeed"))
-    });
-    assert_eq!(results, [Some(true); 2]);
-    assert_eq!(ModelStore::new(&dir).verify()[1].verified, Some(true));
-    let left: Vec<_> = fs::read_dir(dir.join("models")).unwrap().flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(left, ["tts"], "no temporary folder is left");
-    fs::remove_dir_all(dir).unwrap();
 }

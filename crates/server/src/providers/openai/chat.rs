@@ -26,7 +26,7 @@ use crate::providers::{Llm, LlmRequest};
 pub(crate) const DEFAULT_MODEL: &str = "gpt-6-luna";
 /// OpenAI's small models reason before they respond unless disabled: callers wait, and with tools they reject the request.
 const CAN_ANSWER_AT_ONCE: &str = "-luna";
-/// What the longest answer is called: by most servers, and by OpenAI, whose newer models refuse the older name.
+/// The field of the longest response: of most servers, and by OpenAI, whose newer models refuse the older name.
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 const OPENAI_HOST: &str = "://api.openai.com";
 
@@ -47,7 +47,7 @@ struct Chat {
     url: String,
     /// Where its models are listed.
     models: String,
-    /// The field of the longest answer.
+    /// The field of the longest response.
     limit: &'static str,
 }
 

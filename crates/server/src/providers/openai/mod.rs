@@ -7,6 +7,7 @@ pub mod speech;
 pub mod speech_to_speech;
 pub mod stt;
 pub(crate) mod transcriptions;
+mod voices;
 pub(crate) mod wire;
 
 use super::adapter_config::AdapterConfig;
@@ -31,6 +32,7 @@ fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
         stt: Some(stt::connect(config)?),
         llm: Some(chat::connect(config)?),
         tts: Some(speech::connect(config, TtsTimeouts::default())?),
+        voices: Some(voices::list(config)?),
         realtime: Some(speech_to_speech::connect(config)?),
         default_models: DefaultModels {
             realtime: Some(realtime.to_owned()),

@@ -7,10 +7,11 @@ use std::collections::{HashMap, VecDeque};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use switchhook_net::outbound::ws::Message;
+use switchhook_net::queues::Queue;
 
 use super::server::SpeechServer;
 use super::stt::{KEYTERM_LIMITS, PROVIDER};
-use crate::outbound::ws::Message;
 use crate::providers::SttOptions;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure;
@@ -18,7 +19,6 @@ use crate::providers::stt::{
     Encoding, KeepAlive, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttSettings, SttStreamConfig,
 };
 use crate::providers::websocket::{Handshake, StreamError, field, json as parse};
-use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
 pub(super) const DEFAULT_MODEL: &str = "gpt-live-transcribe";
@@ -174,14 +174,14 @@ impl TranscriptionSession {
         if self.items.len() > MOST_ITEMS || self.texts.len() > MOST_ITEMS {
             return Err(too_much());
         }
-        let mut heard = Vec::new();
+        let mut messages = Vec::new();
         while let Some(text) = self.items.front().and_then(|item| self.texts.remove(item).filter(|text| text.complete))
         {
             self.items.pop_front();
-            heard
+            messages
                 .extend([SttMessage::Final(text.words), text.failed.map_or(SttMessage::Finalized, SttMessage::Failed)]);
         }
-        Ok(heard)
+        Ok(messages)
     }
 
     fn error(&self, message: &Value) -> Result<Vec<SttMessage>, StreamError> {
@@ -381,7 +381,7 @@ mod tests {
             let message = json!({ "type": "error", "error": { "type": "invalid_request_error", "code": code, "message": "No." } });
             let mut session = TranscriptionSession::new(Value::Null, true);
             session.ready = ready;
-            session.read(&message.to_string()).map(|heard| heard.len())
+            session.read(&message.to_string()).map(|messages| messages.len())
         };
         assert_eq!(error("invalid_api_key", false), Err(StreamError::Permanent("No. (invalid_api_key)".to_owned())));
         assert_eq!(error("session_expired", true), Err(StreamError::Retryable("No. (session_expired)".to_owned())));

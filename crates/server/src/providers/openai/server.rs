@@ -5,9 +5,9 @@ use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value};
 use switchhook_core::header::is_framing;
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws;
 
 use super::OPENAI_URL;
-use crate::outbound::ws;
 use crate::providers::adapter_config::{AdapterConfig, signed, versioned};
 use crate::providers::extras::Extras;
 use crate::providers::websocket::Handshake;
@@ -75,10 +75,10 @@ pub(super) fn key_header(settings: &Map<String, Value>) -> Result<Option<HeaderN
 mod tests {
     use serde_json::json;
     use switchhook_core::webhook::AddressPolicy;
+    use switchhook_net::outbound::NetworkSettings;
+    use switchhook_net::outbound::ws::WebSockets;
 
     use super::*;
-    use crate::config::Config;
-    use crate::outbound::ws::WebSockets;
 
     #[test]
     fn speech_is_asked_for_with_all_that_the_connection_adds() {
@@ -90,7 +90,7 @@ mod tests {
         let addresses = AddressPolicy::default();
         let config = AdapterConfig {
             http: &Client::new(),
-            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            websockets: &WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client"),
             addresses: &addresses,
             settings: settings.as_object().expect("an object"),
             key: Some(Private::new("s3cret".to_owned())),

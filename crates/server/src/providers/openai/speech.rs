@@ -11,22 +11,23 @@ use async_trait::async_trait;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
+use switchhook_media::format::AudioFormat;
+use switchhook_net::outbound::{SendError, explain};
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::server::SpeechServer;
-use crate::outbound::{SendError, explain};
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
 use crate::providers::tts::decoder::Decoder;
 use crate::providers::tts::{Retries, TtsDefaults, TtsOutput, TtsTimeouts, cost, is_speakable};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
-use crate::queues::Queue;
 
 const PROVIDER: &str = "openai";
 /// When neither the agent nor the connection names one.
-const VOICE: &str = "alloy";
+pub(super) const VOICE: &str = "alloy";
 pub(crate) const DEFAULT_MODEL: &str = "gpt-4o-mini-tts";
 /// Samples a second of OpenAI's PCM.
 const RATE: u32 = 24_000;
@@ -44,8 +45,8 @@ struct OpenAiSpeech {
     format: &'static str,
     rate: u32,
     timeouts: TtsTimeouts,
-    /// When the server last answered.
-    answered: Mutex<Option<Instant>>,
+    /// When the server last responded.
+    responded: Mutex<Option<Instant>>,
 }
 
 /// Text to speech of a connection. `settings.tts_voice` and `settings.tts_model` are for agents that name none;
@@ -56,7 +57,7 @@ struct OpenAiSpeech {
 pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
     let format = config.choice("tts_format", &[("pcm", "pcm"), ("wav", "wav")])?.unwrap_or("pcm");
     let rate = config.integer("tts_sample_rate", 8_000..=192_000)?.unwrap_or(RATE);
-    Decoder::new(rate).map_err(|error| format!("settings.tts_sample_rate: {error}."))?;
+    Decoder::new(rate, AudioFormat::default()).map_err(|error| format!("settings.tts_sample_rate: {error}."))?;
     Ok(Arc::new(OpenAiSpeech {
         server: SpeechServer::read(config)?,
         defaults: TtsDefaults::read(config, VOICE, DEFAULT_MODEL)?,
@@ -64,7 +65,7 @@ pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<
         format,
         rate,
         timeouts,
-        answered: Mutex::default(),
+        responded: Mutex::default(),
     }))
 }
 
@@ -89,10 +90,11 @@ impl OpenAiSpeech {
         let late = |wait| AttemptError::timeout(PROVIDER, wait);
         let response = timeout_at(deadline, self.post(request)).await.map_err(|_| late(wait))??;
         let mut response = self.accepted(response).await?;
-        let mut decoder = Decoder::new(self.rate).map_err(|error| AttemptError::config(PROVIDER, error.to_string()))?;
+        let decoder = Decoder::new(self.rate, request.format);
+        let mut decoder = decoder.map_err(|error| AttemptError::config(PROVIDER, error.to_string()))?;
         loop {
             let piece = timeout_at(deadline, response.chunk()).await.map_err(|_| late(wait))?;
-            let piece = piece.map_err(|error| self.no_answer(&error))?;
+            let piece = piece.map_err(|error| self.no_response(&error))?;
             let Some(piece) = piece else { break };
             let samples = decoder.push(&piece).map_err(|words| AttemptError::config(PROVIDER, words))?;
             if output.give(samples, Vec::new()).await.is_err() {
@@ -111,19 +113,19 @@ impl OpenAiSpeech {
 
     async fn post(&self, request: &TtsRequest) -> Result<Response, AttemptError> {
         let post = self.server.post("/audio/speech").json(&self.body(request));
-        let response = post.send().await.map_err(|error| self.no_answer(&error))?;
-        self.answered();
+        let response = post.send().await.map_err(|error| self.no_response(&error))?;
+        self.note_response();
         Ok(response)
     }
 
-    fn answered(&self) {
-        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    fn note_response(&self) {
+        *self.responded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether a connection is still open, as far as that can be told.
+    /// Whether a connection is probably still open.
     fn is_warm(&self) -> bool {
-        let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
-        answered.is_some_and(|at| at.elapsed() < WARM)
+        let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
+        responded.is_some_and(|at| at.elapsed() < WARM)
     }
 
     /// Tells audio from what is none, also where the status says that all is well.
@@ -141,12 +143,12 @@ impl OpenAiSpeech {
             return Err(AttemptError::from_message(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
         }
         let body = String::from_utf8_lossy(&body);
-        let classified = classify_response(status.as_u16(), &headers, &body).asked_at(&url);
+        let classified = classify_response(status.as_u16(), &headers, &body).at_url(&url);
         Err(AttemptError::from_classified(PROVIDER, classified, key, self.timeouts.first_audio))
     }
 
     /// The connection broke, or none came about.
-    fn no_answer(&self, error: &reqwest::Error) -> AttemptError {
+    fn no_response(&self, error: &reqwest::Error) -> AttemptError {
         let timeout = self.timeouts.connect;
         let error: SendError = explain(error, timeout);
         AttemptError::unanswered(PROVIDER, error)
@@ -172,7 +174,7 @@ impl Tts for OpenAiSpeech {
         if !is_speakable(&request.text) {
             return Ok(Usage::default());
         }
-        let mut output = TtsOutput::new(audio);
+        let mut output = TtsOutput::new(request.format, audio);
         let mut attempts = Retries::default();
         while let Err(failure) = self.attempt(&request, &mut output).await {
             attempts.again(failure, &mut output).await?;
@@ -185,13 +187,13 @@ impl Tts for OpenAiSpeech {
         if self.is_warm() {
             return Ok(());
         }
-        let asked = async {
+        let warmup = async {
             if let Ok(mut response) = self.server.get("/models").send().await {
-                self.answered();
+                self.note_response();
                 let _ = beginning(&mut response, self.timeouts.gap).await;
             }
         };
-        let _ = timeout(self.timeouts.connect, asked).await;
+        let _ = timeout(self.timeouts.connect, warmup).await;
         Ok(())
     }
 }

@@ -11,8 +11,10 @@ use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::call::ErrorCode;
-use switchhook_media::frame::{CallerAudio, FRAME_DURATION, SAMPLE_RATE};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
 use switchhook_media::{resample, wav};
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -24,7 +26,6 @@ use crate::providers::failure::{AttemptError, classify_response};
 use crate::providers::parameters::Parameters;
 use crate::providers::segment::{Segment, Segmenter};
 use crate::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession, understood};
-use crate::queues::Queue;
 
 /// When neither the agent nor the connection names a model.
 pub(super) const DEFAULT_MODEL: &str = "gpt-transcribe";
@@ -40,8 +41,8 @@ const NOTICED_LATE: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Until the server has shown that it is there. A fallback is asked after 4 s.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(3_500);
-/// How much of an answer is read.
-const ANSWER_BYTES: usize = 256 * 1024;
+/// How much of a response is read.
+const RESPONSE_BYTES: usize = 256 * 1024;
 /// Whisper's own limits for a stretch in which nobody speaks.
 const NO_SPEECH: f64 = 0.6;
 const UNSURE: f64 = -1.0;
@@ -61,8 +62,12 @@ impl Transcriptions {
     /// Reads `stt_model`, `stt_language`, `stt_sample_rate`, `stt_finalize_timeout_ms`, `stt_min_speech_ms` and `stt_parameters`, which become fields
     /// of the form.
     pub(super) fn new(config: &AdapterConfig<'_>, server: SpeechServer) -> Result<Self, String> {
-        let rate = config.integer("stt_sample_rate", SAMPLE_RATE..=48_000)?.unwrap_or(DEFAULT_RATE);
-        resample::whole(&[], SAMPLE_RATE, rate).map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
+        let rate =
+            config.integer("stt_sample_rate", AudioFormat::default().sample_rate()..=48_000)?.unwrap_or(DEFAULT_RATE);
+        for format in AudioFormat::ALL {
+            resample::whole(&[], format.sample_rate(), rate)
+                .map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
+        }
         let finalize_timeout = config.integer("stt_finalize_timeout_ms", 200..=30_000)?.unwrap_or(DEFAULT_PATIENCE_MS);
         let min_speech = config.integer("stt_min_speech_ms", 0..=2_000)?.unwrap_or(DEFAULT_MIN_SPEECH_MS);
         Ok(Self {
@@ -97,8 +102,10 @@ impl Stt for Transcriptions {
         options: SttOptions,
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
+        let format = options.format;
         let client = SegmentClient {
             server: self.server.clone(),
+            format,
             fields: self.fields(options),
             rate: self.rate,
             finalize_timeout: self.finalize_timeout,
@@ -110,7 +117,7 @@ impl Stt for Transcriptions {
         Ok(Box::new(SegmentedSttSession {
             client: Arc::new(client),
             min_speech: self.min_speech,
-            segmenter: Segmenter::default(),
+            segmenter: Segmenter::new(format),
             spoken: Duration::ZERO,
             runs: JoinSet::new(),
             last: None,
@@ -164,31 +171,33 @@ impl SttSession for SegmentedSttSession {
     }
 
     fn sent(&self) -> Option<Duration> {
-        Some(Duration::from_micros(self.client.sent.load(Ordering::Relaxed) * 1_000_000 / u64::from(SAMPLE_RATE)))
+        Some(self.client.format.duration(self.client.sent.load(Ordering::Relaxed)))
     }
 }
 
 /// What a request needs.
 struct SegmentClient {
     server: SpeechServer,
+    /// Of the call.
+    format: AudioFormat,
     fields: Vec<(String, String)>,
     rate: u32,
     finalize_timeout: Duration,
     /// Whether the server ever understood us.
     proven: AtomicBool,
-    /// Samples at 8 kHz that were sent; those of a second try count again.
+    /// Samples of the call that were sent; those of a second try count again.
     sent: AtomicU64,
     events: mpsc::Sender<SttEvent>,
 }
 
 impl SegmentClient {
-    /// Finds out before anybody answers whether the server is there and takes the key, and leaves a connection open for the first
+    /// Checks before the call is answered whether the server is there and takes the key, and leaves a connection open for the first
     /// sentence. Servers for Whisper need not know the list of models, and keys need not be good for it.
     async fn probe(&self) -> Result<(), ProviderError> {
         let probing = async {
             match self.models().await {
                 Err(failure) if failure.retry_after.is_some() => {
-                    tracing::warn!(error = %failure.error, "a server of speech cannot be outbound_access; trying again");
+                    tracing::warn!(error = %failure.error, "the speech server cannot be reached; retrying");
                     tokio::time::sleep(failure.retry_after.unwrap_or_default().max(PAUSE)).await;
                     self.models().await
                 }
@@ -213,7 +222,7 @@ impl SegmentClient {
         if refuses && body.contains("scope") {
             return Ok(());
         }
-        let classified = classify_response(status, &headers, &body).asked_at(&url);
+        let classified = classify_response(status, &headers, &body).at_url(&url);
         Err(AttemptError::from_classified(PROVIDER, classified, self.server.key(), PROBE_TIMEOUT))
     }
 
@@ -244,11 +253,11 @@ impl SegmentClient {
 
     async fn transcribe(&self, samples: &[i16]) -> Result<String, ProviderError> {
         let length = samples.len() as u64;
-        let samples = resample::whole(samples, SAMPLE_RATE, self.rate)
+        let samples = resample::whole(samples, self.format.sample_rate(), self.rate)
             .map_err(|error| AttemptError::config(PROVIDER, error.to_string()).error)?;
         let (boundary, body) = form(&self.fields, &wav::mono(&samples, self.rate));
         self.sent.fetch_add(length, Ordering::Relaxed);
-        let first = match self.ask(&boundary, body.clone()).await {
+        let first = match self.post(&boundary, body.clone()).await {
             Ok(text) => return Ok(text),
             Err(failure) => failure,
         };
@@ -256,20 +265,20 @@ impl SegmentClient {
         tracing::warn!(error = %first.error, "transcription failed; retrying");
         tokio::time::sleep(pause.max(PAUSE)).await;
         self.sent.fetch_add(length, Ordering::Relaxed);
-        self.ask(&boundary, body).await.map_err(|failure| failure.error)
+        self.post(&boundary, body).await.map_err(|failure| failure.error)
     }
 
-    async fn ask(&self, boundary: &str, body: Vec<u8>) -> Result<String, AttemptError> {
+    async fn post(&self, boundary: &str, body: Vec<u8>) -> Result<String, AttemptError> {
         let content_type = format!("multipart/form-data; boundary={boundary}");
         let request = self.server.post("/audio/transcriptions").header("content-type", content_type).body(body);
-        let asking = async {
+        let response = async {
             let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
             let response = request.send().await.map_err(broken)?;
             let (status, headers, url) = (response.status(), response.headers().clone(), response.url().clone());
             let body = whole(response).await?;
             let body = String::from_utf8_lossy(&body);
             if !status.is_success() {
-                let classified = classify_response(status.as_u16(), &headers, &body).asked_at(&url);
+                let classified = classify_response(status.as_u16(), &headers, &body).at_url(&url);
                 return Err(AttemptError::from_classified(
                     PROVIDER,
                     classified,
@@ -282,20 +291,20 @@ impl SegmentClient {
             text(&body, json).map_err(|words| AttemptError::failed(PROVIDER, words))
         };
         let late = |_| Err(AttemptError::timeout(PROVIDER, self.finalize_timeout));
-        tokio::time::timeout(self.finalize_timeout, asking).await.unwrap_or_else(late)
+        tokio::time::timeout(self.finalize_timeout, response).await.unwrap_or_else(late)
     }
 }
 
-/// The body of an answer, as far as there can be any.
+/// Reads the body of a response, up to the limit.
 async fn whole(response: reqwest::Response) -> Result<Vec<u8>, AttemptError> {
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|error| AttemptError::failed(PROVIDER, chain(&error.without_url())))?;
         body.extend_from_slice(&piece);
-        if body.len() > ANSWER_BYTES {
+        if body.len() > RESPONSE_BYTES {
             Queue::SttBody.full();
-            return Err(AttemptError::failed(PROVIDER, "its answer does not end".to_owned()));
+            return Err(AttemptError::failed(PROVIDER, "its response does not end".to_owned()));
         }
     }
     Ok(body)
@@ -324,22 +333,22 @@ fn form(fields: &[(String, String)], file: &[u8]) -> (String, Vec<u8>) {
     (boundary, body)
 }
 
-/// The words of an answer: an object with `text`, a string as JSON, or plain text.
+/// The words of a response: an object with `text`, a string as JSON, or plain text.
 fn text(body: &str, json: bool) -> Result<String, String> {
-    let answer: Value = match serde_json::from_str(body) {
-        Ok(answer) => answer,
-        Err(_) if json => return Err("it answered with something that is not JSON".to_owned()),
+    let response: Value = match serde_json::from_str(body) {
+        Ok(response) => response,
+        Err(_) if json => return Err("its response is not JSON".to_owned()),
         Err(_) => return Ok(body.trim().to_owned()),
     };
-    if let Some(text) = answer.as_str() {
+    if let Some(text) = response.as_str() {
         return Ok(text.trim().to_owned());
     }
-    if let Some(segments) = answer.get("segments").and_then(Value::as_array) {
+    if let Some(segments) = response.get("segments").and_then(Value::as_array) {
         let spoken = segments.iter().filter(|segment| is_speech(segment));
         let texts = spoken.filter_map(|segment| segment.get("text").and_then(Value::as_str)).map(str::trim);
         return Ok(texts.collect::<Vec<_>>().join(" "));
     }
-    let text = answer.get("text").and_then(Value::as_str).ok_or("its answer holds no text")?;
+    let text = response.get("text").and_then(Value::as_str).ok_or("its response contains no text")?;
     Ok(text.trim().to_owned())
 }
 

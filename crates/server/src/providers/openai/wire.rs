@@ -7,8 +7,8 @@ use crate::providers::Usage;
 use crate::providers::llm::turns::CANCELLED;
 use crate::providers::llm::{LlmFailure, LlmResponse, StreamStep};
 
-/// Our messages in theirs. Every tool call must be answered right after it, or servers refuse the request: one whose answer
-/// is missing is answered as cancelled.
+/// Converts our messages. Every tool call must be followed by its result, or servers refuse the request: a missing result is
+/// sent as cancelled.
 pub(super) fn messages(messages: &[Message]) -> Vec<Value> {
     let mut sent = Vec::with_capacity(messages.len());
     let mut ids = CallIds::default();
@@ -25,9 +25,9 @@ pub(super) fn messages(messages: &[Message]) -> Vec<Value> {
             Role::Assistant => {
                 ids.give(&message.tool_calls);
                 sent.push(with_tool_calls(message, &ids));
-                let answers = messages[position + 1..].iter().take_while(|next| next.role == Role::Tool);
-                let answered: Vec<&str> = answers.filter_map(|answer| answer.tool_call_id.as_deref()).collect();
-                for call in message.tool_calls.iter().filter(|call| !answered.contains(&call.id.as_str())) {
+                let results = messages[position + 1..].iter().take_while(|next| next.role == Role::Tool);
+                let returned: Vec<&str> = results.filter_map(|result| result.tool_call_id.as_deref()).collect();
+                for call in message.tool_calls.iter().filter(|call| !returned.contains(&call.id.as_str())) {
                     sent.push(json!({ "role": "tool", "tool_call_id": ids.of(&call.id), "content": CANCELLED }));
                 }
             }
@@ -123,7 +123,7 @@ impl LlmResponse for ChatResponse {
             None if !done => Err(LlmFailure::cut_off()),
             Some("error") => Err(LlmFailure::cut_off()),
             Some("content_filter") if !self.written && tools.is_empty() => {
-                Err(LlmFailure::content_refused("its content filter held the answer back (content_filter)"))
+                Err(LlmFailure::content_refused("its content filter withheld the response (content_filter)"))
             }
             _ => tools.into_iter().enumerate().map(|(position, call)| call.finish(position)).collect(),
         }

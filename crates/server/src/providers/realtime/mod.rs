@@ -8,9 +8,9 @@ pub(crate) mod protocol;
 mod session;
 
 use async_trait::async_trait;
-use serde_json::Value;
-pub use switchhook_core::conversation::realtime::Direction;
+pub use switchhook_core::conversation::realtime::{Command, Instructions};
 use switchhook_core::conversation::{Message, ToolCall};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
 
@@ -30,7 +30,7 @@ pub trait Realtime: Send + Sync {
     /// that is lost is [`RealtimeEvent::Lost`].
     ///
     /// # Errors
-    /// When the provider cannot be outbound_access or refuses.
+    /// When the provider cannot be reached or refuses.
     async fn open(
         &self,
         options: RealtimeOptions,
@@ -53,60 +53,24 @@ pub struct RealtimeOptions {
     pub tools: Vec<ToolSpec>,
     /// Whether callers who speak interrupt the model.
     pub interruptible: bool,
-    /// Silence that ends a turn which audios finished, in milliseconds.
+    /// Silence that ends a turn that seems complete, in milliseconds.
     pub min_silence_ms: u32,
     /// Silence that ends any turn, in milliseconds.
     pub max_silence_ms: u32,
     /// Whether audio is PCM, whatever the connection's settings say.
     pub pcm: bool,
+    /// The format of the audio on both sides of the session.
+    pub format: AudioFormat,
 }
 
 /// One call's session. Nothing here may block: audio is due every 20 ms.
 pub trait RealtimeSession: Send + Sync {
     /// The next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
-    /// Something to do, in the order of the orders.
-    fn order(&mut self, order: Order);
-    /// Find out soon whether anybody is still there: the caller has said something.
+    /// Sends a command; commands are executed in this order.
+    fn send(&mut self, command: Command);
+    /// Checks soon whether the connection is alive: the caller has said something.
     fn probe(&mut self);
-}
-
-/// Commands of a session. `Debug` would print spoken words, so there is none.
-#[derive(Clone, PartialEq)]
-pub enum Order {
-    /// Have the model speak now. It must not be speaking already.
-    Respond {
-        /// Comes back with [`RealtimeEvent::ResponseStarted`].
-        wish: u32,
-        /// What about.
-        direction: Direction,
-    },
-    /// Stop a response that is under way.
-    Cancel {
-        /// The response.
-        response: String,
-    },
-    /// The caller heard only that much of an item: the model is to forget the rest of it.
-    Truncate {
-        /// The item.
-        item: String,
-        /// How much, in milliseconds; never more than was received.
-        heard_ms: u64,
-    },
-    /// What a tool answered. The model does not speak of it before it is told to.
-    ToolOutput {
-        /// [`ToolCall::id`].
-        id: String,
-        /// The answer.
-        result: Value,
-    },
-    /// Something that the caller did other than speaking.
-    Tell {
-        /// The words for it.
-        text: String,
-    },
-    /// Take what was received of the caller as their turn. The model does not answer it before it is told to.
-    EndTurn,
 }
 
 /// Events of a session. `Debug` would print spoken words, so there is none.
@@ -116,34 +80,34 @@ pub enum RealtimeEvent {
     SpeechStarted,
     /// The caller has stopped.
     SpeechStopped,
-    /// What the caller said is an item of the conversation; its words follow.
-    TurnTaken {
+    /// The caller's turn is an item of the conversation; its words follow.
+    TurnCommitted {
         /// The item.
         item: String,
     },
-    /// The words of a caller's item, complete; often after the answer to it has begun.
-    CallerSaid {
+    /// The words of a caller's item, complete; often after the response to it has begun.
+    TurnTranscribed {
         /// The item.
         item: String,
         /// The words; empty when there were none or transcription failed.
         text: String,
-        /// What writing them down used.
+        /// What the transcription used.
         usage: Usage,
     },
     /// The model begins to respond.
     ResponseStarted {
         /// The response.
         response: String,
-        /// The [`Order::Respond`] that it follows; nothing when the provider decided it.
-        wish: Option<u32>,
+        /// The [`Command::Respond`] that it follows; nothing when the provider decided it.
+        request: Option<u32>,
     },
-    /// An [`Order::Respond`] came while the model was speaking; it may be repeated.
+    /// An [`Command::Respond`] came while the model was speaking; it may be repeated.
     Busy {
         /// Which.
-        wish: u32,
+        request: u32,
     },
     /// More of the model's audio.
-    Sound {
+    Audio {
         /// The response that it belongs to.
         response: String,
         /// The item that it belongs to.
@@ -152,7 +116,7 @@ pub enum RealtimeEvent {
         samples: Vec<i16>,
     },
     /// More of the words of an item.
-    Words {
+    Text {
         /// The response that it belongs to.
         response: String,
         /// The item.
@@ -161,7 +125,7 @@ pub enum RealtimeEvent {
         text: String,
     },
     /// An item has all its audio.
-    SoundDone {
+    AudioDone {
         /// The item.
         item: String,
     },

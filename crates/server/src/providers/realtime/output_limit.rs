@@ -1,13 +1,15 @@
 //! Limits the output of a session. The call takes everything at once, since a long response comes faster than it is played: what a
 //! provider sends is bounded here, before it is queued for playback.
 
+use std::time::Duration;
+
+use switchhook_media::format::AudioFormat;
 use tokio::time::Instant;
 
 use super::RealtimeEvent;
 
-/// How much audio may be ahead of the time that has passed, in samples: ten minutes. Callers who interrupt hear little of a response.
-const AHEAD: u64 = 600 * 8_000;
-const PER_MS: u64 = 8;
+/// How much audio may be ahead of the time that has passed. Callers who interrupt hear little of a response.
+const AHEAD: Duration = Duration::from_secs(600);
 /// How much text, names of items included, in bytes: so much at any time, and so much more for each second.
 const TEXT: u64 = 4 << 20;
 const TEXT_PER_SECOND: u64 = 2 << 10;
@@ -16,14 +18,16 @@ const EVENT: usize = 16;
 
 /// What one session has produced so far.
 pub(super) struct OutputLimit {
+    format: AudioFormat,
     began: Instant,
     samples: u64,
     text: u64,
 }
 
 impl OutputLimit {
-    pub(super) fn new(now: Instant) -> Self {
-        Self { began: now, samples: 0, text: 0 }
+    /// For a session that produces audio of this format.
+    pub(super) fn new(format: AudioFormat, now: Instant) -> Self {
+        Self { format, began: now, samples: 0, text: 0 }
     }
 
     /// Whether there is room for this as well.
@@ -31,15 +35,14 @@ impl OutputLimit {
         self.samples += samples(event);
         self.text += u64::try_from(text(event) + EVENT).unwrap_or(u64::MAX);
         let passed = now.saturating_duration_since(self.began);
-        let played = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX).saturating_mul(PER_MS);
         let text = TEXT.saturating_add(passed.as_secs().saturating_mul(TEXT_PER_SECOND));
-        self.samples <= AHEAD.saturating_add(played) && self.text <= text
+        self.format.duration(self.samples) <= AHEAD.saturating_add(passed) && self.text <= text
     }
 }
 
 fn samples(event: &RealtimeEvent) -> u64 {
     match event {
-        RealtimeEvent::Sound { samples, .. } => samples.len() as u64,
+        RealtimeEvent::Audio { samples, .. } => samples.len() as u64,
         _ => 0,
     }
 }
@@ -50,11 +53,11 @@ fn text(event: &RealtimeEvent) -> usize {
         | RealtimeEvent::SpeechStopped
         | RealtimeEvent::Busy { .. }
         | RealtimeEvent::Lost(_) => 0,
-        RealtimeEvent::TurnTaken { item } | RealtimeEvent::SoundDone { item } => item.len(),
-        RealtimeEvent::CallerSaid { item, text, .. } => item.len() + text.len(),
+        RealtimeEvent::TurnCommitted { item } | RealtimeEvent::AudioDone { item } => item.len(),
+        RealtimeEvent::TurnTranscribed { item, text, .. } => item.len() + text.len(),
         RealtimeEvent::ResponseStarted { response, .. } => response.len(),
-        RealtimeEvent::Sound { response, item, .. } => response.len() + item.len(),
-        RealtimeEvent::Words { response, item, text } => response.len() + item.len() + text.len(),
+        RealtimeEvent::Audio { response, item, .. } => response.len() + item.len(),
+        RealtimeEvent::Text { response, item, text } => response.len() + item.len() + text.len(),
         RealtimeEvent::ToolCall { response, call } => {
             response.len() + call.id.len() + call.name.len() + call.arguments.to_string().len()
         }
@@ -64,18 +67,16 @@ fn text(event: &RealtimeEvent) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn audio(seconds: usize) -> RealtimeEvent {
-        RealtimeEvent::Sound { response: "r".to_owned(), item: "i".to_owned(), samples: vec![0; seconds * 8_000] }
+        RealtimeEvent::Audio { response: "r".to_owned(), item: "i".to_owned(), samples: vec![0; seconds * 8_000] }
     }
 
     #[test]
     fn audio_may_be_ten_minutes_ahead_and_no_more() {
         let start = Instant::now();
-        let mut output_limit = OutputLimit::new(start);
+        let mut output_limit = OutputLimit::new(AudioFormat::Narrowband, start);
         assert!((0..10).all(|_| output_limit.takes(&audio(60), start)));
         assert!(output_limit.takes(&audio(60), start + Duration::from_secs(60)), "a minute was played");
         assert!(!output_limit.takes(&audio(1), start + Duration::from_secs(60)));
@@ -84,17 +85,17 @@ mod tests {
     #[test]
     fn words_and_names_of_items_end() {
         let start = Instant::now();
-        let words = |text: String| RealtimeEvent::Words { response: String::new(), item: "i".to_owned(), text };
-        let mut output_limit = OutputLimit::new(start);
+        let words = |text: String| RealtimeEvent::Text { response: String::new(), item: "i".to_owned(), text };
+        let mut output_limit = OutputLimit::new(AudioFormat::Narrowband, start);
         assert!((0..1_000).all(|_| output_limit.takes(&words("x".repeat(4_000)), start)));
         assert!((0..100).any(|_| !output_limit.takes(&words("x".repeat(4_000)), start)));
-        let mut output_limit = OutputLimit::new(start);
-        let item = || RealtimeEvent::TurnTaken { item: "x".repeat(100) };
+        let mut output_limit = OutputLimit::new(AudioFormat::Narrowband, start);
+        let item = || RealtimeEvent::TurnCommitted { item: "x".repeat(100) };
         assert!((0..100_000).any(|_| !output_limit.takes(&item(), start)));
         let later = |n: u64| start + Duration::from_millis(100 * n);
-        let mut output_limit = OutputLimit::new(start);
+        let mut output_limit = OutputLimit::new(AudioFormat::Narrowband, start);
         let default =
-            RealtimeEvent::Sound { response: "resp_".repeat(5), item: "item_".repeat(5), samples: vec![0; 800] };
+            RealtimeEvent::Audio { response: "resp_".repeat(5), item: "item_".repeat(5), samples: vec![0; 800] };
         assert!((0..150_000).all(|n| output_limit.takes(&default, later(n))), "four hours of an ordinary call");
     }
 }

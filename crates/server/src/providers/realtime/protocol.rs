@@ -2,7 +2,7 @@
 
 use switchhook_media::frame::Frame;
 
-use super::{Order, RealtimeEvent, RealtimeOptions};
+use super::{Command, RealtimeEvent, RealtimeOptions};
 use crate::providers::websocket::{Handshake, StreamError};
 
 /// A speech-to-speech provider, configured by a connection.
@@ -24,8 +24,8 @@ pub(crate) trait RealtimeAdapter: Send + Sync {
 pub(crate) trait RealtimeProtocol: Send + Sync {
     /// 20 ms of the caller; nothing until a longer chunk is full.
     fn audio(&mut self, frame: &Frame) -> Option<String>;
-    /// What an order comes to.
-    fn order(&mut self, order: Order) -> Vec<String>;
+    /// Returns the messages of a command.
+    fn send(&mut self, command: Command) -> Vec<String>;
     /// Reads a message.
     ///
     /// # Errors

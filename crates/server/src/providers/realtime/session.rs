@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_net::outbound::ws::Message;
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::output_limit::OutputLimit;
 use super::protocol::{RealtimeAdapter, RealtimeMessage, RealtimeProtocol};
-use super::{Order, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
-use crate::outbound::ws::Message;
+use super::{Command, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
 use crate::providers::ProviderError;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::{Connector, Session, Timeouts};
-use crate::queues::Queue;
 
 /// A half-open connection looks like a model with nothing to say, so pings are frequent.
 const TIMEOUTS: Timeouts = Timeouts {
@@ -30,7 +31,7 @@ const TIMEOUTS: Timeouts = Timeouts {
 const RETRY_PAUSES: [Duration; 1] = [Duration::from_millis(200)];
 /// Until something comes after a ping while the caller waits for a response.
 const PONG_WHILE_WAITING: Duration = Duration::from_secs(2);
-/// Frames and orders that may wait for the socket: some 20 s, since a session may begin with 10 s at once.
+/// Frames and commands that may wait for the socket: some 20 s, since a session may begin with 10 s at once.
 const WAITING: usize = 1_024;
 
 /// Speech to speech over websockets.
@@ -48,7 +49,8 @@ impl RealtimeClient {
         let invalid = |words| AttemptError::config(self.connector.provider, words);
         let handshake = self.adapter.handshake(options).map_err(invalid)?;
         let session = self.connector.connect(handshake).await?;
-        let mut connection = RealtimeConnection { session, protocol: self.adapter.protocol(options) };
+        let mut connection =
+            RealtimeConnection { session, protocol: self.adapter.protocol(options), format: options.format };
         connection.ready().await?;
         Ok(connection)
     }
@@ -81,7 +83,7 @@ struct SessionHandle {
 #[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
 enum SessionInput {
     Audio(Frame),
-    Order(Order),
+    Command(Command),
     Probe,
 }
 
@@ -97,8 +99,8 @@ impl RealtimeSession for SessionHandle {
         self.tell(SessionInput::Audio(frame.0));
     }
 
-    fn order(&mut self, order: Order) {
-        self.tell(SessionInput::Order(order));
+    fn send(&mut self, command: Command) {
+        self.tell(SessionInput::Command(command));
     }
 
     fn probe(&mut self) {
@@ -110,6 +112,7 @@ impl RealtimeSession for SessionHandle {
 struct RealtimeConnection {
     session: Session,
     protocol: Box<dyn RealtimeProtocol>,
+    format: AudioFormat,
 }
 
 impl RealtimeConnection {
@@ -146,7 +149,7 @@ impl RealtimeConnection {
         inputs: &mut mpsc::Receiver<SessionInput>,
         events: &mpsc::Sender<RealtimeEvent>,
     ) -> Result<(), AttemptError> {
-        let mut output_limit = OutputLimit::new(Instant::now());
+        let mut output_limit = OutputLimit::new(self.format, Instant::now());
         loop {
             let keepalive = self.session.keepalive_due();
             tokio::select! {
@@ -180,11 +183,11 @@ impl RealtimeConnection {
                 Some(message) => self.session.send(Message::text(message)).await,
                 None => Ok(()),
             },
-            SessionInput::Order(order) => {
-                if matches!(order, Order::Respond { .. }) {
+            SessionInput::Command(command) => {
+                if matches!(command, Command::Respond { .. }) {
                     self.session.ping(PONG_WHILE_WAITING).await?;
                 }
-                self.session.send_all(self.protocol.order(order).into_iter().map(Message::text)).await
+                self.session.send_all(self.protocol.send(command).into_iter().map(Message::text)).await
             }
             SessionInput::Probe => self.session.ping(PONG_WHILE_WAITING).await,
         }

@@ -39,7 +39,7 @@ pub struct Slot {
     pub kind: Kind,
     /// The question.
     pub ask: String,
-    /// The question when the answer was not understood.
+    /// The question when the caller was not understood.
     pub again: String,
 }
 
@@ -75,7 +75,7 @@ impl Flow {
                     .to_owned(),
             change: "I am sorry. What should I change?".to_owned(),
             goodbye: "Wonderful, your table is booked. We look forward to seeing you. Goodbye!".to_owned(),
-            give_up: "I am sorry, I have failure understanding you. A colleague will call you back. Goodbye!"
+            give_up: "I am sorry, I have trouble understanding you. A colleague will call you back. Goodbye!"
                 .to_owned(),
             summary: "{name} booked a table for {people} on {day} at {time} and confirmed it.".to_owned(),
         }

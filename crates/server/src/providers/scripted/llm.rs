@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::PROVIDER;
 use super::flow::Flow;
-use crate::providers::realtime::{Order, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
+use crate::providers::realtime::{Command, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
 use crate::providers::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Usage};
 
 /// Leads the dialogue of a [`Flow`].
@@ -35,7 +35,7 @@ impl ScriptedLlm {
 
 #[async_trait]
 impl Llm for ScriptedLlm {
-    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let (text, ends) = self.flow.next(&self.flow.read(&request.messages));
         for word in text.split_inclusive(' ') {
             if events.send(LlmEvent::Delta(word.to_owned())).await.is_err() {
@@ -61,7 +61,7 @@ pub struct NeverResponds;
 
 #[async_trait]
 impl Llm for NeverResponds {
-    async fn answer(&self, _request: LlmRequest, _events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, _request: LlmRequest, _events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         std::future::pending().await
     }
 
@@ -77,7 +77,7 @@ struct Silent {
 
 impl RealtimeSession for Silent {
     fn audio(&mut self, _: &CallerAudio) {}
-    fn order(&mut self, _: Order) {}
+    fn send(&mut self, _: Command) {}
     fn probe(&mut self) {}
 }
 

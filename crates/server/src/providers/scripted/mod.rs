@@ -16,11 +16,14 @@ use serde_json::{Map, Value};
 
 use super::local::LocalSpeech;
 use super::registry::{Build, Kind, Provider, ProviderEntry};
+use super::voices::{Voice, VoiceList};
 
 pub use llm::{NeverResponds, ScriptedLlm};
 pub use stt::ScriptedStt;
 pub use tts::ScriptedTts;
 
+/// Its only voice.
+const VOICE: &str = "tones";
 /// The name in errors.
 const PROVIDER: &str = "scripted";
 
@@ -38,6 +41,7 @@ fn build(_: &Arc<LocalSpeech>, settings: &Map<String, Value>) -> Result<Provider
         stt: Some(Arc::new(ScriptedStt)),
         llm: Some(Arc::new(llm)),
         tts: Some(Arc::new(ScriptedTts)),
+        voices: Some(VoiceList::of([Voice::new(VOICE, "Tones", &[])], true, VOICE)),
         ..Provider::default()
     })
 }

@@ -8,8 +8,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
-use switchhook_media::g711::Law;
 use switchhook_media::level;
 use tokio::sync::mpsc;
 
@@ -37,11 +37,12 @@ static MEMORY: LazyLock<Memory> = LazyLock::new(|| {
     let mut memory = Memory { lines: Vec::new(), frames: HashMap::new() };
     for (number, line) in recordings::all().iter().enumerate() {
         let mut voiced = 0;
-        for bytes in line.bytes().chunks_exact(160) {
-            let samples: Vec<i16> = bytes.iter().map(|byte| Law::Mu.decode(*byte)).collect();
-            if level::rms_dbfs(&samples) >= VOICED_DBFS {
+        for format in AudioFormat::ALL {
+            let frames = line.samples(format).chunks_exact(format.frame_samples());
+            voiced = 0;
+            for samples in frames.filter(|samples| level::rms_dbfs(samples) >= VOICED_DBFS) {
                 voiced += 1;
-                let owner = memory.frames.entry(fingerprint(&samples)).or_insert(Some(number));
+                let owner = memory.frames.entry(fingerprint(samples)).or_insert(Some(number));
                 if *owner != Some(number) {
                     *owner = None;
                 }
@@ -111,17 +112,15 @@ fn share(part: usize, whole: usize) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::carrier::simulator::recordings::Recording;
     use switchhook_media::frame::Frame;
 
-    async fn heard(bytes: &[u8], keep: impl Fn(usize) -> bool) -> String {
+    async fn heard(line: &Recording, format: AudioFormat, keep: impl Fn(usize) -> bool) -> String {
         let (sender, mut events) = mpsc::channel(8);
         let mut session = ScriptedStt.open(SttOptions::default(), sender).await.expect("opens");
-        for (number, chunk) in bytes.chunks_exact(160).enumerate() {
-            if keep(number) {
-                session.audio(&CallerAudio(Law::Mu.decode_frame(chunk).expect("whole frames")));
-            } else {
-                session.audio(&CallerAudio(Frame::silence()));
-            }
+        for (number, samples) in line.samples(format).chunks_exact(format.frame_samples()).enumerate() {
+            let samples = if keep(number) { samples } else { &[] };
+            session.audio(&CallerAudio(Frame::from_slice(format, samples)));
         }
         session.speech_stopped(0);
         match events.recv().await {
@@ -132,10 +131,10 @@ mod tests {
 
     #[tokio::test]
     async fn every_recording_is_understood_and_half_of_one_is_not() {
-        for line in recordings::all() {
-            assert_eq!(heard(line.bytes(), |_| true).await, line.text, "{}", line.id);
-            assert_eq!(heard(line.bytes(), |frame| frame % 10 != 0).await, line.text, "{} with lost frames", line.id);
-            assert_eq!(heard(line.bytes(), |frame| frame % 2 == 0).await, "", "{} half", line.id);
+        for (line, format) in recordings::all().iter().flat_map(|line| AudioFormat::ALL.map(|format| (line, format))) {
+            assert_eq!(heard(line, format, |_| true).await, line.text, "{}", line.id);
+            assert_eq!(heard(line, format, |frame| frame % 10 != 0).await, line.text, "{} with lost frames", line.id);
+            assert_eq!(heard(line, format, |frame| frame % 2 == 0).await, "", "{} half", line.id);
         }
     }
 }

@@ -4,7 +4,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use async_trait::async_trait;
 use switchhook_core::conversation::SpokenWord;
-use switchhook_media::{frame, tone};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::tone;
 use tokio::sync::mpsc;
 
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
@@ -16,8 +17,9 @@ const CHARACTER_MS: u64 = 45;
 const GAP_MS: u64 = 50;
 /// Of full scale: about as loud as speech on the phone.
 const LOUDNESS: f64 = 0.25;
-/// Samples in a millisecond.
-const PER_MS: u64 = frame::SAMPLE_RATE as u64 / 1_000;
+/// What only wideband calls carry: an overtone of 5 kHz, as loud as hisses are in speech.
+const OVERTONE_HZ: f64 = 5_000.0;
+const OVERTONE_LOUDNESS: f64 = 0.05;
 
 /// Text to tones.
 pub struct ScriptedTts;
@@ -28,7 +30,7 @@ impl Tts for ScriptedTts {
         let mut at = 0;
         for word in request.text.split_whitespace() {
             let length = word_ms(word, request.speed);
-            let samples = hum(word, length);
+            let samples = hum(request.format, word, length);
             let words = vec![SpokenWord { text: word.to_owned(), start_ms: at, end_ms: at + length }];
             at += length + GAP_MS;
             if audio.send(TtsAudio { samples, words }).await.is_err() {
@@ -56,12 +58,17 @@ fn word_ms(word: &str, speed: f32) -> u64 {
 }
 
 /// A tone with soft ends, and the gap after it.
-fn hum(word: &str, length_ms: u64) -> Vec<i16> {
+fn hum(format: AudioFormat, word: &str, length_ms: u64) -> Vec<i16> {
     let mut hasher = DefaultHasher::new();
     word.hash(&mut hasher);
     let pitch = 180.0 + f64::from(u32::try_from(hasher.finish() % 12).unwrap_or(0)) * 15.0;
-    let count = |ms: u64| usize::try_from(ms * PER_MS).unwrap_or(0);
-    let mut samples = tone::sine(pitch, frame::SAMPLE_RATE, LOUDNESS, count(length_ms));
+    let count = |ms: u64| format.samples_in_ms(usize::try_from(ms).unwrap_or(0));
+    let sine = |hz, loudness| tone::sine(hz, format.sample_rate(), loudness, count(length_ms));
+    let mut samples = sine(pitch, LOUDNESS);
+    if format == AudioFormat::Wideband {
+        let overtone = sine(OVERTONE_HZ, OVERTONE_LOUDNESS);
+        samples.iter_mut().zip(overtone).for_each(|(sample, more)| *sample += more);
+    }
     let fade = count(10).min(samples.len() / 2);
     let last = samples.len();
     for at in 0..fade {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_media::frame::Frame;
+use switchhook_net::outbound::ws::Message;
 use tokio::time::{Instant, timeout};
 
 use super::encoder::Encoder;
 use super::protocol::{KeepAlive, SttAdapter, SttMessage, SttProtocol, SttStreamConfig};
-use crate::outbound::ws::Message;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::{self, Session, Timeouts};
 use crate::providers::{ProviderError, SttOptions};
@@ -45,7 +45,8 @@ impl Connector {
     pub(super) async fn connect(&self) -> Result<Connection, AttemptError> {
         let stream_config = self.stream_config();
         let invalid = |words| AttemptError::config(stream_config.name, words);
-        let encoder = Encoder::new(stream_config.encoding, stream_config.sample_rate, stream_config.chunk)
+        let SttStreamConfig { encoding, sample_rate, chunk, .. } = stream_config;
+        let encoder = Encoder::new(self.options.format, encoding, sample_rate, chunk)
             .map_err(|error| invalid(error.to_string()))?;
         let handshake = self.adapter.handshake(&self.options).map_err(invalid)?;
         let session = self.websocket.connect(handshake).await?;

@@ -1,6 +1,7 @@
 //! The caller's audio as a provider wants it.
 
-use switchhook_media::frame::{Frame, SAMPLE_RATE};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use switchhook_media::resample::{Resampler, UnsupportedRates};
 
@@ -28,6 +29,7 @@ impl Encoding {
 
 /// Makes messages of frames.
 pub(crate) struct Encoder {
+    format: AudioFormat,
     encoding: Encoding,
     resampler: Resampler,
     /// Frames in a message.
@@ -38,21 +40,25 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    pub(crate) fn new(encoding: Encoding, sample_rate: u32, chunk: usize) -> Result<Self, UnsupportedRates> {
-        let resampler = Resampler::new(SAMPLE_RATE, sample_rate)?;
-        Ok(Self { encoding, resampler, chunk, frames: 0, bytes: Vec::new(), samples: Vec::new() })
+    /// From the format of a call to messages of `chunk` frames at `sample_rate`.
+    pub(crate) fn new(
+        format: AudioFormat,
+        encoding: Encoding,
+        sample_rate: u32,
+        chunk: usize,
+    ) -> Result<Self, UnsupportedRates> {
+        let resampler = Resampler::new(format.sample_rate(), sample_rate)?;
+        Ok(Self { format, encoding, resampler, chunk, frames: 0, bytes: Vec::new(), samples: Vec::new() })
     }
 
     /// Takes 20 ms; gives a message when one is full.
     pub(crate) fn push(&mut self, frame: &Frame) -> Option<Vec<u8>> {
+        self.samples.clear();
+        self.resampler.process(frame.samples(), &mut self.samples);
         match self.encoding {
-            Encoding::Mulaw => self.bytes.extend(Law::Mu.encode_frame(frame)),
-            Encoding::Alaw => self.bytes.extend(Law::A.encode_frame(frame)),
-            Encoding::Linear16 => {
-                self.samples.clear();
-                self.resampler.process(frame.samples(), &mut self.samples);
-                self.bytes.extend(self.samples.iter().flat_map(|sample| sample.to_le_bytes()));
-            }
+            Encoding::Mulaw => self.bytes.extend(self.samples.iter().map(|sample| Law::Mu.encode(*sample))),
+            Encoding::Alaw => self.bytes.extend(self.samples.iter().map(|sample| Law::A.encode(*sample))),
+            Encoding::Linear16 => self.bytes.extend(self.samples.iter().flat_map(|sample| sample.to_le_bytes())),
         }
         self.frames += 1;
         if self.frames < self.chunk { None } else { self.take() }
@@ -68,7 +74,7 @@ impl Encoder {
 
     /// A message that ends in silence, or is all silence.
     pub(super) fn silence(&mut self) -> Option<Vec<u8>> {
-        (self.frames..self.chunk).find_map(|_| self.push(&Frame::silence()))
+        (self.frames..self.chunk).find_map(|_| self.push(&Frame::silence(self.format)))
     }
 
     fn take(&mut self) -> Option<Vec<u8>> {
@@ -82,19 +88,21 @@ impl Encoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchhook_media::frame::FRAME_SAMPLES;
 
-    const LOUD: Frame = Frame::new([8_000; FRAME_SAMPLES]);
+    fn loud(format: AudioFormat) -> Frame {
+        Frame::from_slice(format, &[8_000; 320])
+    }
 
     #[test]
     fn messages_have_the_agreed_length_and_none_is_empty() {
-        let mut encoder = Encoder::new(Encoding::Mulaw, 8_000, 3).expect("rates");
-        assert_eq!((encoder.push(&LOUD), encoder.push(&LOUD)), (None, None));
-        assert_eq!(encoder.push(&LOUD), Some(vec![Law::Mu.encode(8_000); 480]));
+        let mut encoder = Encoder::new(AudioFormat::Narrowband, Encoding::Mulaw, 8_000, 3).expect("rates");
+        let loud = loud(AudioFormat::Narrowband);
+        assert_eq!((encoder.push(&loud), encoder.push(&loud)), (None, None));
+        assert_eq!(encoder.push(&loud), Some(vec![Law::Mu.encode(8_000); 480]));
         assert_eq!(encoder.flush(false), None);
-        encoder.push(&LOUD);
+        encoder.push(&loud);
         assert_eq!(encoder.flush(false).expect("the rest").len(), 160);
-        encoder.push(&LOUD);
+        encoder.push(&loud);
         let whole = encoder.flush(true).expect("filled up");
         assert_eq!((whole.len(), whole[0], whole[479]), (480, Law::Mu.encode(8_000), Law::Mu.encode(0)));
         assert_eq!(encoder.silence().expect("silence"), vec![Law::Mu.encode(0); 480]);
@@ -102,8 +110,15 @@ mod tests {
 
     #[test]
     fn other_rates_get_as_much_time_as_was_spoken() {
-        let mut encoder = Encoder::new(Encoding::Linear16, 16_000, 1).expect("rates");
-        let bytes: usize = (0..100).filter_map(|_| encoder.push(&LOUD)).map(|message| message.len()).sum();
-        assert!((62_000..=64_000).contains(&bytes), "2 s at 16 kHz: {bytes}");
+        for format in AudioFormat::ALL {
+            let frame = loud(format);
+            let sent = |encoding, rate| -> usize {
+                let mut encoder = Encoder::new(format, encoding, rate, 1).expect("rates");
+                (0..100).filter_map(|_| encoder.push(&frame)).map(|message| message.len()).sum()
+            };
+            let (linear, law) = (sent(Encoding::Linear16, 16_000), sent(Encoding::Mulaw, 8_000));
+            assert!((62_000..=64_000).contains(&linear), "2 s at 16 kHz from {format:?}: {linear}");
+            assert!((15_500..=16_000).contains(&law), "2 s at 8 kHz from {format:?}: {law}");
+        }
     }
 }

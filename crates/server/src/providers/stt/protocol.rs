@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use switchhook_net::outbound::ws::Message;
+
 use super::encoder::Encoding;
 use super::settings::SttSettings;
-use crate::outbound::ws::Message;
 use crate::providers::websocket::{Handshake, StreamError};
 use crate::providers::{SttOptions, failure};
 
@@ -41,11 +42,11 @@ pub(crate) struct SttStreamConfig {
     pub(crate) separator: &'static str,
     /// How long the final words of a segment are awaited.
     pub(crate) finalize_timeout: Duration,
-    /// The same when no word is outstanding: some have nothing to answer then, and do not.
+    /// The same when no word is outstanding: some send no response then.
     pub(crate) finalize_timeout_without_words: Duration,
-    /// Whether every [`SttProtocol::finalize`] with words is answered by a [`SttMessage::Finalized`]; otherwise the provider ends speech by itself.
+    /// Whether every [`SttProtocol::finalize`] with words is followed by a [`SttMessage::Finalized`]; otherwise the provider ends speech by itself.
     pub(crate) confirms_finalize: bool,
-    /// Whether those without words are answered as well, so that no answer is a failure.
+    /// Whether those without words are as well, so that silence is a failure.
     pub(crate) always_confirms_finalize: bool,
 }
 

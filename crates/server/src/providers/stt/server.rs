@@ -2,9 +2,9 @@
 
 use reqwest::header::HeaderName;
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws;
 
 use super::settings::{SttDefaults, SttSettings};
-use crate::outbound::ws;
 use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::websocket::Handshake;
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use switchhook_media::frame::SAMPLE_RATE;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::g711::SAMPLE_RATE;
 
 use super::encoder::{Encoder, Encoding};
 use crate::providers::SttOptions;
@@ -16,7 +17,7 @@ pub(crate) struct SttDefaults {
     /// The length of a message in frames of 20 ms.
     pub(crate) chunk: u32,
     pub(crate) finalize_timeout_ms: u32,
-    /// How long an answer to finalize is awaited when no word is outstanding, of a provider that may have none then.
+    /// How long a response to finalize is awaited when no word is outstanding, of a provider that may have none then.
     pub(crate) finalize_timeout_without_words_ms: Option<u32>,
 }
 
@@ -29,7 +30,7 @@ pub(crate) struct SttSettings {
     pub(crate) finalize_timeout: Duration,
     /// The provider's own for finalize when no word is outstanding, unless a setting says how long is waited.
     pub(crate) finalize_timeout_without_words: Option<Duration>,
-    /// Whether finalize is always answered.
+    /// Whether finalize always gets a response.
     pub(crate) always_confirms_finalize: bool,
     /// Whether our VAD finalizes segments; the provider's default when absent.
     pub(crate) finalize: Option<bool>,
@@ -54,7 +55,8 @@ impl SttSettings {
         }
         let chunk = config.integer("stt_chunk_ms", 20..=1_000)?.map_or(defaults.chunk, |ms| ms.div_ceil(20));
         let chunk = usize::try_from(chunk).unwrap_or(1);
-        Encoder::new(encoding, sample_rate, chunk).map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
+        Encoder::new(AudioFormat::default(), encoding, sample_rate, chunk)
+            .map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
         let finalize_timeout = config.integer("stt_finalize_timeout_ms", 200..=10_000)?;
         let ms = |ms: u32| Duration::from_millis(ms.into());
         Ok(Self {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
 use switchhook_media::frame::{FRAME_DURATION, Frame};
+use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -16,7 +17,6 @@ use crate::providers::SttEvent;
 use crate::providers::failure::AttemptError;
 use crate::providers::replay_buffer::{ReplayBuffer, SttInput};
 use crate::providers::websocket::StreamError;
-use crate::queues::Queue;
 
 /// Pauses before reconnecting.
 const RECONNECT_PAUSES: [Duration; 3] =
@@ -219,7 +219,7 @@ impl Task {
             let pause = failure
                 .retry_after
                 .zip(RECONNECT_PAUSES.get(self.failed_connections))
-                .map(|(asked, least)| asked.max(*least));
+                .map(|(requested, least)| requested.max(*least));
             let Some(pause) = pause else { return Err(StreamEnd::Failed(failure)) };
             self.failed_connections += 1;
             self.proven = true;

@@ -8,7 +8,7 @@ pub(crate) fn describe(protocol: &mut dyn SttProtocol, messages: &[&str]) -> Vec
     let heard: Vec<SttMessage> = messages.iter().flat_map(read).collect();
     heard
         .into_iter()
-        .map(|heard| match heard {
+        .map(|message| match message {
             SttMessage::Ready => "ready".to_owned(),
             SttMessage::Partial(text) => format!("~ {text}"),
             SttMessage::Final(text) => format!("= {text}"),

@@ -1,6 +1,6 @@
-//! Decodes audio of a file or stream, in chunks of any length, to 8 kHz samples: PCM of 16 bit, with a WAV header or without.
+//! Decodes audio of a file or stream, in chunks of any length, to samples in the format of a call: PCM of 16 bit, with a WAV header or without.
 
-use switchhook_media::frame::SAMPLE_RATE;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::resample::{Resampler, UnsupportedRates};
 
 /// How compressed files begin. A voice does not begin with such samples: it would have to be loud from the first.
@@ -15,6 +15,7 @@ const UNKNOWN_LENGTH: u32 = 0xffff_0000;
 /// Reads one utterance.
 pub(crate) struct Decoder {
     state: State,
+    format: AudioFormat,
     resampler: Resampler,
 }
 
@@ -39,8 +40,9 @@ type Unreadable = String;
 
 impl Decoder {
     /// For audio that has `rate` samples a second, unless a header says otherwise.
-    pub(crate) fn new(rate: u32) -> Result<Self, UnsupportedRates> {
-        Ok(Self { state: State::Beginning(Vec::new()), resampler: Resampler::new(rate, SAMPLE_RATE)? })
+    pub(crate) fn new(rate: u32, format: AudioFormat) -> Result<Self, UnsupportedRates> {
+        let resampler = Resampler::new(rate, format.sample_rate())?;
+        Ok(Self { state: State::Beginning(Vec::new()), format, resampler })
     }
 
     /// Takes more bytes and gives what can be given already.
@@ -69,7 +71,8 @@ impl Decoder {
                 kept.extend_from_slice(bytes);
                 let Some(header) = Header::read(kept)? else { return Ok(Vec::new()) };
                 let audio = kept.split_off(header.length);
-                self.resampler = Resampler::new(header.rate, SAMPLE_RATE).map_err(|error| error.to_string())?;
+                self.resampler =
+                    Resampler::new(header.rate, self.format.sample_rate()).map_err(|error| error.to_string())?;
                 self.state = State::Audio(Pcm::new(header.channels, header.audio));
                 self.push(&audio)
             }
@@ -165,7 +168,9 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         vec![vec![wav(24_000)], vec![wav(8_000), vec![1; 999]], vec![vec![1, 2, 3], vec![4; 500]]]
     },
     read: |messages| {
-        let Ok(mut decoder) = Decoder::new(24_000) else { return crate::fuzz::Read::default() };
+        let Ok(mut decoder) = Decoder::new(24_000, AudioFormat::Narrowband) else {
+            return crate::fuzz::Read::default();
+        };
         let mut read = crate::fuzz::Read::each(messages, |bytes| decoder.push(bytes).map(|samples| 2 * samples.len()));
         read.given += 2 * decoder.finish().len();
         read
@@ -196,7 +201,7 @@ mod tests {
     }
 
     fn decode(declared: u32, bytes: &[u8], piece: usize) -> Result<Vec<i16>, String> {
-        let mut decoder = Decoder::new(declared).expect("a default rate");
+        let mut decoder = Decoder::new(declared, AudioFormat::Narrowband).expect("a default rate");
         let mut out = Vec::new();
         for piece in bytes.chunks(piece) {
             out.extend(decoder.push(piece)?);

@@ -13,7 +13,7 @@ pub(crate) mod timing;
 use std::time::Duration;
 
 use switchhook_core::conversation::SpokenWord;
-use switchhook_media::frame::SAMPLE_RATE;
+use switchhook_media::format::AudioFormat;
 use tokio::sync::mpsc;
 
 use super::adapter_config::AdapterConfig;
@@ -25,9 +25,7 @@ const TRIES: usize = 3;
 /// Pauses before retries: a pooled connection that has died is replaced at once.
 const PAUSES: [Duration; TRIES - 1] = [Duration::ZERO, Duration::from_millis(500)];
 /// Longer audio is cut off: no utterance takes ten minutes.
-const MAX_SAMPLES: u64 = 600 * SAMPLE_RATE as u64;
-/// Samples in a millisecond.
-const PER_MS: u64 = SAMPLE_RATE as u64 / 1_000;
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Timeouts of TTS requests and pooled sockets.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +40,7 @@ pub struct TtsTimeouts {
     pub stop: Duration,
     /// A socket on which nothing was spoken for so long is closed.
     pub idle: Duration,
-    /// How often an open socket is asked whether it is alive; one that did not answer by the next time is given up.
+    /// Interval of pings on an open socket; one without a pong by the next ping is given up.
     pub ping: Duration,
 }
 
@@ -53,7 +51,7 @@ impl Default for TtsTimeouts {
             first_audio: Duration::from_secs(5),
             gap: Duration::from_secs(5),
             stop: Duration::from_secs(1),
-            // ElevenLabs closes a silent socket after the 180 s that are asked for, Cartesia after some minutes.
+            // ElevenLabs closes a silent socket after the 180 s that we request, Cartesia after some minutes.
             idle: Duration::from_secs(170),
             ping: Duration::from_secs(20),
         }
@@ -116,17 +114,18 @@ impl Retries {
         let least = PAUSES.get(self.failed).copied();
         self.failed += 1;
         let late = matches!(failure.error, ProviderError::Timeout { .. });
-        let asked = failure.retry_after.filter(|_| !late && !output.has_audio());
-        let (Some(least), Some(asked)) = (least, asked) else { return Err(failure.error) };
+        let requested = failure.retry_after.filter(|_| !late && !output.has_audio());
+        let (Some(least), Some(requested)) = (least, requested) else { return Err(failure.error) };
         // Its words may quote what was to be spoken.
         tracing::warn!(code = failure.error.code().as_str(), attempt = self.failed, "TTS request failed; retrying");
-        tokio::time::sleep(least.max(asked)).await;
+        tokio::time::sleep(least.max(requested)).await;
         Ok(())
     }
 }
 
 /// The output of one utterance.
 pub(crate) struct TtsOutput {
+    format: AudioFormat,
     audio: mpsc::Sender<TtsAudio>,
     /// Samples so far.
     given: u64,
@@ -138,13 +137,13 @@ pub(crate) struct TtsOutput {
 pub(crate) struct ReceiverClosed;
 
 impl TtsOutput {
-    pub(crate) fn new(audio: mpsc::Sender<TtsAudio>) -> Self {
-        Self { audio, given: 0, pending_words: Vec::new() }
+    pub(crate) fn new(format: AudioFormat, audio: mpsc::Sender<TtsAudio>) -> Self {
+        Self { format, audio, given: 0, pending_words: Vec::new() }
     }
 
     /// How much was given, in milliseconds.
     pub(crate) fn given_ms(&self) -> u64 {
-        self.given / PER_MS
+        u64::try_from(self.format.duration(self.given).as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Whether there was any audio.
@@ -154,7 +153,7 @@ impl TtsOutput {
 
     /// Whether this is more than anybody says at once.
     pub(crate) fn exceeds_limit(&self) -> bool {
-        self.given > MAX_SAMPLES
+        self.format.duration(self.given) > LONGEST
     }
 
     pub(crate) async fn give(&mut self, samples: Vec<i16>, words: Vec<SpokenWord>) -> Result<(), ReceiverClosed> {
@@ -182,9 +181,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn words_are_no_audio_and_come_once_whatever_is_tried_again() {
         let (audio, mut given) = mpsc::channel(4);
-        let mut output = TtsOutput::new(audio);
+        let mut output = TtsOutput::new(AudioFormat::Narrowband, audio);
         let _ = output.give(Vec::new(), word("Yes")).await;
-        assert!(given.try_recv().is_err(), "a voice that has only told its words has not spoken");
+        assert!(given.try_recv().is_err(), "a TTS that has only sent word timings has not spoken");
         let failure = AttemptError::failed("double", "It broke.".to_owned());
         Retries::default().again(failure, &mut output).await.expect("nothing was heard");
         let _ = output.give(Vec::new(), word("Yes")).await;

@@ -1,15 +1,16 @@
-//! Speaks over sockets that are kept open and shared by calls: a handshake takes longer than the first audio.
+//! Synthesizes over sockets that stay open and are shared by calls: a handshake takes longer than the first audio.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use switchhook_media::g711::Law;
+
+use switchhook_net::queues::Queue;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::protocol::{AudioChunk, MINUTE, SocketLimits, TtsProtocol};
+use super::protocol::{AudioChunk, MINUTE, SocketLimits, TtsEncoding, TtsProtocol};
 use super::socket::{ContextEvent, ContextSlot, Handle};
 use super::timing::WordAssembler;
 use super::{Retries, TtsOutput, TtsTimeouts, cost, is_speakable};
@@ -17,7 +18,6 @@ use crate::providers::adapter_config::AdapterConfig;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::{Connector, Handshake, Timeouts};
 use crate::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
-use crate::queues::Queue;
 
 /// A socket is not used for longer: sessions of some providers end after an hour.
 const MAX_AGE: Duration = Duration::from_secs(50 * 60);
@@ -164,6 +164,7 @@ impl<W: TtsProtocol> TtsPool<W> {
         let context = format!("{:016x}", rand::random::<u64>());
         let messages = self.protocol.begin(&context, request);
         let mut speaking = slot.begin(context, messages);
+        let (encoding, mut half) = (TtsEncoding::of(request), None);
         let (mut words, mut timed) = (WordAssembler::default(), 0);
         let mut wait = self.timeouts.first_audio;
         let mut deadline = Instant::now() + wait;
@@ -181,7 +182,7 @@ impl<W: TtsProtocol> TtsPool<W> {
                     }
                     let words = words.push(timing, output.given_ms());
                     let audible = !audio.is_empty();
-                    let samples = audio.into_iter().map(|byte| Law::Mu.decode(byte)).collect();
+                    let samples = encoding.decode(audio, &mut half);
                     if output.give(samples, words).await.is_err() {
                         return Ok(());
                     }
@@ -300,7 +301,7 @@ impl<W: TtsProtocol> Tts for TtsPool<W> {
         if !is_speakable(&request.text) {
             return Ok(Usage::default());
         }
-        let mut output = TtsOutput::new(audio);
+        let mut output = TtsOutput::new(request.format, audio);
         let mut attempts = Retries::default();
         while let Err(failure) = self.attempt(&request, &mut output).await {
             attempts.again(failure, &mut output).await?;

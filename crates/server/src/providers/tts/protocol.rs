@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use switchhook_core::private::Private;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::g711::Law;
+use switchhook_net::outbound::ws::Message;
 
 use super::timing::WordTiming;
-use crate::outbound::ws::Message;
 use crate::providers::TtsRequest;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::Handshake;
@@ -91,10 +93,42 @@ pub(crate) enum TtsEvent {
     Failed(AttemptError),
 }
 
+/// How audio is asked for: as telephones take it, or in the rate of a wideband call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TtsEncoding {
+    /// G.711 µ-law, 8 kHz.
+    Mulaw8k,
+    /// 16 bit, little-endian, 16 kHz.
+    Linear16k,
+}
+
+impl TtsEncoding {
+    /// For a request.
+    pub(crate) fn of(request: &TtsRequest) -> Self {
+        match request.format {
+            AudioFormat::Narrowband => Self::Mulaw8k,
+            AudioFormat::Wideband => Self::Linear16k,
+        }
+    }
+
+    /// Decodes a piece of an utterance; `half` is the first byte of a sample that was cut in two.
+    pub(super) fn decode(self, bytes: Vec<u8>, half: &mut Option<u8>) -> Vec<i16> {
+        match self {
+            Self::Mulaw8k => bytes.into_iter().map(|byte| Law::Mu.decode(byte)).collect(),
+            Self::Linear16k => {
+                let bytes: Vec<u8> = half.take().into_iter().chain(bytes).collect();
+                let pairs = bytes.chunks_exact(2);
+                *half = pairs.remainder().first().copied();
+                pairs.map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()
+            }
+        }
+    }
+}
+
 /// A piece of speech.
 #[derive(Default)]
 pub(crate) struct AudioChunk {
-    /// µ-law, 8 kHz.
+    /// In the [`TtsEncoding`] of its request.
     pub(crate) audio: Vec<u8>,
     pub(crate) timing: WordTiming,
 }
@@ -108,3 +142,18 @@ impl AudioChunk {
 
 /// Sixty seconds, over which contexts are counted.
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audio_is_decoded_however_it_is_cut() {
+        let mut half = None;
+        let linear = TtsEncoding::Linear16k;
+        assert_eq!(linear.decode(vec![1], &mut half), Vec::<i16>::new());
+        assert_eq!(linear.decode(vec![2, 0xff, 0xff, 7], &mut half), [0x0201, -1]);
+        assert_eq!((linear.decode(vec![0], &mut half), half), (vec![7], None));
+        assert_eq!(TtsEncoding::Mulaw8k.decode(vec![0xff], &mut half), [0]);
+    }
+}

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use switchhook_net::outbound::ws::Message;
+use switchhook_net::queues::{self, Queue};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::TtsTimeouts;
 use super::protocol::{AudioChunk, CancelConfirmation, TtsEvent, TtsMessage, TtsProtocol};
-use crate::outbound::ws::Message;
 use crate::providers::failure::AttemptError;
 use crate::providers::websocket::Session;
-use crate::queues::{self, Queue};
 
-/// The error of a socket that no longer answers.
+/// The error of a socket that no longer responds.
 const DEAD: &str = "the connection is dead";
 
 /// What may wait for an utterance, in bytes: four minutes of audio. More is there only while nobody takes it, as when the phone

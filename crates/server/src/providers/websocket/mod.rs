@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ws::{Message, WebSocket, WebSockets, unreadable};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use url::Url;
 
@@ -17,7 +18,6 @@ pub(crate) use self::message::{StreamError, field, json};
 use super::ProviderError;
 use super::adapter_config::AdapterConfig;
 use super::failure::{AttemptError, without_key};
-use crate::outbound::ws::{Message, WebSocket, WebSockets, unreadable};
 
 /// While a caller waits, a server that has not reacted to a ping for so long is unreachable: longer than a message takes around
 /// the world.
@@ -110,7 +110,7 @@ impl Connector {
                 Ok(Err(failure)) => failure,
                 Err(_) => return Err(ProviderError::timeout(self.provider, limit)),
             };
-            let pause = failure.retry_after.zip(pauses.next()).map(|(asked, least)| asked.max(*least));
+            let pause = failure.retry_after.zip(pauses.next()).map(|(requested, least)| requested.max(*least));
             let Some(pause) = pause.filter(|pause| Instant::now() + *pause < deadline) else {
                 return Err(failure.error);
             };

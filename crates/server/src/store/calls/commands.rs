@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
+use switchhook_core::call::CarrierEvent;
 use switchhook_core::id::{CallId, CommandId, TenantId};
 use uuid::Uuid;
 
 use super::CallRow;
-use crate::carrier::CarrierEvent;
 use crate::clock;
-use crate::store::{Conn, Tx, filled, on};
+use crate::store::{Conn, Tx, execute, on, push_ids, run};
 
 /// Rows deleted per statement.
 const BATCH: i64 = 500;
@@ -56,15 +56,10 @@ pub async fn insert(
 ) -> Result<(), sqlx::Error> {
     const SQL: &str =
         "INSERT INTO call_commands (id, tenant_id, call_id, command, created_at) VALUES ($1, $2, $3, $4, $5)";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(CommandId::new(now, clock::random()).uuid())
-        .bind(tenant.uuid())
-        .bind(call.uuid())
-        .bind(Json(command))
-        .bind(now.as_micros())
-        .execute(c)
-        .await
-        .map(drop))
+    execute!(tx, SQL;
+        CommandId::new(now, clock::random()).uuid(), tenant.uuid(), call.uuid(), Json(command), now.as_micros()
+    )
+    .map(drop)
 }
 
 /// Returns the calls of any node with waiting commands.
@@ -73,7 +68,7 @@ pub async fn insert(
 /// When the database fails.
 pub async fn waiting_for_nodes(conn: &mut Conn) -> Result<Vec<Uuid>, sqlx::Error> {
     const SQL: &str = "SELECT DISTINCT call_id FROM call_commands";
-    on!(conn, |c| sqlx::query_scalar(SQL).fetch_all(c).await)
+    run!(conn, query_scalar.fetch_all, SQL)
 }
 
 /// A waiting command and its id.
@@ -98,7 +93,7 @@ pub async fn waiting_for_runner(conn: &mut Conn, row: &CallRow) -> Result<Vec<Wa
     const SQL: &str = "SELECT id, command FROM call_commands \
         WHERE call_id = $1 AND EXISTS (SELECT 1 FROM calls WHERE calls.id = $1 AND calls.lease_token = $2) \
         ORDER BY created_at, id";
-    let found: Vec<Found> = on!(conn, |c| sqlx::query_as(SQL).bind(row.id).bind(row.lease_token).fetch_all(c).await)?;
+    let found: Vec<Found> = run!(conn, query_as.fetch_all, SQL; row.id, row.lease_token)?;
     Ok(found.into_iter().map(|found| Waiting { id: found.id, command: found.command.0 }).collect())
 }
 
@@ -110,10 +105,7 @@ pub async fn delete_for_runner(tx: &mut Tx, call: CallId, done: &[Uuid]) -> Resu
     on!(tx, |c| {
         let mut query = QueryBuilder::new("DELETE FROM call_commands WHERE call_id = ");
         query.push_bind(call.uuid()).push(" AND id IN (");
-        let mut ids = query.separated(", ");
-        for id in filled(done.iter().copied()) {
-            ids.push_bind(id);
-        }
+        push_ids(&mut query, done.iter().copied());
         query.push(")");
         query.build().execute(c).await.map(drop)
     })
@@ -126,7 +118,7 @@ pub async fn delete_for_runner(tx: &mut Tx, call: CallId, done: &[Uuid]) -> Resu
 pub async fn prune_for_housekeeping(tx: &mut Tx) -> Result<u64, sqlx::Error> {
     const SQL: &str = "DELETE FROM call_commands WHERE id IN (SELECT id FROM call_commands \
         WHERE (SELECT status FROM calls WHERE calls.id = call_commands.call_id) IN ('completed', 'failed') LIMIT $1)";
-    on!(tx, |c| sqlx::query(SQL).bind(BATCH).execute(c).await.map(|done| done.rows_affected()))
+    execute!(tx, SQL; BATCH)
 }
 
 #[cfg(test)]
@@ -134,10 +126,9 @@ mod tests {
     use switchhook_core::id::NodeId;
 
     use super::*;
-    use crate::calls::LEASE;
     use crate::store::calls;
     use crate::store::lease_time::LeaseTime;
-    use crate::store::testing::{TestStore, now, owned_call, stores};
+    use crate::store::testing::{LEASE, TestStore, now, owned_call, stores};
 
     async fn waiting(test: &TestStore, row: &CallRow) -> Vec<(Uuid, String)> {
         let mut conn = test.store.read().await.expect("a connection");

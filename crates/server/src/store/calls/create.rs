@@ -12,7 +12,7 @@ use switchhook_core::quota;
 
 use super::{CallRequest, CallRow};
 use crate::store::events::{self, Happened};
-use crate::store::{Tx, chunks, on};
+use crate::store::{Tx, chunks, execute, on};
 
 /// A new call.
 pub struct NewCall {
@@ -122,7 +122,7 @@ async fn count_placed(tx: &mut Tx, tenant: TenantId, rows: &[CallRow]) -> Result
         *months.entry(month.as_micros()).or_default() += 1;
     }
     for (month, calls) in months {
-        on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(month).bind(calls).execute(c).await.map(drop))?;
+        execute!(tx, SQL; tenant.uuid(), month, calls)?;
     }
     Ok(())
 }

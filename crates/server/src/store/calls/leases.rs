@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::CallRow;
 use crate::store::lease_time::LeaseTime;
-use crate::store::{Conn, Dialect, Tx, filled, on};
+use crate::store::{Conn, Dialect, Tx, execute, on, push_ids, run};
 
 /// The parameters of a claim.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, lease: Lease
     let sql = sqlx::AssertSqlSafe(format!(
         "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = {until} WHERE id = $1 RETURNING *"
     ));
-    on!(tx, |c| sqlx::query_as(sql).bind(id.uuid()).bind(node.uuid()).fetch_one(c).await)
+    run!(tx, query_as.fetch_one, sql; id.uuid(), node.uuid())
 }
 
 /// Takes a call whose media reached this node over from the node that dialled it. `None` if the carrier's id differs or is unknown
@@ -84,7 +84,7 @@ pub async fn move_for_media(
          WHERE id = $1 AND status = 'dialing' AND carrier_call_id = $3 AND end_reason IS NULL AND error_code IS NULL \
          AND (lease_owner IS NULL OR lease_owner <> $2) RETURNING *"
     ));
-    on!(tx, |c| sqlx::query_as(sql).bind(id.uuid()).bind(node.uuid()).bind(carrier_call_id).fetch_optional(c).await)
+    run!(tx, query_as.fetch_optional, sql; id.uuid(), node.uuid(), carrier_call_id)
 }
 
 async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<CallRow>, sqlx::Error> {
@@ -98,10 +98,7 @@ async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<
         query.push(" AND (lease_until IS NULL OR lease_until < ").push(lease_now).push(")");
         if !claim.running.is_empty() {
             query.push(" AND id NOT IN (");
-            let mut running = query.separated(", ");
-            for id in filled(claim.running.iter().map(|id| id.uuid())) {
-                running.push_bind(id);
-            }
+            push_ids(&mut query, claim.running.iter().map(|id| id.uuid()));
             query.push(")");
         }
         query.push(" ORDER BY due_at LIMIT ").push_bind(claim.limit).push(lock).push(") RETURNING *");
@@ -116,7 +113,7 @@ async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<
 pub async fn take_over(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<i64, sqlx::Error> {
     const SQL: &str = "UPDATE calls SET lease_token = lease_token + 1, lease_owner = NULL, lease_until = NULL \
         WHERE id = $1 AND tenant_id = $2 RETURNING lease_token";
-    on!(tx, |c| sqlx::query_scalar(SQL).bind(id.uuid()).bind(tenant.uuid()).fetch_one(c).await)
+    run!(tx, query_scalar.fetch_one, SQL; id.uuid(), tenant.uuid())
 }
 
 /// Renews the leases of this node's running calls and returns the renewed ones: any other of `running` has ended or belongs to
@@ -135,10 +132,7 @@ pub async fn renew_leases_for_node(
         let mut query = QueryBuilder::new("UPDATE calls SET lease_until = ");
         query.push(until).push(" WHERE lease_owner = ").push_bind(node.uuid());
         query.push(concat!(" AND ", live!(), " AND id IN ("));
-        let mut ids = query.separated(", ");
-        for id in filled(running.iter().map(|id| id.uuid())) {
-            ids.push_bind(id);
-        }
+        push_ids(&mut query, running.iter().map(|id| id.uuid()));
         query.push(") RETURNING id");
         query.build_query_scalar().fetch_all(c).await
     })?;
@@ -155,7 +149,7 @@ pub async fn hand_back_for_node(tx: &mut Tx, node: NodeId) -> Result<(), sqlx::E
          WHERE lease_owner = $1 AND status = 'queued' AND ",
         live!()
     );
-    on!(tx, |c| sqlx::query(SQL).bind(node.uuid()).execute(c).await.map(drop))
+    execute!(tx, SQL; node.uuid()).map(drop)
 }
 
 /// Returns this node's calls whose end was requested.
@@ -165,7 +159,7 @@ pub async fn hand_back_for_node(tx: &mut Tx, node: NodeId) -> Result<(), sqlx::E
 pub async fn hangup_requests_for_node(conn: &mut Conn, node: NodeId) -> Result<Vec<Uuid>, sqlx::Error> {
     const SQL: &str =
         concat!("SELECT id FROM calls WHERE lease_owner = $1 AND hangup_requested_at IS NOT NULL AND ", live!());
-    on!(conn, |c| sqlx::query_scalar(SQL).bind(node.uuid()).fetch_all(c).await)
+    run!(conn, query_scalar.fetch_all, SQL; node.uuid())
 }
 
 #[cfg(test)]
@@ -173,10 +167,9 @@ mod tests {
     use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 
     use super::*;
-    use crate::calls::LEASE;
     use crate::clock::Clock;
     use crate::store::calls;
-    use crate::store::testing::{TestStore, now, owned_call, stores};
+    use crate::store::testing::{LEASE, TestStore, now, owned_call, stores};
 
     /// A call that `node` has dialled, and that the carrier knows as `CA1`.
     async fn dialled(test: &TestStore, node: NodeId) -> CallRow {

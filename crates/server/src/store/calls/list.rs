@@ -11,8 +11,8 @@ use switchhook_core::id::{CallId, TenantId};
 use uuid::Uuid;
 
 use super::{CallRow, search};
-use crate::store::page::{PAGE_BYTES, Page, fitting};
-use crate::store::{Conn, Dialect, filled, on};
+use crate::store::page::{PAGE_BYTES, Page, PageRequest, fitting};
+use crate::store::{Conn, Dialect, on, push_ids};
 
 /// The filters of a list; every filter that is set must match.
 #[derive(Clone, Default)]
@@ -110,14 +110,14 @@ pub async fn list(
     conn: &mut Conn,
     tenant: TenantId,
     filter: &Filter,
-    cursor: Option<Uuid>,
-    limit: i64,
+    PageRequest { limit, cursor }: PageRequest,
 ) -> Result<Page<CallRow>, sqlx::Error> {
     let terms = filter.terms();
     let (mut rows, mut next, mut left) = (Vec::new(), cursor, PAGE_BYTES);
     loop {
         let wanted = limit - i64::try_from(rows.len()).unwrap_or(limit);
-        let mut ids = ids(conn, tenant, filter, &terms, next, wanted + 1).await?;
+        let page = PageRequest { limit: wanted + 1, cursor: next };
+        let mut ids = ids(conn, tenant, filter, &terms, page).await?;
         let more = i64::try_from(ids.len()).is_ok_and(|found| found > wanted);
         ids.truncate(usize::try_from(wanted).unwrap_or(0));
         let sizes = sizes(conn, tenant, &ids).await?;
@@ -141,19 +141,18 @@ async fn ids(
     tenant: TenantId,
     filter: &Filter,
     terms: &[Vec<i64>],
-    cursor: Option<Uuid>,
-    wanted: i64,
+    page: PageRequest,
 ) -> Result<Vec<Uuid>, sqlx::Error> {
     if terms.is_empty() {
-        return page(conn, tenant, filter, cursor, wanted).await;
+        return all(conn, tenant, filter, page).await;
     }
     // Calls move from live to recent to segments; querying in this order misses none.
-    let mut ids = live_ones(conn, tenant, filter, cursor, wanted).await?;
-    ids.extend(recent_ones(conn, tenant, filter, cursor, wanted).await?);
-    ids.extend(search::find(conn, tenant, filter, terms, cursor, wanted).await?);
+    let mut ids = live_ones(conn, tenant, filter, page).await?;
+    ids.extend(recent_ones(conn, tenant, filter, page).await?);
+    ids.extend(search::find(conn, tenant, filter, terms, page).await?);
     ids.sort_unstable_by(|a, b| b.cmp(a));
     ids.dedup();
-    ids.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
+    ids.truncate(usize::try_from(page.limit).unwrap_or(usize::MAX));
     Ok(ids)
 }
 
@@ -170,10 +169,7 @@ async fn sizes(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<i6
             "SELECT id, CAST(octet_length(CAST(request AS TEXT)) + COALESCE(octet_length(CAST(outcome AS TEXT)), 0) \
              + COALESCE(octet_length(summary), 0) + COALESCE(octet_length(error), 0) AS BIGINT) FROM calls WHERE id IN (",
         );
-        let mut list = query.separated(", ");
-        for id in filled(ids.iter().copied()) {
-            list.push_bind(id);
-        }
+        push_ids(&mut query, ids.iter().copied());
         query.push(OF_TENANT).push_bind(tenant.uuid()).push(", FALSE)");
         query.build_query_as().fetch_all(c).await
     })?;
@@ -189,10 +185,7 @@ async fn by_ids(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<C
     }
     let mut rows: Vec<CallRow> = on!(conn, |c| {
         let mut query = QueryBuilder::new("SELECT * FROM calls WHERE id IN (");
-        let mut list = query.separated(", ");
-        for id in filled(ids.iter().copied()) {
-            list.push_bind(id);
-        }
+        push_ids(&mut query, ids.iter().copied());
         query.push(OF_TENANT).push_bind(tenant.uuid()).push(", FALSE)");
         query.build_query_as().fetch_all(c).await
     })?;
@@ -200,20 +193,14 @@ async fn by_ids(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<C
     Ok(rows)
 }
 
-async fn page(
-    conn: &mut Conn,
-    tenant: TenantId,
-    filter: &Filter,
-    cursor: Option<Uuid>,
-    wanted: i64,
-) -> Result<Vec<Uuid>, sqlx::Error> {
-    let (first, last) = filter.range(cursor);
+async fn all(conn: &mut Conn, tenant: TenantId, filter: &Filter, page: PageRequest) -> Result<Vec<Uuid>, sqlx::Error> {
+    let (first, last) = filter.range(page.cursor);
     on!(conn, |c| {
         let mut query = QueryBuilder::new("SELECT id FROM calls WHERE tenant_id = ");
         query.push_bind(tenant.uuid());
         query.push(" AND id >= ").push_bind(first).push(" AND id <= ").push_bind(last);
         push_creation(&mut query, filter);
-        query.push(" ORDER BY id DESC LIMIT ").push_bind(wanted);
+        query.push(" ORDER BY id DESC LIMIT ").push_bind(page.limit);
         query.build_query_scalar().fetch_all(c).await
     })
 }
@@ -222,10 +209,9 @@ async fn live_ones(
     conn: &mut Conn,
     tenant: TenantId,
     filter: &Filter,
-    cursor: Option<Uuid>,
-    wanted: i64,
+    page: PageRequest,
 ) -> Result<Vec<Uuid>, sqlx::Error> {
-    let (first, last) = filter.range(cursor);
+    let (first, last) = filter.range(page.cursor);
     let dialect = conn.dialect();
     on!(conn, |c| {
         let mut query = QueryBuilder::new(concat!("SELECT id FROM calls WHERE ", live!(), " AND tenant_id = "));
@@ -243,7 +229,7 @@ async fn live_ones(
         }
         push_conditions(&mut query, dialect, filter);
         let order = if dialect == Dialect::Postgres { "uuid_send(id)" } else { "id" };
-        query.push(format!(" ORDER BY {order} DESC LIMIT ")).push_bind(wanted);
+        query.push(format!(" ORDER BY {order} DESC LIMIT ")).push_bind(page.limit);
         query.build_query_scalar().fetch_all(c).await
     })
 }
@@ -253,10 +239,9 @@ async fn recent_ones(
     conn: &mut Conn,
     tenant: TenantId,
     filter: &Filter,
-    cursor: Option<Uuid>,
-    wanted: i64,
+    page: PageRequest,
 ) -> Result<Vec<Uuid>, sqlx::Error> {
-    let (first, last) = filter.range(cursor);
+    let (first, last) = filter.range(page.cursor);
     let dialect = conn.dialect();
     on!(conn, |c| {
         let (beginning, end) = match dialect {
@@ -271,7 +256,7 @@ async fn recent_ones(
         query.push(" AND call_id >= ").push_bind(first).push(" AND call_id <= ").push_bind(last);
         query.push(") SELECT calls.id FROM ").push(beginning).push(end);
         push_conditions(&mut query, dialect, filter);
-        query.push(" ORDER BY calls.id DESC LIMIT ").push_bind(wanted);
+        query.push(" ORDER BY calls.id DESC LIMIT ").push_bind(page.limit);
         query.build_query_scalar().fetch_all(c).await
     })
 }

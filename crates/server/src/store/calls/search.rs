@@ -26,7 +26,8 @@ pub use self::segments::{
 
 use self::positions::Positions;
 use super::Filter;
-use crate::store::{Conn, on};
+use crate::store::page::PageRequest;
+use crate::store::{Conn, on, run};
 
 /// Up to this many segments, postings are queried per segment rather than all together.
 const FEW: usize = 64;
@@ -77,12 +78,11 @@ pub(super) async fn find(
     tenant: TenantId,
     filter: &Filter,
     terms: &[Vec<i64>],
-    cursor: Option<Uuid>,
-    wanted: i64,
+    page: PageRequest,
 ) -> Result<Vec<Uuid>, sqlx::Error> {
-    let (first, last) = filter.range(cursor);
+    let (first, last) = filter.range(page.cursor);
     let Some(matched) = matched(conn, tenant, terms).await? else { return Ok(Vec::new()) };
-    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    let wanted = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let mut found: Vec<Uuid> = Vec::new();
     for segment in segments_between(conn, tenant, first, last).await? {
         // Segments overlap slightly, because calls do not end in the order of their creation.
@@ -160,5 +160,5 @@ async fn segments_between(
 ) -> Result<Vec<Segment>, sqlx::Error> {
     const SQL: &str = "SELECT segment, last_id FROM call_search_segments \
         WHERE tenant_id = $1 AND last_id >= $2 AND first_id <= $3 ORDER BY last_id DESC";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(first).bind(last).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), first, last)
 }

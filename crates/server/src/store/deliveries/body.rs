@@ -10,8 +10,8 @@ use switchhook_core::event::{DeliveryBody, EventData};
 use switchhook_core::id::{DeliveryId, TenantId};
 use uuid::Uuid;
 
-use super::{Conn, Tx, on};
-use crate::store::{filled, retention};
+use super::{Conn, Tx, execute, on, run};
+use crate::store::{push_ids, retention};
 
 /// Selects the event's data for a delivery without its own bytes.
 macro_rules! data {
@@ -65,7 +65,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Result<Ve
         data!(),
         " FROM deliveries WHERE tenant_id = $1 AND id = $2"
     );
-    let row: Row = on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(id.uuid()).fetch_one(c).await)?;
+    let row: Row = run!(conn, query_as.fetch_one, SQL; tenant.uuid(), id.uuid())?;
     let bytes = row.source.into_bytes(row.id, &row.event);
     Ok(if row.erase { retention::body_without_words(&bytes) } else { bytes })
 }
@@ -85,15 +85,12 @@ pub async fn freeze(tx: &mut Tx, calls: &[Uuid]) -> Result<(), sqlx::Error> {
     const FREEZE: &str = "UPDATE deliveries SET body = $2 WHERE id = $1";
     let rows: Vec<Row> = on!(tx, |c| {
         let mut query = QueryBuilder::new(SQL);
-        let mut list = query.separated(", ");
-        for call in filled(calls.iter().copied()) {
-            list.push_bind(call);
-        }
+        push_ids(&mut query, calls.iter().copied());
         query.push(")").build_query_as().fetch_all(c).await
     })?;
     for row in rows {
         let bytes = row.source.into_bytes(row.id, &row.event);
-        on!(tx, |c| sqlx::query(FREEZE).bind(row.id).bind(bytes).execute(c).await.map(drop))?;
+        execute!(tx, FREEZE; row.id, bytes)?;
     }
     Ok(())
 }

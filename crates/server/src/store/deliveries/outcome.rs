@@ -8,9 +8,9 @@ use switchhook_core::Timestamp;
 use uuid::Uuid;
 
 use super::queue::Lease;
-use super::{Conn, Tx, chunks, on};
-use crate::batch::BatchJob;
+use super::{Conn, Tx, chunks, execute, on, run};
 use crate::store::Store;
+use crate::store::batch::BatchJob;
 use crate::store::lease_time::LeaseTime;
 
 /// An endpoint is disabled after only failing for this long.
@@ -163,12 +163,12 @@ async fn update_health(tx: &mut Tx, health: &Health, verdict: &Verdict) -> Resul
     const FAILING: &str = "UPDATE webhooks SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL";
     let mut failing_since = health.failing_since;
     if verdict.worked && (failing_since.is_some() || !health.proven) {
-        on!(tx, |c| sqlx::query(WELL).bind(health.id).execute(c).await.map(drop))?;
+        execute!(tx, WELL; health.id)?;
         failing_since = None;
     }
     let Some(at) = verdict.fails_since else { return Ok(health.enabled) };
     if failing_since.is_none() {
-        on!(tx, |c| sqlx::query(FAILING).bind(health.id).bind(at.as_micros()).execute(c).await.map(drop))?;
+        execute!(tx, FAILING; health.id, at.as_micros())?;
         return Ok(health.enabled);
     }
     let too_long = failing_since.is_some_and(|since| since <= (at - DISABLE_AFTER).as_micros());
@@ -184,16 +184,12 @@ async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx
          WHERE webhook_id = $1 AND state = 'pending' AND ",
         open!()
     );
-    let disabled = on!(tx, |c| sqlx::query(DISABLE)
-        .bind(webhook)
-        .bind(at.as_micros())
-        .bind(DISABLED_REASON)
-        .bind((at - DISABLE_AFTER).as_micros())
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected() == 1))?;
+    let disabled = execute!(tx, DISABLE;
+        webhook, at.as_micros(), DISABLED_REASON, (at - DISABLE_AFTER).as_micros()
+    )
+    .map(|rows| rows == 1)?;
     if disabled {
-        on!(tx, |c| sqlx::query(CANCEL).bind(webhook).execute(c).await.map(drop))?;
+        execute!(tx, CANCEL; webhook)?;
         tracing::warn!(%webhook, "webhook endpoint disabled: every attempt has failed for 5 days");
     }
     Ok(disabled)
@@ -251,7 +247,7 @@ pub async fn abandoned_for_recovery(conn: &mut Conn, lease: LeaseTime) -> Result
         "SELECT id, webhook_id, attempts, lease_token FROM deliveries \
          WHERE state = 'sending' AND lease_until < {now} LIMIT 1000"
     ));
-    on!(conn, |c| sqlx::query_as(sql).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, sql)
 }
 
 /// Cancels deliveries queued while their endpoint or tenant was being disabled.
@@ -273,11 +269,11 @@ pub async fn cancel_disabled_for_recovery(store: &Store) -> Result<(), sqlx::Err
         open!()
     );
     let mut conn = store.read().await?;
-    let waiting: bool = on!(conn, |c| sqlx::query_scalar(WAITING).fetch_one(c).await)?;
+    let waiting: bool = run!(conn, query_scalar.fetch_one, WAITING)?;
     drop(conn);
     if waiting {
         let mut tx = store.begin().await?;
-        on!(tx, |c| sqlx::query(CANCEL).execute(c).await.map(drop))?;
+        execute!(tx, CANCEL)?;
         tx.commit().await?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use switchhook_core::webhook::share::{self, Standing};
 use uuid::Uuid;
 
 use super::body::{Source, data};
-use super::{Conn, Tx, chunks, on};
+use super::{Conn, Tx, chunks, on, run};
 use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
 use crate::store::{Dialect, Store};
@@ -64,7 +64,7 @@ pub struct Batch {
 /// When the database fails.
 pub async fn next_due_for_worker(conn: &mut Conn) -> Result<Option<Timestamp>, sqlx::Error> {
     const SQL: &str = "SELECT next_attempt_at FROM deliveries WHERE state = 'pending' ORDER BY next_attempt_at LIMIT 1";
-    let due: Option<Option<i64>> = on!(conn, |c| sqlx::query_scalar(SQL).fetch_optional(c).await)?;
+    let due: Option<Option<i64>> = run!(conn, query_scalar.fetch_optional, SQL)?;
     Ok(due.flatten().map(Timestamp::from_micros))
 }
 
@@ -125,14 +125,10 @@ async fn endpoints_with_work(conn: &mut Conn, now: Timestamp, under_way: i64) ->
                 AND a.attempts > 0 AND a.next_attempt_at <= $1 LIMIT 1), 0) = 1 \
         ORDER BY CASE WHEN w.failing_since IS NULL THEN 0 ELSE 1 END, COALESCE(whole.attempts, 0), \
             COALESCE(busy.attempts, 0), w.id LIMIT $5";
-    on!(conn, |c| sqlx::query_scalar(SQL)
-        .bind(now.as_micros())
-        .bind(share::most(Standing::Well, under_way))
-        .bind(share::most(Standing::Unproven, under_way))
-        .bind(share::most(Standing::Failing, under_way))
-        .bind(ENDPOINTS_PER_CLAIM)
-        .fetch_all(c)
-        .await)
+    run!(conn, query_scalar.fetch_all, SQL;
+        now.as_micros(), share::most(Standing::Well, under_way), share::most(Standing::Unproven, under_way),
+        share::most(Standing::Failing, under_way), ENDPOINTS_PER_CLAIM
+    )
 }
 
 /// Locks the endpoints that are enabled and that no other node is claiming, in the given order.
@@ -161,7 +157,7 @@ async fn lock_endpoints(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<WebhookRow>, sq
 
 async fn in_flight(tx: &mut Tx, webhook: Uuid) -> Result<i64, sqlx::Error> {
     const SQL: &str = "SELECT COUNT(*) FROM deliveries WHERE webhook_id = $1 AND state = 'sending'";
-    on!(tx, |c| sqlx::query_scalar(SQL).bind(webhook).fetch_one(c).await)
+    run!(tx, query_scalar.fetch_one, SQL; webhook)
 }
 
 /// First attempts before retries; a first attempt waits while that of an earlier event of its call is pending or in flight.
@@ -200,8 +196,7 @@ async fn claim(
         return Ok(Vec::new());
     }
     let sql = sqlx::AssertSqlSafe(claim_sql(&lease.until(tx.dialect())));
-    let rows: Vec<ClaimedRow> =
-        on!(tx, |c| sqlx::query_as(sql).bind(webhook).bind(now.as_micros()).bind(limit).fetch_all(c).await)?;
+    let rows: Vec<ClaimedRow> = run!(tx, query_as.fetch_all, sql; webhook, now.as_micros(), limit)?;
     let claimed = |row: ClaimedRow| {
         let body = row.source.into_bytes(row.lease.id, &row.event);
         Claimed { lease: row.lease, event: row.event, body }

@@ -54,8 +54,8 @@ async fn call(test: &TestStore) -> (TenantId, CallId) {
     let data = json!({ "metadata": metadata, "summary": "Ana called.", "outcome": { "name": "Ana" }, "error": null });
     on!(tx, |c| sqlx::query(END).bind(id.uuid()).bind(now().as_micros()).execute(c).await.map(drop)).expect("ended");
     on!(tx, |c| sqlx::query(TELL).bind(id.uuid()).bind(sqlx::types::Json(data)).execute(c).await.map(drop))
-        .expect("told");
-    on!(tx, |c| sqlx::query(DELIVER).bind(id.uuid()).execute(c).await.map(drop)).expect("told");
+        .expect("written");
+    on!(tx, |c| sqlx::query(DELIVER).bind(id.uuid()).execute(c).await.map(drop)).expect("written");
     tx.commit().await.expect("committed");
     (tenant, id)
 }

@@ -105,8 +105,8 @@ async fn errors_dropped_transactions_and_given_up_requests_do_not_hurt_the_other
                         }
                         2 => {
                             // A client that hangs up: the future is dropped wherever it happens to be.
-                            let patience = Duration::from_micros(50 * number);
-                            let _ = tokio::time::timeout(patience, rename_twice(&store, taken)).await;
+                            let limit = Duration::from_micros(50 * number);
+                            let _ = tokio::time::timeout(limit, rename_twice(&store, taken)).await;
                         }
                         _ => insert(&store, new_id()).await.expect("committed, whatever the neighbours do"),
                     }

@@ -18,20 +18,21 @@ use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use uuid::Uuid;
 
 use super::past::{LIVE as LIVE_EVERY, Past, numbered, past};
-use crate::batch::BatchJob as _;
 use crate::clock::Clock;
 use crate::housekeeping;
+use crate::store::batch::BatchJob as _;
 use crate::store::calls::commands::{self, Command};
 use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, search};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
 use crate::store::lease_time::LeaseTime;
+use crate::store::page::PageRequest;
 use crate::store::rate::{Admit, Request};
 use crate::store::testing::{TestStore, now, stores};
 use crate::store::{Engine, dial_policy, events, idempotency, on, retention, webhooks};
 
 /// Tables with rows of the past.
-const GROWING: [&str; 11] = [
+const GROWING: [&str; 14] = [
     "calls",
     "events",
     "transcript_entries",
@@ -43,6 +44,9 @@ const GROWING: [&str; 11] = [
     "call_search_pending",
     "call_search_segments",
     "call_search_postings",
+    "call_sums",
+    "response_times",
+    "tool_calls",
 ];
 
 /// Indexes that hold only what is live, due or waiting: reading all of one is what they are for.
@@ -145,17 +149,19 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     commands::waiting_for_nodes(c).await.expect("read");
     events::list(c, tenant, call, 0, 10).await.expect("read");
     for filter in filters() {
-        calls::list(c, tenant, &filter, None, 10).await.expect("read");
+        calls::list(c, tenant, &filter, PageRequest::first(10)).await.expect("read");
     }
     let delivery = numbered(DeliveryId::new, 1);
     let by_state = deliveries::Filter { state: vec!["failed".to_owned(), "pending".to_owned()], ..Default::default() };
     let of_call = deliveries::Filter { call: Some(call.uuid()), ..Default::default() };
     for filter in [deliveries::Filter::default(), by_state, of_call] {
-        deliveries::list(c, tenant, past.webhook, &filter, None, 10).await.expect("read");
+        deliveries::list(c, tenant, past.webhook, &filter, PageRequest::first(10)).await.expect("read");
     }
     deliveries::get(c, tenant, past.webhook, delivery).await.expect("read");
     assert!(deliveries::body::get(c, tenant, delivery).await.is_err(), "there is none");
     deliveries::attempts(c, tenant, delivery).await.expect("read");
+    deliveries::of_call(c, tenant, call, PageRequest::first(10)).await.expect("read");
+    deliveries::attempts_of(c, tenant, &[delivery.uuid()]).await.expect("read");
     queue::next_due_for_worker(c).await.expect("read");
     outcome::abandoned_for_recovery(c, lease()).await.expect("read");
     let key = IdempotencyKey::from_header_values([&b"key"[..]]).expect("a key").expect("one");
@@ -328,7 +334,7 @@ async fn scans(test: &TestStore, sql: &str) -> Vec<String> {
     }
 }
 
-/// Of rows of VALUES and of a CASE, PostgreSQL must be told; otherwise it finds the types of parameters out.
+/// Of rows of VALUES and of a CASE, PostgreSQL must be given the types of parameters; elsewhere it infers them.
 fn parameter_types(sql: &str) -> String {
     let row: &[&str] = match sql {
         sql if sql.starts_with("WITH busy") => &["BIGINT"],
@@ -386,7 +392,7 @@ fn narrow(conditions: &str) -> bool {
 }
 
 /// Columns by which indexes are searched.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "id",
     "call_id",
     "delivery_id",
@@ -399,6 +405,7 @@ const COLUMNS: [&str; 14] = [
     "last_ended_at",
     "last_id",
     "segment",
+    "hour",
     "term",
     "rowid",
 ];

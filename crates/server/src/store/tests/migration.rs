@@ -7,6 +7,7 @@ use switchhook_core::quota;
 use super::past::{count, numbered};
 use crate::housekeeping;
 use crate::store::calls::{self, Filter, search};
+use crate::store::page::PageRequest;
 use crate::store::testing::{TestStore, empty_stores, now};
 use crate::store::{Dialect, on};
 
@@ -61,9 +62,9 @@ async fn a_database_of_an_earlier_version_is_counted_and_indexed() {
 
         let mut conn = test.store.read().await.expect("a connection");
         let filter = Filter { direction: vec!["inbound".to_owned()], ..Filter::default() };
-        let inbound = calls::list(&mut conn, tenant, &filter, None, 10_000).await.expect("a list");
+        let inbound = calls::list(&mut conn, tenant, &filter, PageRequest::first(10_000)).await.expect("a list");
         assert_eq!(inbound.rows.len(), (search::SEGMENT + 10).div_ceil(4), "{}", test.engine);
-        let all = calls::list(&mut conn, tenant, &Filter::default(), None, 10_000).await.expect("a list");
+        let all = calls::list(&mut conn, tenant, &Filter::default(), PageRequest::first(10_000)).await.expect("a list");
         let month = quota::month_start(now());
         let placed =
             |row: &&calls::CallRow| row.direction == "outbound" && Timestamp::from_micros(row.created_at) >= month;

@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::housekeeping::{self, Housekeeping};
 use crate::store::calls::{self, Filter, search};
+use crate::store::page::PageRequest;
 use crate::store::testing::{TestStore, now, stores};
 use crate::store::{Dialect, on};
 
@@ -59,7 +60,7 @@ async fn old_calls_and_deliveries_go_with_all_that_belongs_to_them() {
         }
         let mut conn = test.store.read().await.expect("a connection");
         let ended = Filter { status: vec!["completed".to_owned(), "queued".to_owned()], ..Filter::default() };
-        let left = calls::list(&mut conn, past.tenant, &ended, None, 100).await.expect("a list");
+        let left = calls::list(&mut conn, past.tenant, &ended, PageRequest::first(100)).await.expect("a list");
         assert_eq!(left.rows.len() as i64, live, "{engine}");
         let usage =
             calls::count_for_quota(&mut conn, past.tenant, switchhook_core::quota::month_start(now()), 10).await;

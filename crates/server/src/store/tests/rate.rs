@@ -6,8 +6,8 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::rate::Decision;
 
-use crate::batch::Batcher;
 use crate::store::Store;
+use crate::store::batch::Batcher;
 use crate::store::rate::{Admit, Request};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};

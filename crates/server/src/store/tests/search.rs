@@ -6,6 +6,7 @@ use switchhook_core::id::{AgentId, CallId, NumberId, TenantId};
 use super::past::{Past, count, numbered, past};
 use crate::housekeeping;
 use crate::store::calls::{self, CallRow, Filter, search};
+use crate::store::page::PageRequest;
 use crate::store::testing::{TestStore, now, stores};
 
 /// A filter, and what it must find.
@@ -64,7 +65,7 @@ async fn pages(test: &TestStore, tenant: TenantId, filter: &Filter, limit: i64) 
     let mut conn = test.store.read().await.expect("a connection");
     let (mut all, mut cursor) = (Vec::new(), None);
     loop {
-        let page = calls::list(&mut conn, tenant, filter, cursor, limit).await.expect("a page");
+        let page = calls::list(&mut conn, tenant, filter, PageRequest { limit, cursor }).await.expect("a page");
         assert!(page.rows.len() <= usize::try_from(limit).expect("a small number"));
         all.extend(page.rows);
         cursor = page.next;

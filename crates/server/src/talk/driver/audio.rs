@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::{Driver, Inputs};
 use crate::carrier::FromCarrier;
 use crate::talk::media_session::Arrived;
-use crate::talk::playback::{Played, length};
+use crate::talk::playback::{Playback, Played};
 use crate::talk::{Ended, panicked};
 
 impl Driver {
@@ -22,7 +22,8 @@ impl Driver {
         }
         let late = self.time_out_synthesis();
         let keys = sent.dtmf_sent.then_some(Input::DtmfSent);
-        keys.into_iter().chain(sent.heard.into_iter().map(heard)).chain(late).collect()
+        let playback = &self.media_session.playback;
+        keys.into_iter().chain(sent.heard.into_iter().map(|played| heard(playback, played))).chain(late).collect()
     }
 
     /// Something from the line; nothing more comes when it is gone.
@@ -66,8 +67,8 @@ impl Driver {
     }
 }
 
-fn heard(played: Played) -> Input {
+fn heard(playback: &Playback, played: Played) -> Input {
     let Played { utterance, samples, finished } = played;
-    let audio = length(samples);
+    let audio = playback.length(samples);
     if finished { Input::PlaybackFinished { utterance } } else { Input::PlaybackProgress { utterance, audio } }
 }

@@ -14,7 +14,7 @@ use crate::talk::pipeline::{Request, Signal};
 use crate::talk::strip_nul::strip_nul;
 use crate::talk::stt::{STT, SpeechToText};
 
-/// Who hears the caller, and what is asked of the LLM.
+/// The STT, and the running requests to the LLM.
 pub(in crate::talk) struct Cascade {
     pub(super) stt: SpeechToText,
     events: SttEvents,
@@ -110,7 +110,7 @@ impl Driver {
         let Models::Cascade(cascade) = &mut self.models else { return };
         match effect {
             Effect::RequestCompletion { turn, messages, .. } => {
-                let request = self.pipeline.ask(turn, messages, cascade.signals.0.clone());
+                let request = self.pipeline.request_completion(turn, messages, cascade.signals.0.clone());
                 cascade.requests.insert(turn, LlmRequest { request, written: 0 });
             }
             Effect::CancelCompletion { turn } => {

@@ -1,4 +1,4 @@
-//! What is spoken before it is said: the greeting, and phrases that are kept.
+//! What is spoken before it is said: the greeting, and cached phrases.
 
 use std::sync::Arc;
 

@@ -14,9 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{Driver, Inputs, Models, failure};
 use crate::providers::prices::Rates;
-use crate::providers::realtime::{Order, RealtimeEvent, RealtimeSession};
+use crate::providers::realtime::{RealtimeEvent, RealtimeSession};
 use crate::providers::{ProviderError, Spent, Usage};
-use crate::talk::playback::length;
 use crate::talk::realtime::{Choice, Connecting, Events, Model, Opened, Ready, open};
 use crate::talk::strip_nul::strip_nul;
 
@@ -35,7 +34,7 @@ pub(in crate::talk) struct Realtime {
     agent: AgentConfig,
     /// The first one preferred.
     models: Vec<Model>,
-    /// Which session is asked for, or open.
+    /// Which session is requested, or open.
     choice: Choice,
     /// Nothing while there is none.
     session: Option<Box<dyn RealtimeSession>>,
@@ -118,7 +117,7 @@ impl Realtime {
 
     /// 20 ms of the caller. While nothing that they say may change anything the model hears silence.
     pub(super) fn caller_audio(&mut self, frame: &CallerAudio, listening: bool, now: Timestamp) {
-        let frame = if listening { *frame } else { CallerAudio(Frame::silence()) };
+        let frame = if listening { *frame } else { CallerAudio(Frame::silence(frame.0.format())) };
         if let Some(session) = &mut self.session {
             session.audio(&frame);
         }
@@ -137,13 +136,6 @@ impl Realtime {
 
     pub(super) fn playback_cleared(&mut self) {
         self.items.clear();
-    }
-
-    /// Without a session there is nobody to tell; the conversation tells the next one.
-    fn order(&mut self, order: Order) {
-        if let Some(session) = &mut self.session {
-            session.order(order);
-        }
     }
 
     /// What a response used that was not reported to its end is not known.
@@ -181,11 +173,11 @@ macro_rules! realtime {
 impl Driver {
     pub(super) fn on_realtime_event(&mut self, event: Event) -> Inputs {
         let input = match event {
-            Event::Session(RealtimeEvent::Sound { response, item, samples }) => {
+            Event::Session(RealtimeEvent::Audio { response, item, samples }) => {
                 self.response_audio(response, item, &samples);
                 return Inputs::new();
             }
-            Event::Session(RealtimeEvent::CallerSaid { item, text, usage }) => {
+            Event::Session(RealtimeEvent::TurnTranscribed { item, text, usage }) => {
                 self.add(usage);
                 let machine = self.machine.words(&text).map(|beep| Input::MachineDetected { beep });
                 let said = RealtimeInput::TurnTranscribed { item, text: strip_nul(text) };
@@ -204,16 +196,16 @@ impl Driver {
         Some(match event {
             RealtimeEvent::SpeechStarted => RealtimeInput::SpeechStarted,
             RealtimeEvent::SpeechStopped => RealtimeInput::SpeechStopped,
-            RealtimeEvent::TurnTaken { item } => RealtimeInput::TurnCommitted { item },
-            RealtimeEvent::ResponseStarted { response, wish: request } => {
+            RealtimeEvent::TurnCommitted { item } => RealtimeInput::TurnCommitted { item },
+            RealtimeEvent::ResponseStarted { response, request } => {
                 realtime.responding = true;
                 RealtimeInput::ResponseStarted { response, request }
             }
-            RealtimeEvent::Busy { wish: request } => RealtimeInput::Busy { request },
-            RealtimeEvent::Words { response, item, text } => {
+            RealtimeEvent::Busy { request } => RealtimeInput::Busy { request },
+            RealtimeEvent::Text { response, item, text } => {
                 RealtimeInput::Text { response, item, text: strip_nul(text) }
             }
-            RealtimeEvent::SoundDone { item } => RealtimeInput::AudioDone { item },
+            RealtimeEvent::AudioDone { item } => RealtimeInput::AudioDone { item },
             RealtimeEvent::ToolCall { response, call } => {
                 let filler = self.pipeline.tools.filler(&call.name);
                 RealtimeInput::ToolCall { response, call, filler }
@@ -228,12 +220,14 @@ impl Driver {
                 }
                 RealtimeInput::ResponseDone { response, failed: failed.map(strip_nul) }
             }
-            RealtimeEvent::Sound { .. } | RealtimeEvent::CallerSaid { .. } | RealtimeEvent::Lost(_) => return None,
+            RealtimeEvent::Audio { .. } | RealtimeEvent::TurnTranscribed { .. } | RealtimeEvent::Lost(_) => {
+                return None;
+            }
         })
     }
 
     fn response_audio(&mut self, response: String, item: String, samples: &[i16]) {
-        let audio = length(u64::try_from(samples.len()).unwrap_or(0));
+        let audio = self.media_session.playback.length(samples.len() as u64);
         self.handle(RealtimeInput::Audio { response, item: item.clone(), audio }.into());
         // The conversation has queued it, unless nobody wants it.
         if let Some(utterance) = realtime!(self).items.get(&item) {
@@ -244,15 +238,12 @@ impl Driver {
     pub(super) fn perform_realtime(&mut self, effect: Effect) -> Option<Input> {
         let realtime = realtime!(self, None);
         match effect {
-            Effect::Respond { request, direction } => realtime.order(Order::Respond { wish: request, direction }),
-            Effect::Cancel { response } => realtime.order(Order::Cancel { response }),
-            Effect::Truncate { item, heard } => {
-                let heard_ms = u64::try_from(heard.as_millis()).unwrap_or(u64::MAX);
-                realtime.order(Order::Truncate { item, heard_ms });
+            Effect::Send(command) => {
+                // Without a session there is nobody to tell; the conversation tells the next one.
+                if let Some(session) = &mut realtime.session {
+                    session.send(command);
+                }
             }
-            Effect::ToolOutput { id, result } => realtime.order(Order::ToolOutput { id, result }),
-            Effect::AddContext { text } => realtime.order(Order::Tell { text }),
-            Effect::EndTurn => realtime.order(Order::EndTurn),
             Effect::ReplaceSession => return self.replace_session().map(Input::from),
             Effect::QueueItem { utterance, item } => {
                 realtime.items.insert(item, utterance);
@@ -287,7 +278,8 @@ impl Driver {
     fn connect(&mut self, choice: Choice) {
         let realtime = realtime!(self);
         let (tools, history) = (self.pipeline.tools.clone(), self.conversation.history_with_queued());
-        let opening = open(&realtime.models, choice, &realtime.agent, tools, history);
+        let format = self.media_session.playback.format();
+        let opening = open(&realtime.models, choice, &realtime.agent, format, tools, history);
         realtime.connecting = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
     }
 

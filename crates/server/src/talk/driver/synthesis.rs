@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_core::conversation::{Failure, FailureCode, Input, SpeechSource};
-use switchhook_media::frame::SAMPLE_RATE;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::tone::sine;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -13,13 +13,12 @@ use tokio::time::Instant;
 use super::{Driver, Inputs, Models, failure};
 use crate::providers::TtsAudio;
 use crate::talk::pipeline::{Request, Signal};
-use crate::talk::playback::{Playback, length};
+use crate::talk::playback::Playback;
 
 /// How much a call llm_requests of a voice at a time. Plans of providers begin at two, and a server of one's own speaks one after the other.
 const MAX_CONCURRENT: usize = 2;
-/// With more audio than this in front of it, in samples, a sentence is not begun: interrupted callers hear none of it, and it
-/// would be paid for.
-const MAX_QUEUED_AHEAD: u64 = 4 * SAMPLE_RATE as u64;
+/// With more audio than this in front of it a sentence is not begun: interrupted callers hear none of it, and it would be paid for.
+const MAX_QUEUED_AHEAD: Duration = Duration::from_secs(4);
 
 /// Utterances on their way to the caller.
 pub(super) struct Synthesis {
@@ -46,9 +45,9 @@ impl TtsRequestInFlight {
 }
 
 /// Two short, soft tones: somebody is there. It is what is heard where no TTS can speak.
-fn tone() -> Vec<i16> {
-    let beep = || sine(425.0, SAMPLE_RATE, 0.1, 1_200);
-    beep().into_iter().chain(std::iter::repeat_n(0, 800)).chain(beep()).collect()
+fn tone(format: AudioFormat) -> Vec<i16> {
+    let beep = || sine(425.0, format.sample_rate(), 0.1, format.samples_in_ms(150));
+    beep().into_iter().chain(std::iter::repeat_n(0, format.samples_in_ms(100))).chain(beep()).collect()
 }
 
 impl Synthesis {
@@ -107,7 +106,7 @@ impl Driver {
             }
             playback.push(utterance, &said.samples);
             let samples = playback.complete(utterance);
-            let audio = length(samples);
+            let audio = playback.length(samples);
             return Some(Input::SpeechSynthesized { utterance, audio, words: said.words.clone(), complete: true });
         }
         if cached_only {
@@ -160,14 +159,17 @@ impl Driver {
         vec![match signal {
             Signal::Piece(audio) => {
                 request.due = None;
-                let samples = self.media_session.playback.push(utterance, &audio.samples);
-                let (words, audio) = (audio.words, length(samples));
+                let playback = &mut self.media_session.playback;
+                let samples = playback.push(utterance, &audio.samples);
+                let (words, audio) = (audio.words, playback.length(samples));
                 Input::SpeechSynthesized { utterance, audio, words, complete: false }
             }
             Signal::Done(usage) => {
                 self.add(usage);
                 self.synthesis.requests.remove(&utterance);
-                let audio = length(self.media_session.playback.complete(utterance));
+                let playback = &mut self.media_session.playback;
+                let samples = playback.complete(utterance);
+                let audio = playback.length(samples);
                 Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: true }
             }
             Signal::Failed(error) if request.tone => {
@@ -203,13 +205,15 @@ impl Driver {
     fn stand_in(&mut self, utterance: u32) -> Input {
         self.forget_synthesis(utterance);
         let playback = &mut self.media_session.playback;
-        let audio = length(playback.push(utterance, &[]));
+        let samples = playback.push(utterance, &[]);
+        let audio = playback.length(samples);
         if !audio.is_zero() {
             playback.complete(utterance);
             return Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: true };
         }
-        playback.push(utterance, &tone());
-        let audio = length(playback.complete(utterance));
+        playback.push(utterance, &tone(playback.format()));
+        let samples = playback.complete(utterance);
+        let audio = playback.length(samples);
         Input::ReplacedByTone { utterance, audio }
     }
 
@@ -246,12 +250,12 @@ mod tests {
     }
 
     fn seconds(seconds: u32) -> Vec<i16> {
-        vec![0; (seconds * SAMPLE_RATE) as usize]
+        vec![0; (seconds * 8_000) as usize]
     }
 
     #[test]
     fn no_sentence_is_begun_while_there_is_enough_to_hear_before_it() {
-        let (mut waiting, mut playback) = (Waiting::default(), Playback::default());
+        let (mut waiting, mut playback) = (Waiting::default(), Playback::new(AudioFormat::Narrowband));
         for utterance in 1..=4 {
             playback.queue_last(utterance);
             waiting.push(utterance, "We are open until nine.".to_owned());
@@ -271,7 +275,7 @@ mod tests {
 
     #[test]
     fn nothing_is_begun_behind_what_cannot_be_said_until_all_is_cleared() {
-        let (mut waiting, playback) = (Waiting::default(), Playback::default());
+        let (mut waiting, playback) = (Waiting::default(), Playback::new(AudioFormat::Narrowband));
         waiting.give_up();
         waiting.push(1, "We are open until nine.".to_owned());
         assert!(begun(&mut waiting, &playback).is_empty());

@@ -10,8 +10,10 @@ use async_trait::async_trait;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::End;
 use switchhook_core::id::{AgentId, CallId};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::wav;
+use switchhook_net::outbound::Client;
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -20,7 +22,6 @@ use super::*;
 use crate::carrier::FromCarrier;
 use crate::carrier::media_queue::media_queue;
 use crate::config::Config;
-use crate::outbound::Client;
 use crate::providers::scripted::{ScriptedLlm, ScriptedTts};
 use crate::providers::{Stt, SttEvent, SttOptions, SttSession};
 use crate::talk::pipeline::{KnownRates, LlmSettings, ProviderHealth, TtsSettings};
@@ -88,12 +89,12 @@ fn agent() -> AgentConfig {
 
 fn pipeline(agent: &AgentConfig, providers: Vec<Arc<dyn Stt>>) -> Pipeline {
     let config = Config::for_tests("/nonexistent");
-    let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
+    let client = Client::new(&config.network(), &config.outbound_allow, Duration::from_secs(1)).expect("a client");
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let call = CallId::from_uuid(Uuid::nil());
     let tools = Toolbox::new(client, &shared, agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call);
     let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
-    let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, health };
+    let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, format: AudioFormat::Narrowband, health };
     Pipeline {
         stt: providers.into_iter().map(|stt| (stt, SttOptions::default())).collect(),
         llm: vec![(Arc::new(ScriptedLlm::new(None).expect("a flow")), LlmSettings::default())],
@@ -114,7 +115,7 @@ fn line() -> Media {
         loop {
             frames.tick().await;
             while from_us.try_recv().is_ok() {}
-            if !to_us.send(FromCarrier::Audio(CallerAudio(Frame::silence()))) {
+            if !to_us.send(FromCarrier::Audio(CallerAudio(Frame::silence(AudioFormat::Narrowband)))) {
                 return;
             }
         }
@@ -126,7 +127,7 @@ fn line() -> Media {
 async fn held(providers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<String>, Duration) {
     let agent = agent();
     let pipeline = pipeline(&agent, providers);
-    let settings = Settings { agent, recording: Some(recording.to_owned()) };
+    let settings = Settings { agent, recording: Some(recording.to_owned()), format: AudioFormat::Narrowband };
     let prepared = Prepared::new(settings, pipeline, Vec::new());
     let (commands, orders) = mpsc::unbounded_channel();
     let (notes, mut noted) = mpsc::unbounded_channel();
@@ -190,7 +191,7 @@ async fn a_task_of_the_conversation_that_panics_ends_the_call() {
     let pipeline = pipeline(&agent, vec![stt]);
     let stt = pipeline.start_stt(events, &usage);
     let (notes, _noted) = mpsc::unbounded_channel();
-    let settings = Settings { agent, recording: None };
+    let settings = Settings { agent, recording: None, format: AudioFormat::Narrowband };
     let models = Models::Cascade(Box::new(Cascade::new(stt, SttEvents::new(events_in), None)));
     let mut driver = Driver::new(&settings, pipeline, models, line(), notes, usage);
     driver.tasks.spawn(async {

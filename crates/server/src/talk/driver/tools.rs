@@ -17,8 +17,8 @@ impl Driver {
                 result
             }
             ToolOutcome::Transfer(number) => return Some(Input::TransferRequested { id: call.id, number }),
-            ToolOutcome::Http(asking) => return self.wait_for(turn, call.id, asking.answer()),
-            ToolOutcome::Mcp(calling) => return self.wait_for(turn, call.id, calling.answer()),
+            ToolOutcome::Http(asking) => return self.wait_for(turn, call.id, asking.run()),
+            ToolOutcome::Mcp(calling) => return self.wait_for(turn, call.id, calling.run()),
         };
         Some(Input::ToolResult { turn, id: call.id, result })
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use switchhook_media::format::AudioFormat;
 use switchhook_media::wav;
 use tokio::sync::mpsc::Receiver;
 
@@ -35,7 +36,7 @@ impl Phone {
         let (outgoing, to_carrier) = mpsc::channel(200);
         let began = Instant::now();
         let phone = Self { began, to_carrier, network, messages: 0, arrived_at: began, frames: Vec::new(), heard: 0 };
-        (MediaSession::new(Media { incoming, outgoing, buffered }, None), phone)
+        (MediaSession::new(Media { incoming, outgoing, buffered }, AudioFormat::Narrowband, None), phone)
     }
 
     /// Takes what was sent just now.
@@ -173,7 +174,8 @@ async fn a_recording_is_as_long_as_the_call_whatever_was_lost_or_late() {
     let (line, incoming) = media_queue();
     let (outgoing, mut to_carrier) = mpsc::channel(200);
     let media = Media { incoming, outgoing, buffered: true };
-    let mut media_session = MediaSession::new(media, Some(Recorder::start(path.clone())));
+    let mut media_session =
+        MediaSession::new(media, AudioFormat::Narrowband, Some(Recorder::start(path.clone(), AudioFormat::Narrowband)));
     let began = Instant::now();
     say(&mut media_session, 500);
     // The node stands still for three seconds, and catches up with its ticks then. Of the caller, every third frame is lost.
@@ -181,7 +183,9 @@ async fn a_recording_is_as_long_as_the_call_whatever_was_lost_or_late() {
         let due = began + FRAME_DURATION * tick;
         let stalled = (100..250).contains(&tick);
         tokio::time::sleep_until(if stalled { began + FRAME_DURATION * 250 } else { due }).await;
-        if tick % 3 != 0 && line.send(FromCarrier::Audio(CallerAudio(Frame::new([7; 160])))) {
+        if tick % 3 != 0
+            && line.send(FromCarrier::Audio(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, &[7; 160]))))
+        {
             let message = media_session.media.incoming.recv().await;
             media_session.arrived(message);
         }

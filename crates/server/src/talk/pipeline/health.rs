@@ -10,16 +10,16 @@ use tokio::time::Instant;
 
 use crate::providers::ProviderError;
 
-/// A provider that has let the caller down is asked after the others for so long.
+/// A provider that has failed the caller comes after the others for so long.
 const COOLING: Duration = Duration::from_secs(60);
-/// The longest time for which a provider is not asked because it says that it has no room.
+/// The longest time for which a provider is skipped because it says that it has no room.
 const LONGEST_LIMIT: Duration = Duration::from_secs(60);
 /// With more rate limits than this, those that no call uses and that are over are forgotten.
 const MOST_LIMITS: usize = 1024;
 
 /// What a provider has shown in a call: whether it has given anything, so that what it refuses from then on was right when
-/// the call began; whether it has just let the caller down, so that another one is to be asked first; and what it has refused, so
-/// that it is not asked the same again.
+/// the call began; whether it has just let the caller down, so that another one comes first; and what it has refused, so
+/// that the same is not requested again.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderHealth {
     shown: Arc<Shown>,
@@ -69,7 +69,7 @@ impl ProviderHealth {
         lock(&self.shown.failed_at).is_some_and(|last| last.elapsed() < COOLING)
     }
 
-    /// What it has refused for good in this call: it is not asked again.
+    /// What it has refused for good in this call: it is not used again.
     pub(super) fn refusal(&self) -> Option<ProviderError> {
         lock(&self.shown.refused).clone()
     }

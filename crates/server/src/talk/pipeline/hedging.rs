@@ -1,4 +1,4 @@
-//! Who is asked, and when: one provider after the other where they fail, two at once where the first is late.
+//! Which provider is used, and when: one provider after the other where they fail, two at once where the first is late.
 //!
 //! Begin, then take every step, then tell what happens, and [`Hedging::tick`] at [`Hedging::next_deadline`]. Times are since the
 //! beginning. Nothing is done here.
@@ -14,21 +14,21 @@ pub(super) enum Step {
     Cancel { attempt: usize },
     /// Cancel an attempt, because it has given nothing for too long.
     TimeOut { attempt: usize },
-    /// Nobody is left to ask.
+    /// No provider is left.
     GiveUp,
 }
 
 /// One question to several providers, until the first of them answers.
 pub(super) struct Hedging {
-    /// For each provider, after how long it is late, if a second one is then to be asked as well.
+    /// For each provider, after how long it is late, if a second one is then to be used as well.
     late_after: Vec<Option<Duration>>,
     /// How long a provider may give nothing when there is another.
     timeout_after: Duration,
-    /// The first provider that was not asked yet.
+    /// The first provider that was not used yet.
     next: usize,
     attempts: usize,
     running: Vec<Attempt>,
-    /// Whether a second one was asked for the sake of speed since one was asked alone.
+    /// Whether a second one was used for the sake of speed since one was used alone.
     hedged: bool,
 }
 

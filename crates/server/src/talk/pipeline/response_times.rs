@@ -30,7 +30,7 @@ impl ResponseTimes {
     }
 
     /// Notes how long an answer was waited for that another one was quicker than. Only a wait that was unusually long tells
-    /// anything: a second that was asked a moment ago is not known to be quick.
+    /// anything: a second one that was used a moment ago is not known to be quick.
     pub fn note_taken_back(&self, waited: Duration) {
         if self.late_after().is_some_and(|late| waited > late) {
             self.note(waited);
@@ -50,7 +50,7 @@ impl ResponseTimes {
 /// A model of a connection; without names, the usual one and the built-in one.
 type Which = (Option<ConnectionId>, Option<String>);
 
-/// The all of all models that were asked.
+/// The response times of all models that were used.
 #[derive(Default)]
 pub struct AllResponseTimes(Mutex<HashMap<Which, Arc<ResponseTimes>>>);
 

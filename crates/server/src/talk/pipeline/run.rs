@@ -1,4 +1,4 @@
-//! One question, asked of providers as [`Hedging`] says, until one of them has answered to the end.
+//! One request, sent to providers as [`Hedging`] says, until one of them has responded to the end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -44,17 +44,17 @@ impl Kind {
     }
 }
 
-/// A provider that may be asked.
+/// A provider that may be used.
 pub(super) struct Entry<'p, P> {
     pub(super) provider: &'p P,
     pub(super) rates: Option<Rates>,
     /// Where its times are noted.
     pub(super) response_times: Option<Arc<ResponseTimes>>,
-    /// After how long a second one is asked as well.
+    /// After how long a second one is used as well.
     pub(super) late_after: Option<Duration>,
     /// What it has shown in this call.
     pub(super) health: &'p ProviderHealth,
-    /// What being asked costs when the answer is not waited for.
+    /// What a request costs whose response is not waited for.
     pub(super) unanswered: Usage,
 }
 
@@ -129,7 +129,7 @@ async fn once_not_rate_limited(
     caught(work).await.unwrap_or_else(|panicked| Err(stopped(kind.words(), panicked)))
 }
 
-/// The providers to ask, those without room last, and the error of one that refuses and is left out.
+/// The providers to use, those without room last, and the error of one that refuses and is left out.
 fn not_refusing<'p, P>(entries: Vec<Entry<'p, P>>) -> (Vec<Entry<'p, P>>, Option<ProviderError>) {
     let refused = entries.iter().find_map(|entry| entry.health.refusal());
     let mut entries: Vec<_> = entries.into_iter().filter(|entry| entry.health.refusal().is_none()).collect();
@@ -137,7 +137,7 @@ fn not_refusing<'p, P>(entries: Vec<Entry<'p, P>>) -> (Vec<Entry<'p, P>>, Option
     (entries, refused)
 }
 
-/// Runs the first provider that works and signals what it gives, tagged with `tag`. What was asked is on the `ledger` until it
+/// Runs the first provider that works and signals what it gives, tagged with `tag`. What was requested is on the `ledger` until it
 /// is signalled.
 pub(super) async fn run<P, T, W>(
     kind: Kind,
@@ -164,7 +164,7 @@ pub(super) async fn run<P, T, W>(
                     let (pieces, received) = mpsc::channel(WAITING);
                     let (entry, number) = (&entries[position], attempt);
                     let since = Instant::now() + entry.health.rate_limited().map_or(Duration::ZERO, |(wait, _)| wait);
-                    let begin = move || ledger.asked(number, entry.cost(entry.unanswered), entry.rates);
+                    let begin = move || ledger.requested(number, entry.cost(entry.unanswered), entry.rates);
                     let work =
                         Box::pin(once_not_rate_limited(entry.health, kind, begin, start(entry.provider, pieces)));
                     attempts.push(Attempt { number, position, since, work, received, result: None });
@@ -179,7 +179,7 @@ pub(super) async fn run<P, T, W>(
             }
         }
         if let Some(piece) = spoken.take() {
-            // A driver that has gone needs no answer.
+            // A driver that has gone needs no signal.
             let _ = signals.send((tag, Signal::Piece(piece))).await;
             let winner = attempts.pop().expect("the one that spoke is left");
             let (entry, number) = (&entries[winner.position], winner.number);
@@ -212,7 +212,7 @@ pub(super) async fn run<P, T, W>(
                         ledger.settled(failed.number);
                     }
                     let error = entries[failed.position].health.judge(error);
-                    // One that may be asked again is more hopeful than one that refuses.
+                    // One that may be requested again is more hopeful than one that refuses.
                     if last.is_final() || !error.is_final() {
                         last = error;
                     }

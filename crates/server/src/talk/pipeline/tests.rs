@@ -7,12 +7,13 @@ use async_trait::async_trait;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::Role;
 use switchhook_core::id::{AgentId, CallId};
+use switchhook_media::format::AudioFormat;
+use switchhook_net::outbound::Client;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::*;
 use crate::config::Config;
-use crate::outbound::Client;
 use crate::talk::tools::Shared;
 
 /// Never answers, and tells when its question is taken back.
@@ -20,7 +21,7 @@ struct Late(Mutex<Option<oneshot::Sender<()>>>);
 
 #[async_trait]
 impl Llm for Late {
-    async fn answer(&self, _: LlmRequest, _: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, _: LlmRequest, _: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let _held = self.0.lock().expect("whole").take();
         std::future::pending().await
     }
@@ -35,7 +36,7 @@ struct Quick(Result<&'static str, ()>);
 
 #[async_trait]
 impl Llm for Quick {
-    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let words = self.0.map_err(|()| ProviderError::Failed { provider: "quick", words: "It broke.".to_owned() })?;
         for piece in words.split_inclusive(' ') {
             events.send(LlmEvent::Delta(piece.to_owned())).await.expect("somebody listens");
@@ -48,18 +49,18 @@ impl Llm for Quick {
     }
 }
 
-/// Does what it is told, one thing after the other.
-struct Told(Mutex<VecDeque<Result<&'static str, ProviderError>>>);
+/// Returns the given results, one after the other.
+struct ScriptedLlm(Mutex<VecDeque<Result<&'static str, ProviderError>>>);
 
-impl Told {
+impl ScriptedLlm {
     fn to<const N: usize>(manners: [Result<&'static str, ProviderError>; N]) -> Arc<dyn Llm> {
         Arc::new(Self(Mutex::new(manners.into())))
     }
 }
 
 #[async_trait]
-impl Llm for Told {
-    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+impl Llm for ScriptedLlm {
+    async fn respond(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let next = self.0.lock().expect("whole").pop_front().expect("it is not asked more often");
         events.send(LlmEvent::Delta(next?.to_owned())).await.expect("somebody listens");
         Ok(Usage::default())
@@ -72,7 +73,7 @@ impl Llm for Told {
 
 fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
     let config = Config::for_tests("/nonexistent");
-    let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
+    let client = Client::new(&config.network(), &config.outbound_allow, Duration::from_secs(1)).expect("a client");
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let (agent, call) = (AgentConfig::new("x"), CallId::from_uuid(Uuid::nil()));
     let tools = Toolbox::new(client, &shared, &agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call);
@@ -95,7 +96,7 @@ fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
 /// What an answer says, what it cost or how it failed.
 async fn asked(pipeline: &Pipeline) -> (String, Result<Usage, ProviderError>) {
     let (signals, mut given) = mpsc::channel(WAITING);
-    let _running = pipeline.ask(7, vec![Message::new(Role::User, "Four, please.")], signals);
+    let _running = pipeline.request_completion(7, vec![Message::new(Role::User, "Four, please.")], signals);
     let mut said = String::new();
     loop {
         match given.recv().await.expect("it ends with a result") {
@@ -129,7 +130,7 @@ struct BreaksOff;
 
 #[async_trait]
 impl Llm for BreaksOff {
-    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         events.send(LlmEvent::Delta("Eightchr".to_owned())).await.expect("somebody listens");
         Err(ProviderError::Failed { provider: "broken", words: "It broke.".to_owned() })
     }
@@ -164,7 +165,7 @@ async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
     // Four tokens are read, two are written. The first is waited for in vain, and the second breaks off.
     let broken = with_rates(pipeline(vec![never(), Arc::new(BreaksOff)], false));
     let (signals, mut given) = mpsc::channel(WAITING);
-    let question = broken.ask(7, vec![Message::new(Role::User, "Four, please.")], signals);
+    let question = broken.request_completion(7, vec![Message::new(Role::User, "Four, please.")], signals);
     let mut written = 0;
     loop {
         match given.recv().await.expect("it ends with a result") {
@@ -178,9 +179,9 @@ async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
     assert_eq!(dollars(usage), 4.0 + 40.0 + 2_000.0, "by the rates of whom was asked");
 
     // Whoever refuses charges nothing.
-    let refusing = with_rates(pipeline(vec![Told::to([Err(wrong_key())]), never()], false));
+    let refusing = with_rates(pipeline(vec![ScriptedLlm::to([Err(wrong_key())]), never()], false));
     let (signals, mut given) = mpsc::channel(WAITING);
-    let question = refusing.ask(7, vec![Message::new(Role::User, "Four, please.")], signals);
+    let question = refusing.request_completion(7, vec![Message::new(Role::User, "Four, please.")], signals);
     assert!(tokio::time::timeout(Duration::from_secs(1), given.recv()).await.is_err(), "it never answers");
     assert_eq!(dollars(question.cost(0)), 40.0);
 
@@ -191,7 +192,10 @@ async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
 #[tokio::test(start_paused = true)]
 async fn one_that_hangs_is_asked_last_for_a_while() {
     let mut first = Vec::new();
-    let both = pipeline(vec![Told::to([Ok("First."), Ok("First.")]), Told::to([Ok("Second."), Ok("Second.")])], false);
+    let both = pipeline(
+        vec![ScriptedLlm::to([Ok("First."), Ok("First.")]), ScriptedLlm::to([Ok("Second."), Ok("Second.")])],
+        false,
+    );
     both.llm[0].1.health.note_failure();
     for wait in [0, 59, 2] {
         tokio::time::advance(Duration::from_secs(wait)).await;
@@ -200,7 +204,7 @@ async fn one_that_hangs_is_asked_last_for_a_while() {
     assert_eq!(first, ["Second.", "Second.", "First."], "and comes back");
 
     // Four of them: the last has its turn before the conversation loses its timeout_after.
-    let four = pipeline(vec![never(), never(), never(), Told::to([Ok("Fourth."), Ok("Fourth.")])], false);
+    let four = pipeline(vec![never(), never(), never(), ScriptedLlm::to([Ok("Fourth."), Ok("Fourth.")])], false);
     let began = tokio::time::Instant::now();
     assert_eq!(asked(&four).await.0, "Fourth.");
     let waited = began.elapsed();
@@ -222,16 +226,16 @@ async fn one_that_fails_is_replaced_at_once_and_the_last_error_is_told() {
 }
 
 fn wrong_key() -> ProviderError {
-    ProviderError::Config { provider: "told", words: "Wrong key.".to_owned() }
+    ProviderError::Config { provider: "double", words: "Wrong key.".to_owned() }
 }
 
 #[tokio::test]
 async fn what_is_refused_at_first_is_a_wrong_setting_and_later_a_failure() {
-    let refused = || ProviderError::Refused { provider: "told", words: "Wrong key.".to_owned() };
-    // What it has refused once is told again, and not asked.
+    let refused = || ProviderError::Refused { provider: "double", words: "Wrong key.".to_owned() };
+    // What it has refused once is returned again without a request.
     for (manners, expected) in [
-        (Told::to([Err(wrong_key())]), [Err(wrong_key()), Err(wrong_key()), Err(wrong_key())]),
-        (Told::to([Ok("Four."), Err(wrong_key())]), [Ok(()), Err(refused()), Err(refused())]),
+        (ScriptedLlm::to([Err(wrong_key())]), [Err(wrong_key()), Err(wrong_key()), Err(wrong_key())]),
+        (ScriptedLlm::to([Ok("Four."), Err(wrong_key())]), [Ok(()), Err(refused()), Err(refused())]),
     ] {
         let pipeline = pipeline(vec![manners], false);
         for expected in expected {
@@ -243,19 +247,19 @@ async fn what_is_refused_at_first_is_a_wrong_setting_and_later_a_failure() {
 }
 
 fn busy(seconds: u64) -> ProviderError {
-    ProviderError::busy("told", "Slow down.".to_owned(), Duration::from_secs(seconds))
+    ProviderError::busy("double", "Slow down.".to_owned(), Duration::from_secs(seconds))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_has_no_room_is_not_asked_before_it_has() {
     let began = tokio::time::Instant::now();
-    let alone = pipeline(vec![Told::to([Err(busy(5)), Ok("Four.")])], false);
+    let alone = pipeline(vec![ScriptedLlm::to([Err(busy(5)), Ok("Four.")])], false);
     assert_eq!(asked(&alone).await.1, Err(busy(5)));
     tokio::time::advance(Duration::from_secs(1)).await;
     assert_eq!((asked(&alone).await.0.as_str(), began.elapsed().as_secs()), ("Four.", 5), "it is waited for");
 
     let began = tokio::time::Instant::now();
-    let full = pipeline(vec![Told::to([Err(busy(30)), Ok("Four.")])], false);
+    let full = pipeline(vec![ScriptedLlm::to([Err(busy(30)), Ok("Four.")])], false);
     for expected in [30, 30] {
         assert_eq!(asked(&full).await.1, Err(busy(expected)), "and at once where that would be too long");
     }
@@ -263,7 +267,7 @@ async fn a_model_that_has_no_room_is_not_asked_before_it_has() {
     tokio::time::advance(Duration::from_secs(25)).await;
     assert_eq!((asked(&full).await.0.as_str(), began.elapsed().as_secs()), ("Four.", 30));
 
-    let both = pipeline(vec![Told::to([Err(busy(5))]), Told::to([Ok("Second."), Ok("Second.")])], false);
+    let both = pipeline(vec![ScriptedLlm::to([Err(busy(5))]), ScriptedLlm::to([Ok("Second."), Ok("Second.")])], false);
     for _ in 0..2 {
         assert_eq!(asked(&both).await.0, "Second.");
     }
@@ -285,16 +289,17 @@ async fn rate_limits_are_known_to_all_calls_and_refusals_to_their_own() {
 
 #[tokio::test]
 async fn whoever_refuses_is_replaced_and_only_told_of_when_nobody_is_more_hopeful() {
-    let busy = || ProviderError::Failed { provider: "told", words: "Busy.".to_owned() };
+    let busy = || ProviderError::Failed { provider: "double", words: "Busy.".to_owned() };
     for (first, second) in [(busy(), wrong_key()), (wrong_key(), busy())] {
-        let pipeline = pipeline(vec![Told::to([Err(first)]), Told::to([Err(second)])], false);
+        let pipeline = pipeline(vec![ScriptedLlm::to([Err(first)]), ScriptedLlm::to([Err(second)])], false);
         assert_eq!(asked(&pipeline).await.1, Err(busy()), "one of them may answer next time");
     }
-    let (said, _) = asked(&pipeline(vec![Told::to([Err(wrong_key())]), Told::to([Ok("Four.")])], false)).await;
+    let (said, _) =
+        asked(&pipeline(vec![ScriptedLlm::to([Err(wrong_key())]), ScriptedLlm::to([Ok("Four.")])], false)).await;
     assert_eq!(said, "Four.");
 }
 
-/// A voice that gives so many samples and then does as it is told.
+/// A TTS that gives so many samples and then the given result.
 struct Sings(usize, Then);
 
 enum Then {
@@ -307,8 +312,8 @@ enum Then {
 impl Tts for Sings {
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
         if self.0 > 0 {
-            let sound = TtsAudio { samples: vec![1; self.0], words: Vec::new() };
-            audio.send(sound).await.expect("somebody listens");
+            let piece = TtsAudio { samples: vec![1; self.0], words: Vec::new() };
+            audio.send(piece).await.expect("somebody listens");
         }
         match &self.1 {
             Then::Ends => Ok(cost(&request.text)),
@@ -323,7 +328,8 @@ fn choir(voices: Vec<Sings>) -> Pipeline {
     let mut choir = pipeline(Vec::new(), false);
     for (price, voice) in (1..).zip(voices) {
         let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
-        let settings = TtsSettings { voice: None, model: None, speed: 1.0, language, health };
+        let settings =
+            TtsSettings { voice: None, model: None, speed: 1.0, language, format: AudioFormat::Narrowband, health };
         choir.tts.push((Arc::new(voice), settings));
         let rates = Rates { tts_characters_million: Some(1e6 * f64::from(price)), ..Rates::default() };
         choir.rates.tts.push(Some(rates));
@@ -385,7 +391,7 @@ struct Panics;
 
 #[async_trait]
 impl Llm for Panics {
-    async fn answer(&self, _: LlmRequest, _: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, _: LlmRequest, _: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         panic!("a bug of the adapter")
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::providers::prices::Rates;
 use crate::providers::{Usage, llm};
 
-/// Kept while providers are asked, and read when the answer is no longer waited for.
+/// Filled while requests run, and read when the response is no longer waited for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UsageLedger(Arc<Mutex<Vec<Item>>>);
 
@@ -18,8 +18,8 @@ struct Item {
 }
 
 impl UsageLedger {
-    /// A provider was asked. `unanswered` is what that costs without an answer.
-    pub(super) fn asked(&self, attempt: usize, unanswered: Usage, rates: Option<Rates>) {
+    /// Notes a request to a provider. `unanswered` is what it costs without a response.
+    pub(super) fn requested(&self, attempt: usize, unanswered: Usage, rates: Option<Rates>) {
         self.items().push(Item { attempt, unanswered, rates });
     }
 

@@ -7,7 +7,7 @@ use switchhook_core::conversation::{Conversation, realtime};
 use super::{Preparation, failed_report};
 use crate::carrier::Media;
 use crate::providers::Spent;
-use crate::providers::realtime::Order;
+use crate::providers::realtime::Command;
 use crate::talk::connecting::Connecting;
 use crate::talk::driver::realtime::Realtime;
 use crate::talk::driver::{Driver, Models, failure};
@@ -35,12 +35,13 @@ impl Prepared {
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<Model>) -> Self {
         let history = Conversation::realtime(&settings.agent, Timestamp::from_micros(0)).history();
-        let opened = open(&models, Choice::default(), &settings.agent, pipeline.tools.clone(), history);
+        let opened =
+            open(&models, Choice::default(), &settings.agent, settings.format, pipeline.tools.clone(), history);
         let greeting = realtime::greeting(&settings.agent);
         let opening = Connecting::start(async move {
             let mut opened = opened.await?;
-            if let Some(direction) = greeting {
-                opened.session.order(Order::Respond { wish: 1, direction });
+            if let Some(instructions) = greeting {
+                opened.session.send(Command::Respond { request: 1, instructions });
             }
             Ok(opened)
         });

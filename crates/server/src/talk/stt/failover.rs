@@ -15,7 +15,7 @@ use crate::providers::{ProviderError, SttEvent};
 pub(super) const LATE: Duration = Duration::from_secs(2);
 
 /// What is to be done.
-#[expect(clippy::large_enum_variant, reason = "nearly every one is sound")]
+#[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
 pub(super) enum Step {
     /// Tell the STT that runs.
     Pass(SttInput),
@@ -34,7 +34,7 @@ pub(super) enum Step {
 /// The providers of one call.
 pub(super) struct SttFailover {
     count: usize,
-    /// The first one that was not asked yet.
+    /// The first one that was not used yet.
     next: usize,
     running: bool,
     opening: bool,
@@ -51,7 +51,7 @@ pub(super) struct SttFailover {
     open: VecDeque<Open>,
     /// The first number that no segment has yet.
     next_segment: u32,
-    /// Segments whose words were told before they ended.
+    /// Segments whose words were reported before they ended.
     early: Vec<u32>,
     /// Words that may still change.
     partial: String,
@@ -140,7 +140,7 @@ impl SttFailover {
     }
 
     /// The STT that runs says something.
-    pub(super) fn heard(&mut self, event: SttEvent, now: Instant) -> Vec<Step> {
+    pub(super) fn handle_event(&mut self, event: SttEvent, now: Instant) -> Vec<Step> {
         self.sign = Some(now);
         match event {
             SttEvent::Partial { text } => {
@@ -168,7 +168,7 @@ impl SttFailover {
         }
     }
 
-    /// Final words have come. They are told in the order of speech, so that what has none is always the last that was said.
+    /// Final words have come. They are reported in the order of speech, so that what has none is always the last that was said.
     fn settle(&mut self, segment: u32, text: String) -> Vec<Step> {
         if let Some(at) = self.early.iter().position(|early| *early == segment) {
             self.early.remove(at);
@@ -195,7 +195,7 @@ impl SttFailover {
         steps
     }
 
-    /// Words before the end of their segment: everything until now is told.
+    /// Words before the end of their segment: everything until now is reported.
     fn settle_early(&mut self, segment: u32, text: &str) -> Vec<Step> {
         self.open.clear();
         self.next_segment = segment + 1;
@@ -259,13 +259,13 @@ impl SttFailover {
 
     /// What has no final words, from a start on where there is speech.
     fn replay(&self) -> Vec<SttInput> {
-        let kept = self.replay.replay();
+        let replayed = self.replay.replay();
         if !self.speaking && self.open.is_empty() {
-            return kept.into_iter().filter(|input| matches!(input, SttInput::Audio(_))).collect();
+            return replayed.into_iter().filter(|input| matches!(input, SttInput::Audio(_))).collect();
         }
-        let first_mark = kept.iter().find(|input| !matches!(input, SttInput::Audio(_)));
+        let first_mark = replayed.iter().find(|input| !matches!(input, SttInput::Audio(_)));
         let start = (!matches!(first_mark, Some(SttInput::SpeechStarted))).then_some(SttInput::SpeechStarted);
-        start.into_iter().chain(kept).collect()
+        start.into_iter().chain(replayed).collect()
     }
 
     /// When the oldest speech without words has waited for too long.

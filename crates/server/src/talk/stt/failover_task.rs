@@ -49,7 +49,7 @@ impl FailoverTask {
         let _ = self.input.try_send(input);
     }
 
-    /// A task that panicked has ended already, and told so by closing the events.
+    /// A task that panicked has ended already, and closed the events.
     pub(super) async fn end(self) {
         drop(self.input);
         let _ = timeout(ENDS, self.task).await;
@@ -60,12 +60,12 @@ impl FailoverTask {
 struct Running {
     position: usize,
     connection: SttConnection,
-    heard: mpsc::Receiver<SttEvent>,
+    events: mpsc::Receiver<SttEvent>,
 }
 
 async fn open(provider: SttProvider, position: usize) -> Result<Running, ProviderError> {
-    let (events, heard) = mpsc::channel(64);
-    Ok(Running { position, connection: provider.open(events).await?, heard })
+    let (sender, events) = mpsc::channel(64);
+    Ok(Running { position, connection: provider.open(sender).await?, events })
 }
 
 /// An STT that is being opened.
@@ -96,11 +96,11 @@ impl Task {
                     Some(input) => self.failover.handle_input(input, Instant::now()),
                     None => break,
                 },
-                event = heard(&mut self.running) => {
+                event = next_event(&mut self.running) => {
                     if let SttEvent::Failed { words, .. } = &event {
                         tracing::warn!(error = words, "an STT provider failed in mid-call");
                     }
-                    self.failover.heard(event, Instant::now())
+                    self.failover.handle_event(event, Instant::now())
                 }
                 opened = done(&mut self.opening) => self.opened(opened),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
@@ -133,7 +133,7 @@ impl Task {
                 if let Some(running) = &mut self.running
                     && caught_now(|| running.connection.tell(&input)).is_err()
                 {
-                    running.heard.close();
+                    running.events.close();
                 }
             }
             Step::Open { position } => {
@@ -157,10 +157,10 @@ impl Task {
 }
 
 /// What the STT that runs says; never anything when none does. May be dropped and called again.
-async fn heard(running: &mut Option<Running>) -> SttEvent {
+async fn next_event(running: &mut Option<Running>) -> SttEvent {
     let Some(running) = running else { return std::future::pending().await };
     let stopped = || SttEvent::Failed { code: ErrorCode::PipelineError, words: format!("{STT} stopped unexpectedly") };
-    running.heard.recv().await.unwrap_or_else(stopped)
+    running.events.recv().await.unwrap_or_else(stopped)
 }
 
 /// What comes of the opening; never anything when there is none. May be dropped and called again.

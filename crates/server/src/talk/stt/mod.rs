@@ -5,12 +5,12 @@
 //! - An STT that is lost for good hands over at once. Whoever takes over gets the caller's last seconds as far as they have
 //!   no final words, so that none is lost and none is doubled.
 //! - One that is merely silent, because it connects again, is slow or hangs, hands over when speech has waited for its words for 2 s
-//!   (`failover`). It goes on until the other one is open, and keeps its place should it answer first. So an adapter repeats what it
+//!   (`failover`). It goes on until the other one is open, and stays in use if it responds first. So an adapter repeats what it
 //!   likes, and needs not know whether there is a fallback.
 //! - Where nobody can take over, the conversation itself goes on without words 2.5 s after the end of speech, and asks the caller to say
 //!   it again.
 //!
-//! When nobody is left the last error ends the call. Each STT is asked once in a call. What was heard is priced by who heard
+//! When nobody is left the last error ends the call. Each STT is tried once in a call. What was heard is priced by who heard
 //! it.
 
 mod failover;
@@ -104,7 +104,7 @@ enum Route {
 }
 
 impl SpeechToText {
-    /// Begins to open the first STT that answers, and keeps what the caller says meanwhile. Words arrive in `events`, and
+    /// Begins to open the first STT that responds, and keeps what the caller says meanwhile. Words arrive in `events`, and
     /// [`SttEvent::Failed`] with the last one's error when none opens.
     #[must_use]
     pub fn begin(mut providers: Vec<SttProvider>, events: mpsc::Sender<SttEvent>) -> Self {

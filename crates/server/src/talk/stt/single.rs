@@ -12,7 +12,7 @@ use crate::providers::replay_buffer::SttInput;
 pub(super) enum SingleStt {
     /// It is being opened, and this waits for it.
     Opening { opening: AbortOnDropHandle<Option<SttConnection>>, waiting: Vec<SttInput> },
-    /// It hears the caller; nobody does when it could not be opened, which the conversation has been told, or finds out by the end of
+    /// It hears the caller; nobody does when it could not be opened, which the conversation has been told or learns by the end of
     /// the events when the opening panicked.
     Open(Option<SttConnection>),
 }

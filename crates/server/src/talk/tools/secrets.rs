@@ -8,14 +8,14 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use switchhook_core::header::is_framing;
 use switchhook_core::id::ConnectionId;
+use switchhook_net::outbound::{Client, Request};
 use url::Url;
 
-use crate::outbound::{Client, Request};
 use crate::providers::check::Check;
 use crate::store::connections::{ConnectionRow, Credentials};
 use crate::vault::Vault;
 
-/// The word for such connections in the API. MCP servers count: they are asked over HTTP.
+/// The word for such connections in the API. MCP servers count: they are called over HTTP.
 pub const PROVIDER: &str = "http";
 /// What a test of such a connection is called.
 const CHECK: &str = "service";
@@ -63,7 +63,7 @@ impl Secrets {
         within(self.base.as_ref(), url)
     }
 
-    /// Tries them: asks `base_url`, which may answer anything but that they are wrong.
+    /// Tries them: requests `base_url`, which may return anything but that they are wrong.
     pub async fn check(&self, client: &Client, deadline: Duration) -> Check {
         Check::within(deadline, CHECK, async {
             let Some(base) = &self.base else {
@@ -74,9 +74,9 @@ impl Secrets {
             let page = client.ask(request, deadline).await.map_err(|error| format!("settings.base_url: {error}."))?;
             match page.status {
                 status @ (401 | 403) => {
-                    Err(format!("The service refuses the headers: it answered with status {status}."))
+                    Err(format!("The service refuses the headers: it responded with status {status}."))
                 }
-                status => Ok(format!("The service answered with status {status}.")),
+                status => Ok(format!("The service responded with status {status}.")),
             }
         })
         .await

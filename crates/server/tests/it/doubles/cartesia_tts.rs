@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use axum::Router;
 use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -18,7 +18,22 @@ use super::voice::{Connected, Fate, KEY, Stage, Utterance, sound};
 const MOST_ACTIVE: usize = 2;
 
 pub(crate) fn router(stage: Stage) -> Router {
-    Router::new().route("/tts/websocket", get(open)).with_state(stage)
+    Router::new().route("/tts/websocket", get(open)).route("/voices", get(voices)).with_state(stage)
+}
+
+async fn voices(State(stage): State<Stage>, headers: HeaderMap) -> Response {
+    if let Some(no) = stage.no() {
+        return no;
+    }
+    identified(&stage, &headers);
+    let voice = |id: &str| json!({ "id": id, "name": id, "description": "Calm.", "language": "en" });
+    Json(json!({ "data": [voice("ann-1"), voice("ben-2")], "has_more": true })).into_response()
+}
+
+fn identified(stage: &Stage, headers: &HeaderMap) {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    stage.expect("authorization", header("authorization"), &format!("Bearer {KEY}"));
+    stage.expect("cartesia-version", header("cartesia-version"), "2026-08-14");
 }
 
 async fn open(State(stage): State<Stage>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
@@ -26,9 +41,7 @@ async fn open(State(stage): State<Stage>, headers: HeaderMap, upgrade: WebSocket
     if let Some(no) = stage.no() {
         return no;
     }
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    stage.expect("authorization", header("authorization"), &format!("Bearer {KEY}"));
-    stage.expect("cartesia-version", header("cartesia-version"), "2026-08-14");
+    identified(&stage, &headers);
     upgrade.on_upgrade(move |socket| async move {
         let connected = Connected::new(&stage);
         talk(socket, &stage).await;

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use axum::Router;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -18,7 +18,26 @@ use super::voice::{Connected, Fate, KEY, Stage, Utterance, sound};
 const MOST_CONTEXTS: usize = 5;
 
 pub(crate) fn router(stage: Stage) -> Router {
-    Router::new().route("/v1/text-to-speech/{voice}/multi-stream-input", get(open)).with_state(stage)
+    Router::new()
+        .route("/v1/text-to-speech/{voice}/multi-stream-input", get(open))
+        .route("/v2/voices", get(voices))
+        .with_state(stage)
+}
+
+async fn voices(
+    State(stage): State<Stage>,
+    Query(query): Query<HashMap<String, String>>,
+    headers: HeaderMap,
+) -> Response {
+    if let Some(no) = stage.no() {
+        return no;
+    }
+    stage.expect("xi-api-key", headers.get("xi-api-key").and_then(|value| value.to_str().ok()), KEY);
+    stage.expect("page_size", query.get("page_size").map(String::as_str), "100");
+    let voice =
+        |id: &str| json!({ "voice_id": id, "name": id, "labels": { "language": "en" }, "verified_languages": [] });
+    Json(json!({ "voices": [voice("ann-1"), voice("ben-2")], "has_more": true, "next_page_token": "x" }))
+        .into_response()
 }
 
 async fn open(

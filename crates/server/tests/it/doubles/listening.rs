@@ -12,7 +12,8 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::Value;
 use switchhook::providers::scripted::ScriptedStt;
 use switchhook::providers::{Stt as _, SttEvent, SttOptions, SttSession};
-use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::g711::Law;
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use tokio::net::{TcpListener, TcpStream};
@@ -419,13 +420,18 @@ impl Ear {
         self.rest.extend_from_slice(sound);
         let is = |names: &[&str]| names.iter().any(|name| encoding.contains(name));
         let law = if is(&["ulaw", "pcmu"]) { Some(Law::Mu) } else { is(&["alaw", "pcma"]).then_some(Law::A) };
-        let length = if law.is_some() { FRAME_SAMPLES } else { 2 * FRAME_SAMPLES };
+        let length = if law.is_some() {
+            AudioFormat::Narrowband.frame_samples()
+        } else {
+            2 * AudioFormat::Narrowband.frame_samples()
+        };
         let whole = self.rest.len() / length * length;
         for bytes in self.rest.drain(..whole).collect::<Vec<_>>().chunks_exact(length) {
             let frame = if let Some(law) = law {
                 law.decode_frame(bytes).expect("a whole frame")
             } else {
                 Frame::from_slice(
+                    AudioFormat::Narrowband,
                     &bytes.chunks_exact(2).map(|two| i16::from_le_bytes([two[0], two[1]])).collect::<Vec<_>>(),
                 )
             };
@@ -434,7 +440,7 @@ impl Ear {
     }
 
     pub(crate) fn frame(&mut self, frame: CallerAudio) {
-        self.samples += FRAME_SAMPLES;
+        self.samples += AudioFormat::Narrowband.frame_samples();
         self.session.audio(&frame);
         let voice = self.vad.push(&frame);
         self.started |= voice == Some(VadEvent::SpeechStarted);

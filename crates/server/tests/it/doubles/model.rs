@@ -14,12 +14,12 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use serde_json::{Value, json};
-use switchhook::config::Config;
-use switchhook::outbound::ws::WebSockets;
 use switchhook::providers::Llm;
 use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::NetworkSettings;
+use switchhook_net::outbound::ws::WebSockets;
 use tokio::sync::{Notify, mpsc};
 
 use super::without_delay;
@@ -148,7 +148,7 @@ impl<P: Protocol> Double<P> {
         switchhook::lifecycle::install_tls();
         let connect = AdapterConfig {
             http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
-            websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+            websockets: &WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client"),
             addresses: &addresses,
             settings: &settings,
             key: Some(Private::new(key.to_owned())),
@@ -304,6 +304,6 @@ pub(crate) async fn ask(
         }
         all
     };
-    let (result, all) = tokio::join!(llm.answer(request, events), gathering);
+    let (result, all) = tokio::join!(llm.respond(request, events), gathering);
     (all, result)
 }

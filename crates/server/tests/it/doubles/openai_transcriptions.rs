@@ -12,7 +12,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use serde_json::json;
-use switchhook_media::frame::{CallerAudio, FRAME_SAMPLES, Frame};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::wav;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -205,8 +206,8 @@ async fn understand(double: &Whisper, headers: &HeaderMap, body: &[u8]) -> Resul
     }
     double.samples.send_modify(|samples| *samples += wav.channels[0].len());
     let mut ear = Ear::new().await;
-    for samples in wav.channels[0].chunks_exact(FRAME_SAMPLES) {
-        ear.frame(CallerAudio(Frame::from_slice(samples)));
+    for samples in wav.channels[0].chunks_exact(AudioFormat::Narrowband.frame_samples()) {
+        ear.frame(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, samples)));
     }
     Ok(ear.words())
 }

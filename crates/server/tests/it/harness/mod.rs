@@ -15,13 +15,13 @@ use switchhook::app::Service;
 use switchhook::calls::RunnerSignal;
 use switchhook::clock::Clock;
 use switchhook::config::Config;
-use switchhook::models::ModelStore;
 use switchhook::operator;
 use switchhook::store::Store;
 use switchhook::store::tenants::OwnLimits;
 use switchhook::webhooks::receiver::{Received, Receiver};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::SigningSecret;
+use switchhook_speech::models::ModelStore;
 use tempfile::TempDir;
 
 /// Longer than anything here takes when it works.

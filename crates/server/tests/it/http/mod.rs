@@ -1,10 +1,13 @@
 //! The API's edges: what every answer looks like, also to those who do not keep to HTTP's manners.
 
+mod call_deliveries;
 mod errors;
 mod follow;
 mod keys;
 mod recording;
 mod secrets;
+mod versions;
+mod voices;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -10,6 +10,7 @@ use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::rotation::{self, Rotated};
 use switchhook::store::Store;
+use switchhook::store::page::PageRequest;
 use switchhook::store::sealed::{self, COLUMNS, CREDENTIALS, SECRET};
 use switchhook::store::webhooks::{self, WebhookRow};
 use switchhook::vault::Vault;
@@ -144,8 +145,8 @@ async fn with_secrets(node: &Node, count: u8) -> (Store, TenantId) {
 
 async fn all_open(node: &Node, store: &Store, tenant: TenantId) -> usize {
     let vault = Vault::from_config(&Config::for_tests(node.data_dir())).expect("keys");
-    let rows = webhooks::list(&mut store.read().await.expect("a connection"), tenant, None, 10_000).await;
-    let rows = rows.expect("rows");
+    let page = webhooks::list(&mut store.read().await.expect("a connection"), tenant, PageRequest::first(10_000)).await;
+    let rows = page.expect("rows").rows;
     assert!(rows.iter().all(|row| row.secrets(&vault, Clock::system().now()).is_ok()));
     rows.len()
 }

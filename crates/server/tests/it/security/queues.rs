@@ -8,14 +8,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use switchhook::config::Config;
-use switchhook::outbound::ws::WebSockets;
 use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::realtime::{RealtimeEvent, RealtimeOptions};
 use switchhook::providers::tts::TtsTimeouts;
 use switchhook::providers::{ProviderError, TtsRequest, cartesia, openai};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_media::format::AudioFormat;
+use switchhook_net::outbound::NetworkSettings;
+use switchhook_net::outbound::ws::WebSockets;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_tungstenite::WebSocketStream;
@@ -60,7 +61,7 @@ async fn send_without_end(socket: &mut Socket, message: Value) -> usize {
 fn connecting<T>(address: SocketAddr, make: impl FnOnce(&AdapterConfig<'_>) -> Result<T, String>) -> T {
     switchhook::lifecycle::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
-    let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
+    let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");
     let settings = json!({ "base_url": format!("http://{address}") });
     let connect = AdapterConfig {
         http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
@@ -85,8 +86,14 @@ async fn a_voice_that_never_stops_speaking_while_nobody_listens_fills_no_memory(
     let voice = connecting(address, |connect| cartesia::tts::connect(connect, TtsTimeouts::default()));
     // The phone rings: what the voice says is not taken.
     let (audio, mut untaken) = mpsc::channel(4);
-    let request =
-        TtsRequest { text: "Hello.".to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+    let request = TtsRequest {
+        text: "Hello.".to_owned(),
+        voice: None,
+        model: None,
+        speed: 1.0,
+        language: "en-US".to_owned(),
+        format: AudioFormat::Narrowband,
+    };
     let speaking = tokio::spawn(async move { voice.speak(request, audio).await });
     let sent = tokio::time::timeout(PATIENCE, sent).await.expect("it is stopped").expect("no panic");
     assert!(sent < ENOUGH / 2, "{sent} messages of {SOUND} bytes were read");
@@ -112,8 +119,14 @@ async fn a_voice_that_ignores_that_it_was_stopped_is_read_no_more() {
     .await;
     let voice = connecting(address, |connect| cartesia::tts::connect(connect, TtsTimeouts::default()));
     let (audio, untaken) = mpsc::channel(4);
-    let request =
-        TtsRequest { text: "Hello.".to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() };
+    let request = TtsRequest {
+        text: "Hello.".to_owned(),
+        voice: None,
+        model: None,
+        speed: 1.0,
+        language: "en-US".to_owned(),
+        format: AudioFormat::Narrowband,
+    };
     let speaking = tokio::spawn(async move { voice.speak(request, audio).await });
     begins.recv().await.expect("it speaks");
     speaking.abort(); // The caller interrupts.
@@ -146,6 +159,7 @@ async fn a_speech_to_speech_model_that_is_further_ahead_than_anybody_listens_los
         min_silence_ms: 500,
         max_silence_ms: 2_000,
         pcm: false,
+        format: AudioFormat::Narrowband,
     };
     let (events, mut heard) = mpsc::channel(16);
     let session = Arc::new(model.open(options, events).await.unwrap_or_else(|error| panic!("{error}")));
@@ -153,7 +167,7 @@ async fn a_speech_to_speech_model_that_is_further_ahead_than_anybody_listens_los
     let lost = tokio::time::timeout(PATIENCE, async {
         loop {
             match heard.recv().await.expect("the session tells its end") {
-                RealtimeEvent::Sound { samples: more, .. } => samples += more.len(),
+                RealtimeEvent::Audio { samples: more, .. } => samples += more.len(),
                 RealtimeEvent::Lost(error) => return error,
                 _ => {}
             }

@@ -60,7 +60,7 @@ fn who_speaks_while_there_is_no_session_is_bridged_and_then_heard_before_they_ar
     script.at(5_800, Input::from(RealtimeInput::SessionReady));
     assert_eq!(script.done(), Vec::<String>::new(), "the model is hearing what they said");
     script.at(6_000, failed(2)).until(6_800);
-    assert_eq!(script.done(), ["respond 2 Freely"], "which it did not answer by itself");
+    assert_eq!(script.done(), ["respond 2 Freely"], "which it did not respond to by itself");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn each_session_that_does_not_answer_by_itself_is_told_to() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1").until(4_600);
     assert_eq!(script.done(), ["respond 2 Freely"]);
-    for (lost, told) in [(4_600, "respond 4 Freely"), (6_000, "respond 6 Freely")] {
+    for (lost, request) in [(4_600, "respond 4 Freely"), (6_000, "respond 6 Freely")] {
         script
             .at(lost, Input::from(RealtimeInput::SessionLost))
             .at(lost + 100, Input::from(RealtimeInput::SessionReady))
@@ -112,7 +112,7 @@ fn each_session_that_does_not_answer_by_itself_is_told_to() {
         let cover = script.cover;
         script.at(lost + 1_000, failed(cover)).until(lost + 1_100);
         let done = script.done();
-        assert!(done.iter().any(|done| done == told), "{told}: {done:?}");
+        assert!(done.iter().any(|done| done == request), "{request}: {done:?}");
     }
 }
 
@@ -142,7 +142,7 @@ fn a_session_that_is_not_there_when_the_call_begins_is_covered_up_for() {
         .at(3_000, Input::from(RealtimeInput::SessionReady));
     assert_eq!(script.engine.unheard_since().as_millis(), 3_000, "the greeting is the answer to their hello");
     script.says(3_100, "r1", Some(1), "hello", "Hello.", 500).heard(3_800, 2);
-    assert_eq!(script.done(), Vec::<String>::new(), "which the model was told to say before");
+    assert_eq!(script.done(), Vec::<String>::new(), "which was requested before");
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn a_tool_that_outlives_its_session_is_not_called_twice() {
             .at(3_750, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }))
             .at(3_800, Input::from(RealtimeInput::SessionLost));
         let known = script.engine.history_with_queued();
-        let told: Vec<&str> = known[known.len() - 2..].iter().map(|message| message.text.as_str()).collect();
-        assert!(told[0] == "5" && told[1].contains("still running"), "{told:?}");
+        let results: Vec<&str> = known[known.len() - 2..].iter().map(|message| message.text.as_str()).collect();
+        assert!(results[0] == "5" && results[1].contains("still running"), "{results:?}");
         script.done();
         let result = Input::ToolResult { turn: 0, id: "a".to_owned(), result: json!("booked") };
         if answers_at < 4_200 {
@@ -177,7 +177,7 @@ fn a_tool_that_outlives_its_session_is_not_called_twice() {
             assert_eq!(script.done(), Vec::<String>::new(), "its answer is waited for");
             script.at(answers_at, result);
         }
-        assert_eq!(script.done(), ["tell [book answered] \"booked\"", "respond 2 Freely"]);
+        assert_eq!(script.done(), ["tell [book returned] \"booked\"", "respond 2 Freely"]);
         assert!(script.engine.history().iter().any(|message| message.text == "\"booked\""));
     }
 }

@@ -69,7 +69,7 @@ fn a_session_that_understands_nothing_in_two_turns_is_replaced_and_the_next_one_
         script.at(start + 12_000, Input::from(RealtimeInput::SessionReady)).until(start + 12_900);
         assert_eq!(script.done(), Vec::<String>::new(), "the next one is hearing them");
         script.until(start + 13_100);
-        assert_eq!(script.done(), [format!("respond {} Freely", asked + 1)], "which it did not answer by itself");
+        assert_eq!(script.done(), [format!("respond {} Freely", asked + 1)], "which it did not respond to by itself");
         script.says(start + 13_200, "next", Some(asked + 1), "next", "Yes?", 500);
         let heard = script.engine.dialogue.playback.last();
         script.heard(start + 13_800, heard);

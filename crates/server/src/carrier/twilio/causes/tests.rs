@@ -67,7 +67,7 @@ fn whoever_placed_the_call_is_told_what_to_do() {
     assert!(words(&coded(400, 21219)).contains("Trial"));
     let limited = answer(400, r#"{"code":20001,"message":"Your account has Limited Parameter Access"}"#);
     assert!(words(&limited).contains("Trial"));
-    assert_eq!(words(&answer(404, "<html>")), "Twilio answered with HTTP status 404.");
+    assert_eq!(words(&answer(404, "<html>")), "Twilio returned HTTP status 404.");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use switchhook_media::frame::{Frame, SAMPLE_RATE};
-use switchhook_media::g711::Law;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::Frame;
+use switchhook_media::g711::{self, Law};
 use switchhook_media::resample::Resampler;
 
 use crate::providers::stt::{Encoder, Encoding};
@@ -12,7 +13,7 @@ use crate::providers::stt::{Encoder, Encoding};
 /// The only rate of `audio/pcm`.
 const PCM_RATE: u32 = 24_000;
 /// Every pair of these rates can be resampled.
-const SUPPORTED: &str = "8 and 24 kHz are supported";
+const SUPPORTED: &str = "8, 16 and 24 kHz are supported";
 
 /// How samples are written, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Format {
     }
 
     fn rate(self) -> u32 {
-        if self == Self::Linear16 { PCM_RATE } else { SAMPLE_RATE }
+        if self == Self::Linear16 { PCM_RATE } else { g711::SAMPLE_RATE }
     }
 }
 
@@ -49,13 +50,14 @@ impl Format {
 pub(super) struct Outgoing(Encoder);
 
 impl Outgoing {
-    pub(super) fn new(format: Format) -> Self {
+    /// From the format of a `call`.
+    pub(super) fn new(format: Format, call: AudioFormat) -> Self {
         let encoding = match format {
             Format::Mulaw => Encoding::Mulaw,
             Format::Alaw => Encoding::Alaw,
             Format::Linear16 => Encoding::Linear16,
         };
-        Self(Encoder::new(encoding, format.rate(), 1).expect(SUPPORTED))
+        Self(Encoder::new(call, encoding, format.rate(), 1).expect(SUPPORTED))
     }
 
     pub(super) fn push(&mut self, frame: &Frame) -> Option<String> {
@@ -72,27 +74,29 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    pub(super) fn new(format: Format) -> Self {
-        Self { format, resampler: Resampler::new(format.rate(), SAMPLE_RATE).expect(SUPPORTED), rest: None }
+    /// To the format of a `call`.
+    pub(super) fn new(format: Format, call: AudioFormat) -> Self {
+        let resampler = Resampler::new(format.rate(), call.sample_rate()).expect(SUPPORTED);
+        Self { format, resampler, rest: None }
     }
 
     /// The samples of a message; nothing when it is not base64.
     pub(super) fn push(&mut self, text: &str) -> Option<Vec<i16>> {
         let bytes = STANDARD.decode(text).ok()?;
-        let law = match self.format {
-            Format::Mulaw => Law::Mu,
-            Format::Alaw => Law::A,
+        let expand = |law: Law| bytes.iter().map(|&byte| law.decode(byte)).collect();
+        let samples: Vec<i16> = match self.format {
+            Format::Mulaw => expand(Law::Mu),
+            Format::Alaw => expand(Law::A),
             Format::Linear16 => {
                 let bytes: Vec<u8> = self.rest.take().into_iter().chain(bytes).collect();
                 let pairs = bytes.chunks_exact(2);
                 self.rest = pairs.remainder().first().copied();
-                let samples: Vec<i16> = pairs.map(|two| i16::from_le_bytes([two[0], two[1]])).collect();
-                let mut out = Vec::new();
-                self.resampler.process(&samples, &mut out);
-                return Some(out);
+                pairs.map(|two| i16::from_le_bytes([two[0], two[1]])).collect()
             }
         };
-        Some(bytes.into_iter().map(|byte| law.decode(byte)).collect())
+        let mut out = Vec::new();
+        self.resampler.process(&samples, &mut out);
+        Some(out)
     }
 
     /// What is still inside when an item ends.
@@ -110,9 +114,11 @@ mod tests {
 
     #[test]
     fn audio_survives_the_way_there_and_back_in_every_format_however_it_is_cut() {
-        for format in [Format::Mulaw, Format::Alaw, Format::Linear16] {
-            let (mut out, mut back) = (Outgoing::new(format), Incoming::new(format));
-            let frame = Frame::from_slice(&switchhook_media::tone::sine(440.0, 8_000, 0.3, 160));
+        let formats = [Format::Mulaw, Format::Alaw, Format::Linear16];
+        for (format, call) in formats.into_iter().flat_map(|format| AudioFormat::ALL.map(|call| (format, call))) {
+            let (mut out, mut back) = (Outgoing::new(format, call), Incoming::new(format, call));
+            let tone = switchhook_media::tone::sine(1_000.0, call.sample_rate(), 0.3, call.frame_samples());
+            let frame = Frame::from_slice(call, &tone);
             let mut bytes = Vec::new();
             for _ in 0..10 {
                 let text = out.push(&frame).unwrap_or_default();
@@ -124,7 +130,11 @@ mod tests {
             }
             samples.extend(back.finish());
             let level = switchhook_media::level::rms_dbfs(&samples);
-            assert!((level + 13.5).abs() < 1.5 && samples.len() >= 1_500, "{format:?}: {level}, {}", samples.len());
+            assert!(
+                (level + 13.5).abs() < 1.5 && samples.len() >= 9 * call.frame_samples(),
+                "{format:?} {call:?}: {level}, {}",
+                samples.len()
+            );
             assert_eq!(back.push("not base64!"), None);
         }
     }

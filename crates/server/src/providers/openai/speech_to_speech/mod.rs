@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use switchhook_core::conversation::Role;
+use switchhook_media::format::AudioFormat;
 
 use self::audio::Format;
 use self::wire::OpenAiRealtime;
@@ -39,7 +40,8 @@ struct OpenAiSpeechToSpeech {
     voice: Option<String>,
     transcription_model: String,
     turn_detection: TurnDetection,
-    format: Format,
+    /// As the connection says; the one closest to the call's where it says nothing.
+    format: Option<Format>,
     parameters: Map<String, Value>,
 }
 
@@ -64,7 +66,7 @@ pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Realtime>, String> 
         voice: text("realtime_voice")?,
         transcription_model: text("realtime_transcription_model")?.unwrap_or_else(|| TRANSCRIPTION_MODEL.to_owned()),
         turn_detection: config.choice("realtime_turn_detection", &detections)?.unwrap_or(TurnDetection::Semantic),
-        format: config.choice("realtime_format", &formats)?.unwrap_or(Format::Mulaw),
+        format: config.choice("realtime_format", &formats)?,
         parameters,
     };
     Ok(Arc::new(RealtimeClient::new(config, dialect)))
@@ -76,7 +78,11 @@ impl OpenAiSpeechToSpeech {
     }
 
     fn format(&self, options: &RealtimeOptions) -> Format {
-        if options.pcm { Format::Linear16 } else { self.format }
+        let usual = match options.format {
+            AudioFormat::Narrowband => Format::Mulaw,
+            AudioFormat::Wideband => Format::Linear16,
+        };
+        if options.pcm { Format::Linear16 } else { self.format.unwrap_or(usual) }
     }
 
     fn session(&self, options: &RealtimeOptions) -> Value {
@@ -140,7 +146,7 @@ impl RealtimeAdapter for OpenAiSpeechToSpeech {
     }
 
     fn can_use_pcm(&self) -> bool {
-        self.format != Format::Linear16
+        self.format != Some(Format::Linear16)
     }
 
     fn handshake(&self, options: &RealtimeOptions) -> Result<Handshake, String> {
@@ -153,6 +159,7 @@ impl RealtimeAdapter for OpenAiSpeechToSpeech {
             instructions(options),
             &options.messages,
             self.format(options),
+            options.format,
         ))
     }
 }

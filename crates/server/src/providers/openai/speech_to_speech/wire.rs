@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 
 use super::PROVIDER;
@@ -13,16 +14,16 @@ use super::audio::{Format, Incoming, Outgoing};
 use crate::providers::Usage;
 use crate::providers::failure::{self, FailureClass};
 use crate::providers::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
-use crate::providers::realtime::{Direction, Order, RealtimeEvent};
+use crate::providers::realtime::{Command, Instructions, RealtimeEvent};
 use crate::providers::websocket::{StreamError, field, json as parse};
 
 /// Begins the `event_id` of a `response.create`, which errors quote.
-const WISH: &str = "wish_";
+const REQUEST: &str = "request_";
 /// Stands before words that are to be said as they are.
 const EXACTLY: &str = "Say the following words to the caller, exactly as they stand here, and nothing else:";
 
 pub(super) struct OpenAiRealtime {
-    /// The session as it is asked for.
+    /// The session as requested.
     session: Value,
     instructions: String,
     /// What was said before this session, one item each.
@@ -31,8 +32,8 @@ pub(super) struct OpenAiRealtime {
     outgoing: Outgoing,
     incoming: Incoming,
     ready: bool,
-    /// Responses that were asked for and have not begun.
-    wishes: VecDeque<u32>,
+    /// Responses that were requested and have not begun.
+    requests: VecDeque<u32>,
     /// Whether the server repeats our metadata, so that a response without it is the server's own.
     echoes: bool,
     /// Items of the model whose words came in pieces.
@@ -42,16 +43,23 @@ pub(super) struct OpenAiRealtime {
 }
 
 impl OpenAiRealtime {
-    pub(super) fn new(session: Value, instructions: String, messages: &[Message], format: Format) -> Self {
+    /// For a call whose audio has the format `call`.
+    pub(super) fn new(
+        session: Value,
+        instructions: String,
+        messages: &[Message],
+        format: Format,
+        call: AudioFormat,
+    ) -> Self {
         Self {
             session,
             instructions,
             before: messages.iter().flat_map(items).collect(),
             format,
-            outgoing: Outgoing::new(format),
-            incoming: Incoming::new(format),
+            outgoing: Outgoing::new(format, call),
+            incoming: Incoming::new(format, call),
             ready: false,
-            wishes: VecDeque::new(),
+            requests: VecDeque::new(),
             echoes: false,
             worded: HashSet::new(),
             called: HashSet::new(),
@@ -66,9 +74,9 @@ impl OpenAiRealtime {
         for direction in ["input", "output"] {
             let format = &message["session"]["audio"][direction]["format"]["type"];
             if let Some(other) = format.as_str().filter(|format| *format != self.format.name()) {
-                let asked = self.format.name();
+                let wanted = self.format.name();
                 return Err(StreamError::Permanent(format!(
-                    "it uses {other} for {direction} in place of {asked}; choose another settings.realtime_format"
+                    "it uses {other} for {direction} in place of {wanted}; choose another settings.realtime_format"
                 )));
             }
         }
@@ -78,17 +86,17 @@ impl OpenAiRealtime {
     }
 
     fn response_started(&mut self, response: &Value) -> Vec<RealtimeMessage> {
-        let named = response["metadata"]["wish"].as_str().and_then(|wish| wish.parse().ok());
+        let named = response["metadata"]["request"].as_str().and_then(|request| request.parse().ok());
         self.echoes |= named.is_some();
-        let wish = match named {
-            Some(wish) => Some(wish),
+        let request = match named {
+            Some(request) => Some(request),
             None if self.echoes => None,
-            None => self.wishes.front().copied(),
+            None => self.requests.front().copied(),
         };
-        self.wishes.retain(|other| Some(*other) != wish);
+        self.requests.retain(|other| Some(*other) != request);
         vec![RealtimeMessage::Event(RealtimeEvent::ResponseStarted {
             response: field(response, "id").to_owned(),
-            wish,
+            request,
         })]
     }
 
@@ -101,7 +109,7 @@ impl OpenAiRealtime {
     fn audio_done(&mut self, message: &Value) -> Vec<RealtimeMessage> {
         let rest = self.incoming.finish();
         let rest = (!rest.is_empty()).then(|| made(message, rest));
-        let done = RealtimeEvent::SoundDone { item: field(message, "item_id").to_owned() };
+        let done = RealtimeEvent::AudioDone { item: field(message, "item_id").to_owned() };
         rest.into_iter().chain([RealtimeMessage::Event(done)]).collect()
     }
 
@@ -114,7 +122,7 @@ impl OpenAiRealtime {
         }
         self.worded.insert(item.to_owned());
         let response = field(message, "response_id").to_owned();
-        vec![RealtimeMessage::Event(RealtimeEvent::Words { response, item: item.to_owned(), text: text.to_owned() })]
+        vec![RealtimeMessage::Event(RealtimeEvent::Text { response, item: item.to_owned(), text: text.to_owned() })]
     }
 
     fn tool_call(&mut self, response: &str, item: &Value) -> Option<RealtimeMessage> {
@@ -134,7 +142,7 @@ impl OpenAiRealtime {
     fn response_done(&mut self, response: &Value) -> Vec<RealtimeMessage> {
         let id = field(response, "id");
         let output = response["output"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut heard: Vec<RealtimeMessage> = output.iter().filter_map(|item| self.tool_call(id, item)).collect();
+        let mut messages: Vec<RealtimeMessage> = output.iter().filter_map(|item| self.tool_call(id, item)).collect();
         let details = &response["status_details"];
         let failed = match field(response, "status") {
             "failed" => Some(words(&details["error"], "it failed to respond")),
@@ -142,29 +150,29 @@ impl OpenAiRealtime {
             _ => None,
         };
         let usage = usage(&response["usage"]);
-        heard.push(RealtimeMessage::Event(RealtimeEvent::ResponseDone { response: id.to_owned(), failed, usage }));
-        heard
+        messages.push(RealtimeMessage::Event(RealtimeEvent::ResponseDone { response: id.to_owned(), failed, usage }));
+        messages
     }
 
     fn error(&mut self, error: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
         let code = [field(error, "code"), field(error, "type")].into_iter().find(|code| !code.is_empty());
         let code = code.unwrap_or("error");
-        let wish = field(error, "event_id").strip_prefix(WISH).and_then(|wish| wish.parse().ok());
-        match (code, wish) {
+        let request = field(error, "event_id").strip_prefix(REQUEST).and_then(|request| request.parse().ok());
+        match (code, request) {
             _ if !self.ready => Err(match failure::classify_message(error).class {
                 FailureClass::Provider | FailureClass::Timeout => StreamError::Retryable(words(error, "it failed")),
                 _ => StreamError::Permanent(words(error, "it refused")),
             }),
             ("session_expired", _) => Err(StreamError::Retryable(words(error, "the session expired"))),
-            ("conversation_already_has_active_response", wish) => {
-                let wish = wish.or_else(|| self.wishes.front().copied());
-                self.wishes.retain(|other| Some(*other) != wish);
-                Ok(wish.map(|wish| RealtimeMessage::Event(RealtimeEvent::Busy { wish })).into_iter().collect())
+            ("conversation_already_has_active_response", request) => {
+                let request = request.or_else(|| self.requests.front().copied());
+                self.requests.retain(|other| Some(*other) != request);
+                Ok(request.map(|request| RealtimeMessage::Event(RealtimeEvent::Busy { request })).into_iter().collect())
             }
-            (_, Some(wish)) => {
-                self.wishes.retain(|other| *other != wish);
-                let (response, failed) = (format!("{WISH}{wish}"), Some(words(error, "it refused to respond")));
-                let started = RealtimeEvent::ResponseStarted { response: response.clone(), wish: Some(wish) };
+            (_, Some(request)) => {
+                self.requests.retain(|other| *other != request);
+                let (response, failed) = (format!("{REQUEST}{request}"), Some(words(error, "it refused to respond")));
+                let started = RealtimeEvent::ResponseStarted { response: response.clone(), request: Some(request) };
                 let done = RealtimeEvent::ResponseDone { response, failed, usage: Usage::default() };
                 Ok(vec![RealtimeMessage::Event(started), RealtimeMessage::Event(done)])
             }
@@ -180,7 +188,7 @@ impl OpenAiRealtime {
     fn transcribed(&self, message: &Value, text: &str) -> Vec<RealtimeMessage> {
         let item = field(message, "item_id").to_owned();
         let usage = transcription(&message["usage"]);
-        vec![RealtimeMessage::Event(RealtimeEvent::CallerSaid { item, text: text.trim().to_owned(), usage })]
+        vec![RealtimeMessage::Event(RealtimeEvent::TurnTranscribed { item, text: text.trim().to_owned(), usage })]
     }
 }
 
@@ -190,36 +198,37 @@ impl RealtimeProtocol for OpenAiRealtime {
         Some(json!({ "type": "input_audio_buffer.append", "audio": audio }).to_string())
     }
 
-    fn order(&mut self, order: Order) -> Vec<String> {
-        vec![match order {
-            Order::Respond { wish, direction } => {
-                self.wishes.push_back(wish);
-                let mut response = json!({ "metadata": { "wish": wish.to_string() } });
-                match direction {
-                    Direction::Freely => {}
+    fn send(&mut self, command: Command) -> Vec<String> {
+        vec![match command {
+            Command::Respond { request, instructions } => {
+                self.requests.push_back(request);
+                let mut response = json!({ "metadata": { "request": request.to_string() } });
+                match instructions {
+                    Instructions::Freely => {}
                     // Instructions of a response stand in place of the session's.
-                    Direction::Directed(text) => {
+                    Instructions::Directed(text) => {
                         response["instructions"] = json!(format!("{}\n\n{text}", self.instructions));
                     }
-                    Direction::Exactly(text) => {
+                    Instructions::Exactly(text) => {
                         response["instructions"] = json!(format!("{EXACTLY}\n\n{text}"));
                         response["tool_choice"] = json!("none");
                     }
                 }
-                let event_id = format!("{WISH}{wish}");
+                let event_id = format!("{REQUEST}{request}");
                 json!({ "type": "response.create", "event_id": event_id, "response": response }).to_string()
             }
             // Named, since another one may have begun meanwhile.
-            Order::Cancel { response } => json!({ "type": "response.cancel", "response_id": response }).to_string(),
-            Order::Truncate { item, heard_ms } => json!({
-                "type": "conversation.item.truncate", "item_id": item, "content_index": 0, "audio_end_ms": heard_ms,
+            Command::Cancel { response } => json!({ "type": "response.cancel", "response_id": response }).to_string(),
+            Command::Truncate { item, heard } => json!({
+                "type": "conversation.item.truncate", "item_id": item, "content_index": 0,
+                "audio_end_ms": u64::try_from(heard.as_millis()).unwrap_or(u64::MAX),
             })
             .to_string(),
-            Order::ToolOutput { id, result } => {
+            Command::ToolOutput { id, result } => {
                 create_item(json!({ "type": "function_call_output", "call_id": id, "output": result.to_string() }))
             }
-            Order::Tell { text } => create_item(said("user", &text)),
-            Order::EndTurn => json!({ "type": "input_audio_buffer.commit" }).to_string(),
+            Command::AddContext { text } => create_item(said("user", &text)),
+            Command::EndTurn => json!({ "type": "input_audio_buffer.commit" }).to_string(),
         }]
     }
 
@@ -235,7 +244,7 @@ impl RealtimeProtocol for OpenAiRealtime {
             "session.updated" => self.updated(&message),
             "input_audio_buffer.speech_started" => event(RealtimeEvent::SpeechStarted),
             "input_audio_buffer.speech_stopped" => event(RealtimeEvent::SpeechStopped),
-            "input_audio_buffer.committed" => event(RealtimeEvent::TurnTaken { item: item() }),
+            "input_audio_buffer.committed" => event(RealtimeEvent::TurnCommitted { item: item() }),
             "conversation.item.input_audio_transcription.completed" => {
                 Ok(self.transcribed(&message, field(&message, "transcript")))
             }
@@ -264,7 +273,7 @@ impl RealtimeProtocol for OpenAiRealtime {
 
 fn made(message: &Value, samples: Vec<i16>) -> RealtimeMessage {
     let (response, item) = (field(message, "response_id").to_owned(), field(message, "item_id").to_owned());
-    RealtimeMessage::Event(RealtimeEvent::Sound { response, item, samples })
+    RealtimeMessage::Event(RealtimeEvent::Audio { response, item, samples })
 }
 
 fn create_item(item: Value) -> String {
@@ -340,7 +349,7 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
                 r##"{"type":"input_audio_buffer.speech_stopped","item_id":"i"}"##,
                 r##"{"type":"input_audio_buffer.committed","item_id":"i"}"##,
                 r##"{"type":"conversation.item.input_audio_transcription.completed","item_id":"i","transcript":"Book a table.","usage":{"type":"duration","seconds":2.5}}"##,
-                r##"{"type":"response.created","response":{"id":"r","metadata":{"wish":"1"}}}"##,
+                r##"{"type":"response.created","response":{"id":"r","metadata":{"request":"1"}}}"##,
                 r##"{"type":"response.output_audio.delta","response_id":"r","item_id":"o","delta":"/38A/38A"}"##,
                 r##"{"type":"response.output_audio_transcript.delta","response_id":"r","item_id":"o","delta":"Yes"}"##,
                 r##"{"type":"response.output_audio.done","response_id":"r","item_id":"o"}"##,
@@ -349,13 +358,13 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
             ],
             &[
                 r##"{"type":"session.updated","session":{}}"##,
-                r##"{"type":"error","error":{"type":"invalid_request_error","code":"response_cancel_not_active","message":"No.","event_id":"wish_1"}}"##,
+                r##"{"type":"error","error":{"type":"invalid_request_error","code":"response_cancel_not_active","message":"No.","event_id":"request_1"}}"##,
                 r##"{"type":"response.done","response":{"id":"r","status":"failed","status_details":{"error":{"type":"server_error","message":"No."}}}}"##,
             ],
         ])
     },
     read: |messages| {
-        let mut wire = OpenAiRealtime::new(json!({}), String::new(), &[], Format::Linear16);
+        let mut wire = OpenAiRealtime::new(json!({}), String::new(), &[], Format::Linear16, AudioFormat::Narrowband);
         crate::fuzz::through::realtime(&mut wire, messages)
     },
 };

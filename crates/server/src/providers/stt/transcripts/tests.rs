@@ -1,4 +1,4 @@
-//! Scripts of what a caller and a provider do, and what is told of it.
+//! Scripts of what a caller and a provider do, and the events that follow.
 
 use super::*;
 use crate::providers::stt::encoder::Encoding;
@@ -38,17 +38,17 @@ enum Happens {
 
 use Happens::{Flushed, Partial, Passes, Reconnected, Starts, Stops, TurnOver};
 
-/// What is told: `~` for a partial, the number for a final, `.` for a turn.
-fn told(script: Vec<Happens>) -> Vec<String> {
-    told_in(CONFIG, script)
+/// The events: `~` for a partial, the number for a final, `.` for a turn.
+fn events(script: Vec<Happens>) -> Vec<String> {
+    events_in(CONFIG, script)
 }
 
-fn told_in(stream_config: SttStreamConfig, script: Vec<Happens>) -> Vec<String> {
+fn events_in(stream_config: SttStreamConfig, script: Vec<Happens>) -> Vec<String> {
     let mut words = Transcripts::new(stream_config);
     let mut now = Instant::now();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for happens in script {
-        told.extend(match happens {
+        reported.extend(match happens {
             Starts => {
                 words.speech_started(now);
                 Vec::new()
@@ -71,7 +71,8 @@ fn told_in(stream_config: SttStreamConfig, script: Vec<Happens>) -> Vec<String> 
             }
         });
     }
-    told.into_iter()
+    reported
+        .into_iter()
         .map(|event| match event {
             SttEvent::Partial { text } => format!("~ {text}"),
             SttEvent::Final { segment, text } => format!("{segment} {text}"),
@@ -87,7 +88,7 @@ fn finals(script: Vec<Happens>) -> Vec<String> {
 }
 
 fn finals_in(stream_config: SttStreamConfig, script: Vec<Happens>) -> Vec<String> {
-    told_in(stream_config, script).into_iter().filter(|told| !told.starts_with('~')).collect()
+    events_in(stream_config, script).into_iter().filter(|reported| !reported.starts_with('~')).collect()
 }
 
 #[test]
@@ -110,7 +111,7 @@ fn several_final_texts_of_a_segment_are_joined_once() {
         "~ Book a table for two.",
         "0 Book a table for two.",
     ];
-    assert_eq!(told(script), expected);
+    assert_eq!(events(script), expected);
 }
 
 #[test]
@@ -186,11 +187,11 @@ fn a_text_that_brings_its_own_spaces_keeps_them_when_some_of_it_was_told_early()
         words.speech_stopped(0, now);
         let late = now + CONFIG.finalize_timeout;
         assert_eq!(words.expire(late).len(), 1);
-        let told = words.handle(SttMessage::Final("Sarah Miller. Friday evening.".to_owned()), late);
-        let [SttEvent::Final { segment: 1, text }] = told.as_slice() else { panic!("what is new is told") };
+        let reported = words.handle(SttMessage::Final("Sarah Miller. Friday evening.".to_owned()), late);
+        let [SttEvent::Final { segment: 1, text }] = reported.as_slice() else { panic!("what is new is reported") };
         assert_eq!(text, "Friday evening.", "joined by {separator:?}");
-        let told = words.handle(SttMessage::Final("Sarah Muller.".to_owned()), late);
-        assert!(matches!(told.as_slice(), [SttEvent::Final { segment: 2, .. }]));
+        let reported = words.handle(SttMessage::Final("Sarah Muller.".to_owned()), late);
+        assert!(matches!(reported.as_slice(), [SttEvent::Final { segment: 2, .. }]));
     }
 }
 
@@ -209,8 +210,8 @@ fn late_words_are_apart_from_those_of_the_next_segment_also_where_texts_bring_th
     }
     assert!(words.handle(SttMessage::Finalized, late).is_empty(), "the answer for the segment before");
     words.handle(SttMessage::Final("Friday.".to_owned()), late);
-    let told = words.handle(SttMessage::Finalized, late);
-    let [SttEvent::Final { segment: 1, text }] = told.as_slice() else { panic!("it is told") };
+    let reported = words.handle(SttMessage::Finalized, late);
+    let [SttEvent::Final { segment: 1, text }] = reported.as_slice() else { panic!("it is reported") };
     assert_eq!(text, "Sarah Miller. Friday.");
 }
 
@@ -344,8 +345,8 @@ fn whoever_takes_over_in_mid_call_goes_on_counting() {
     let now = Instant::now();
     words.speech_started(now);
     words.handle(SttMessage::Final("Yes.".to_owned()), now);
-    let told = words.handle(SttMessage::EndOfTurn, now);
-    assert!(matches!(&told[0], SttEvent::Final { segment: 7, text } if text == "Yes."));
+    let reported = words.handle(SttMessage::EndOfTurn, now);
+    assert!(matches!(&reported[0], SttEvent::Final { segment: 7, text } if text == "Yes."));
     assert_eq!((words.speech_stopped(7, now), words.speech_stopped(8, now)), (None, Some(8)));
 }
 
@@ -372,8 +373,8 @@ fn words_of_which_a_beginning_was_told_count_once_however_they_become_final() {
         assert_eq!(finals_in(stream_config, corrected), ["0 right a evening please", "1 For two."]);
         let mut in_two_corrected = early();
         in_two_corrected.extend([Happens::Final("Right, this evening."), Happens::Final("Please. For two."), Flushed]);
-        let told = ["0 right a evening please", "0 Right, this evening. please", "1 For two."];
-        assert_eq!(finals_in(stream_config, in_two_corrected), told);
+        let reported = ["0 right a evening please", "0 Right, this evening. please", "1 For two."];
+        assert_eq!(finals_in(stream_config, in_two_corrected), reported);
     }
 }
 
@@ -392,11 +393,11 @@ fn partials_of_a_segment_that_was_answered_wait_for_its_end() {
     let late = || vec![Starts, Stops(0), Passes(1_500), Passes(500), Partial("right a"), Partial("right a evening")];
     let mut is_final = late();
     is_final.extend([Passes(1_400), Happens::Final("Right, this evening."), Flushed, Passes(5_000)]);
-    assert_eq!(told_in(ALONE, is_final), ["0 ", "0 Right, this evening."]);
+    assert_eq!(events_in(ALONE, is_final), ["0 ", "0 Right, this evening."]);
     let mut never = late();
     never.extend([Passes(1_500), Starts, Partial("right a evening for two"), Stops(1), Passes(1_500)]);
-    let told = ["0 ", "0 right a evening", "~ for two", "1 for two"];
-    assert_eq!(told_in(ALONE, never), told, "nothing is ever final");
+    let reported = ["0 ", "0 right a evening", "~ for two", "1 for two"];
+    assert_eq!(events_in(ALONE, never), reported, "nothing is ever final");
     let mut goes_on = late();
     goes_on.extend([
         Starts,

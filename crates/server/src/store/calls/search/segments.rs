@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::positions::Positions;
 use super::{metadata_term, metadata_text, term};
 use crate::store::calls::{CallRequest, CallRow};
-use crate::store::{Conn, Dialect, Tx, chunks, filled, is_duplicate, on};
+use crate::store::{Conn, Dialect, Tx, chunks, execute, is_duplicate, on, push_ids, run};
 
 /// Calls per segment. More would slow down lists of few calls and lengthen transactions; fewer would slow down lists that
 /// read every segment.
@@ -23,14 +23,13 @@ pub const SEGMENT: usize = 1024;
 /// When the database fails.
 pub(in crate::store) async fn add(tx: &mut Tx, row: &CallRow, ended_at: i64) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO call_search_pending (tenant_id, call_id, ended_at) VALUES ($1, $2, $3)";
-    on!(tx, |c| sqlx::query(SQL).bind(row.tenant_id).bind(row.id).bind(ended_at).execute(c).await.map(drop))
+    execute!(tx, SQL; row.tenant_id, row.id, ended_at).map(drop)
 }
 
 /// Returns the ids of a segment, ascending; none if it has been deleted.
 pub(super) async fn ids(conn: &mut Conn, tenant: TenantId, segment: i64) -> Result<Vec<Uuid>, sqlx::Error> {
     const SQL: &str = "SELECT ids FROM call_search_segments WHERE tenant_id = $1 AND segment = $2";
-    let ids: Option<Vec<u8>> =
-        on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(segment).fetch_optional(c).await)?;
+    let ids: Option<Vec<u8>> = run!(conn, query_scalar.fetch_optional, SQL; tenant.uuid(), segment)?;
     Ok(read_ids(&ids.unwrap_or_default()))
 }
 
@@ -49,7 +48,7 @@ pub async fn tenants_with_ends_for_housekeeping(
     since: Timestamp,
 ) -> Result<Vec<TenantId>, sqlx::Error> {
     const SQL: &str = "SELECT tenant_id FROM call_search_pending WHERE ended_at > $1 ORDER BY ended_at";
-    let mut tenants: Vec<Uuid> = on!(conn, |c| sqlx::query_scalar(SQL).bind(since.as_micros()).fetch_all(c).await)?;
+    let mut tenants: Vec<Uuid> = run!(conn, query_scalar.fetch_all, SQL; since.as_micros())?;
     tenants.sort_unstable();
     tenants.dedup();
     Ok(tenants.into_iter().map(TenantId::from_uuid).collect())
@@ -62,7 +61,7 @@ pub async fn tenants_with_ends_for_housekeeping(
 pub async fn tenants_to_index_for_housekeeping(conn: &mut Conn) -> Result<Vec<(TenantId, usize)>, sqlx::Error> {
     const SQL: &str = "SELECT tenant_id, COUNT(*) FROM call_search_pending GROUP BY tenant_id HAVING COUNT(*) >= $1 ORDER BY tenant_id";
     let least = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
-    let tenants: Vec<(Uuid, i64)> = on!(conn, |c| sqlx::query_as(SQL).bind(least).fetch_all(c).await)?;
+    let tenants: Vec<(Uuid, i64)> = run!(conn, query_as.fetch_all, SQL; least)?;
     Ok(tenants.into_iter().map(|(id, calls)| (TenantId::from_uuid(id), usize::try_from(calls).unwrap_or(0))).collect())
 }
 
@@ -74,7 +73,7 @@ pub async fn pending_for_housekeeping(conn: &mut Conn, tenant: TenantId) -> Resu
     const SQL: &str =
         "SELECT COUNT(*) FROM (SELECT 1 FROM call_search_pending WHERE tenant_id = $1 LIMIT $2) AS pending";
     let limit = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
-    let pending: i64 = on!(conn, |c| sqlx::query_scalar(SQL).bind(tenant.uuid()).bind(limit).fetch_one(c).await)?;
+    let pending: i64 = run!(conn, query_scalar.fetch_one, SQL; tenant.uuid(), limit)?;
     Ok(usize::try_from(pending).unwrap_or(0))
 }
 
@@ -148,11 +147,9 @@ pub async fn seal_for_housekeeping(tx: &mut Tx, tenant: TenantId, most: usize) -
 async fn oldest_pending(tx: &mut Tx, tenant: TenantId, most: usize) -> Result<Vec<Indexed>, sqlx::Error> {
     const SQL: &str = "SELECT call_id FROM call_search_pending WHERE tenant_id = $1 ORDER BY call_id LIMIT $2";
     let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
-    let ids: Vec<Uuid> = on!(tx, |c| sqlx::query_scalar(sqlx::AssertSqlSafe(format!("{SQL}{lock}")))
-        .bind(tenant.uuid())
-        .bind(i64::try_from(most).unwrap_or(i64::MAX))
-        .fetch_all(c)
-        .await)?;
+    let ids: Vec<Uuid> = run!(tx, query_scalar.fetch_all, sqlx::AssertSqlSafe(format!("{SQL}{lock}"));
+        tenant.uuid(), i64::try_from(most).unwrap_or(i64::MAX)
+    )?;
     let mut calls = Vec::with_capacity(ids.len());
     // Too few calls for a segment stay pending.
     for ids in ids.as_chunks::<SEGMENT>().0 {
@@ -168,10 +165,7 @@ async fn indexed(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Indexed>, sqlx::Error>
             "SELECT id, ended_at, status, direction, agent_id, number_id, from_number, to_number, error_code, end_reason, \
              request FROM calls WHERE id IN (",
         );
-        let mut list = query.separated(", ");
-        for id in filled(ids.iter().copied()) {
-            list.push_bind(id);
-        }
+        push_ids(&mut query, ids.iter().copied());
         query.push(") ORDER BY id");
         query.build_query_as().fetch_all(c).await
     })
@@ -183,14 +177,10 @@ async fn insert_segment(tx: &mut Tx, tenant: TenantId, calls: &[Indexed; SEGMENT
         SELECT $1, COALESCE(MAX(segment), 0) + 1, $2, $3, $4, $5 FROM call_search_segments WHERE tenant_id = $1 \
         RETURNING segment";
     let ids: Vec<u8> = calls.iter().flat_map(|call| *call.id.as_bytes()).collect();
-    on!(tx, |c| sqlx::query_scalar(SQL)
-        .bind(tenant.uuid())
-        .bind(calls[0].id)
-        .bind(calls[SEGMENT - 1].id)
-        .bind(calls.iter().filter_map(|call| call.ended_at).max().unwrap_or_default())
-        .bind(ids)
-        .fetch_one(c)
-        .await)
+    run!(tx, query_scalar.fetch_one, SQL;
+        tenant.uuid(), calls[0].id, calls[SEGMENT - 1].id,
+        calls.iter().filter_map(|call| call.ended_at).max().unwrap_or_default(), ids
+    )
 }
 
 async fn insert_postings(tx: &mut Tx, tenant: TenantId, postings: &[(i64, i64, Vec<u8>)]) -> Result<(), sqlx::Error> {
@@ -243,8 +233,7 @@ pub async fn expired_segment_for_housekeeping(
 ) -> Result<Option<Expired>, sqlx::Error> {
     const SQL: &str = "SELECT tenant_id, segment, ids FROM call_search_segments \
         WHERE last_ended_at < $1 ORDER BY last_ended_at LIMIT 1";
-    let expired: Option<(Uuid, i64, Vec<u8>)> =
-        on!(conn, |c| sqlx::query_as(SQL).bind(before.as_micros()).fetch_optional(c).await)?;
+    let expired: Option<(Uuid, i64, Vec<u8>)> = run!(conn, query_as.fetch_optional, SQL; before.as_micros())?;
     Ok(expired.map(|(tenant, segment, ids)| Expired {
         tenant: TenantId::from_uuid(tenant),
         segment,
@@ -288,5 +277,5 @@ pub(in crate::store) async fn delete_postings(
 /// When the database fails.
 pub async fn delete_segment_for_housekeeping(tx: &mut Tx, expired: &Expired) -> Result<(), sqlx::Error> {
     const SQL: &str = "DELETE FROM call_search_segments WHERE tenant_id = $1 AND segment = $2";
-    on!(tx, |c| sqlx::query(SQL).bind(expired.tenant.uuid()).bind(expired.segment).execute(c).await.map(drop))
+    execute!(tx, SQL; expired.tenant.uuid(), expired.segment).map(drop)
 }

@@ -7,9 +7,9 @@ use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use switchhook_core::webhook::SigningSecret;
 
 use super::*;
-use crate::batch::{BatchJob as _, Batcher};
 use crate::clock;
 use crate::config::Config;
+use crate::store::batch::{BatchJob as _, Batcher};
 use crate::store::deliveries::outcome::{
     DISABLE_AFTER, Finished, Outcome, Record, Then, abandoned_for_recovery, cancel_disabled_for_recovery,
 };

@@ -7,15 +7,16 @@ use async_trait::async_trait;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
 use switchhook_core::id::{AgentId, CallId};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::FRAME_DURATION;
+use switchhook_net::outbound::Client;
 use uuid::Uuid;
 
 use super::*;
 use crate::carrier::media_queue::media_queue;
 use crate::carrier::{FromCarrier, Media, ToCarrier};
 use crate::config::Config;
-use crate::outbound::Client;
-use crate::providers::realtime::{Realtime as Provider, RealtimeOptions};
+use crate::providers::realtime::{Command as SessionCommand, Realtime as Provider, RealtimeOptions};
 use crate::providers::scripted::ScriptedTts;
 use crate::providers::{Tts, TtsAudio, TtsRequest};
 use crate::talk::pipeline::{KnownRates, Pipeline, ProviderHealth, TtsSettings};
@@ -29,7 +30,7 @@ const DEAD_AIR: u64 = 3_000;
 /// The model's side of a session.
 struct Stage {
     events: mpsc::Sender<RealtimeEvent>,
-    orders: mpsc::UnboundedReceiver<Order>,
+    commands: mpsc::UnboundedReceiver<SessionCommand>,
 }
 
 impl Stage {
@@ -38,14 +39,14 @@ impl Stage {
     }
 
     /// A response that goes on for so long, all of it at once.
-    async fn speaks(&self, response: &str, wish: Option<u32>, item: &str, seconds: usize) {
+    async fn speaks(&self, response: &str, request: Option<u32>, item: &str, seconds: usize) {
         let (response, item) = (response.to_owned(), item.to_owned());
-        self.tell(RealtimeEvent::ResponseStarted { response: response.clone(), wish }).await;
+        self.tell(RealtimeEvent::ResponseStarted { response: response.clone(), request }).await;
         let text = "one two three four five six seven eight nine ten".to_owned();
-        self.tell(RealtimeEvent::Words { response: response.clone(), item: item.clone(), text }).await;
+        self.tell(RealtimeEvent::Text { response: response.clone(), item: item.clone(), text }).await;
         let samples = vec![1_000; seconds * 8_000];
-        self.tell(RealtimeEvent::Sound { response: response.clone(), item: item.clone(), samples }).await;
-        self.tell(RealtimeEvent::SoundDone { item }).await;
+        self.tell(RealtimeEvent::Audio { response: response.clone(), item: item.clone(), samples }).await;
+        self.tell(RealtimeEvent::AudioDone { item }).await;
         let usage = Usage::default();
         self.tell(RealtimeEvent::ResponseDone { response, failed: None, usage }).await;
     }
@@ -54,14 +55,14 @@ impl Stage {
         self.tell(RealtimeEvent::SpeechStarted).await;
         tokio::time::sleep(Duration::from_millis(600)).await;
         self.tell(RealtimeEvent::SpeechStopped).await;
-        self.tell(RealtimeEvent::TurnTaken { item: "caller".to_owned() }).await;
+        self.tell(RealtimeEvent::TurnCommitted { item: "caller".to_owned() }).await;
     }
 
-    async fn ordered(&mut self, wanted: impl Fn(&Order) -> bool) -> Order {
+    async fn sent(&mut self, wanted: impl Fn(&SessionCommand) -> bool) -> SessionCommand {
         loop {
-            let order = self.orders.recv().await.expect("the call goes on");
-            if wanted(&order) {
-                return order;
+            let command = self.commands.recv().await.expect("the call goes on");
+            if wanted(&command) {
+                return command;
             }
         }
     }
@@ -74,15 +75,15 @@ struct Theatre {
     opened: Mutex<u32>,
 }
 
-struct Sitting(mpsc::UnboundedSender<Order>);
+struct Sitting(mpsc::UnboundedSender<SessionCommand>);
 
 impl RealtimeSession for Sitting {
     fn audio(&mut self, _: &CallerAudio) {}
 
     fn probe(&mut self) {}
 
-    fn order(&mut self, order: Order) {
-        let _ = self.0.send(order);
+    fn send(&mut self, command: SessionCommand) {
+        let _ = self.0.send(command);
     }
 }
 
@@ -102,8 +103,8 @@ impl Provider for Theatre {
             tokio::time::sleep(Duration::from_millis(4_500)).await;
             return Err(ProviderError::Failed { provider: "theatre", words: "it is closed".to_owned() });
         }
-        let (sender, orders) = mpsc::unbounded_channel();
-        let _ = self.stages.send(Stage { events, orders });
+        let (sender, commands) = mpsc::unbounded_channel();
+        let _ = self.stages.send(Stage { events, commands });
         Ok(Box::new(Sitting(sender)))
     }
 }
@@ -137,7 +138,7 @@ impl FarEnd {
             let mut frames = tokio::time::interval(FRAME_DURATION);
             loop {
                 frames.tick().await;
-                if !silence.send(FromCarrier::Audio(CallerAudio(Frame::silence()))) {
+                if !silence.send(FromCarrier::Audio(CallerAudio(Frame::silence(AudioFormat::Narrowband)))) {
                     return;
                 }
             }
@@ -192,7 +193,7 @@ impl Call {
     /// A call over a line that is so long, with this other voice.
     fn start(voice: Option<Arc<dyn Tts>>, refuses: bool, delay: Duration) -> Self {
         let config = Config::for_tests("/nonexistent");
-        let client = Client::new(&config, &config.outbound_allow, Duration::from_secs(1)).expect("a client");
+        let client = Client::new(&config.network(), &config.outbound_allow, Duration::from_secs(1)).expect("a client");
         let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
         let (agent, call) = (AgentConfig::new("x"), CallId::from_uuid(Uuid::nil()));
         let tools =
@@ -202,6 +203,7 @@ impl Call {
             model: None,
             speed: 1.0,
             language: "en-US".to_owned(),
+            format: AudioFormat::Narrowband,
             health: ProviderHealth::default(),
         };
         let pipeline = Pipeline {
@@ -217,10 +219,11 @@ impl Call {
         let provider = Arc::new(Theatre { stages: sender, refuses, opened: Mutex::new(0) });
         let model = Model { provider, model: None, voice: None, rates: None };
         let (line, media) = FarEnd::connect(delay);
-        let (commands, told) = mpsc::unbounded_channel();
+        let (commands, receiver) = mpsc::unbounded_channel();
         let (noting, notes) = mpsc::unbounded_channel();
-        let prepared = Prepared::new(Settings { agent, recording: None }, pipeline, vec![model]);
-        let talk = tokio::spawn(prepared.talk(media, told, noting));
+        let prepared =
+            Prepared::new(Settings { agent, recording: None, format: AudioFormat::Narrowband }, pipeline, vec![model]);
+        let talk = tokio::spawn(prepared.talk(media, receiver, noting));
         Self { stages, line, talk, _commands: commands, _notes: notes }
     }
 
@@ -254,12 +257,13 @@ async fn what_is_still_at_the_carrier_was_not_heard() {
     tokio::time::sleep(Duration::from_millis(3_000)).await;
     let sent = call.line.heard.lock().expect("whole").len() * 20;
     stage.tell(RealtimeEvent::SpeechStarted).await;
-    let Order::Truncate { item, heard_ms } = stage.ordered(|order| matches!(order, Order::Truncate { .. })).await
+    let SessionCommand::Truncate { item, heard } =
+        stage.sent(|command| matches!(command, SessionCommand::Truncate { .. })).await
     else {
         unreachable!("it was looked for");
     };
     assert_eq!(item, "hello");
-    let (heard, sent) = (i64::try_from(heard_ms).expect("short"), i64::try_from(sent).expect("short"));
+    let (heard, sent) = (i64::try_from(heard.as_millis()).expect("short"), i64::try_from(sent).expect("short"));
     assert!((sent - heard - 600).abs() <= 150, "{sent} ms were sent, {heard} heard");
     call.talk.abort();
 }
@@ -302,7 +306,7 @@ async fn a_lost_session_is_replaced_twice_and_the_caller_is_answered_by_the_next
         let broke = ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() };
         stage.tell(RealtimeEvent::Lost(broke)).await;
         stage = call.stage().await;
-        stage.ordered(|order| matches!(order, Order::Respond { .. })).await;
+        stage.sent(|command| matches!(command, SessionCommand::Respond { .. })).await;
     }
     stage.speaks("r9", None, "answer", 1).await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use switchhook_media::frame::{FRAME_DURATION, FRAME_SAMPLES, Frame};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{FRAME_DURATION, Frame};
 
 use super::*;
 
-fn sound(number: i16) -> SttInput {
-    SttInput::Audio(Frame::new([number; FRAME_SAMPLES]))
+fn audio(number: i16) -> SttInput {
+    SttInput::Audio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160]))
 }
 
 fn number(frame: &Frame) -> i16 {
@@ -54,7 +55,7 @@ fn begun(count: usize, now: Instant) -> SttFailover {
 fn waiting(count: usize, now: Instant) -> SttFailover {
     let mut failover = begun(count, now);
     failover.handle_input(SttInput::SpeechStarted, now);
-    failover.handle_input(sound(1), now);
+    failover.handle_input(audio(1), now);
     failover.handle_input(SttInput::SpeechStopped(0), now);
     failover
 }
@@ -63,15 +64,15 @@ fn waiting(count: usize, now: Instant) -> SttFailover {
 fn one_that_fails_hands_over_what_has_no_final_words() {
     let now = Instant::now();
     let mut failover = waiting(2, now);
-    failover.heard(says(0, "Hello."), now);
+    failover.handle_event(says(0, "Hello."), now);
     failover.handle_input(SttInput::SpeechStarted, now);
-    failover.heard(SttEvent::Partial { text: "book".to_owned() }, now);
+    failover.handle_event(SttEvent::Partial { text: "book".to_owned() }, now);
     failover.handle_input(SttInput::SpeechStopped(1), now);
-    assert_eq!(shown(failover.heard(dies(), now)), ["let go", "open 1"]);
+    assert_eq!(shown(failover.handle_event(dies(), now)), ["let go", "open 1"]);
     assert!(shown(failover.handle_input(SttInput::SpeechStarted, now)).is_empty(), "nobody is there to hear it");
     assert_eq!(shown(failover.opened(now)), ["adopt", "pass from 1", "pass start", "pass stop 1", "pass start"]);
-    assert_eq!(shown(failover.heard(says(1, "Book a table."), now)), ["1 Book a table."]);
-    assert_eq!(shown(failover.heard(dies(), now)), ["let go", "pipeline_error: It broke."], "nobody is left");
+    assert_eq!(shown(failover.handle_event(says(1, "Book a table."), now)), ["1 Book a table."]);
+    assert_eq!(shown(failover.handle_event(dies(), now)), ["let go", "pipeline_error: It broke."], "nobody is left");
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn one_that_is_late_goes_on_until_another_is_open_and_stays_if_it_is_first() {
     assert!(failover.tick(now + LATE / 2).is_empty());
     assert_eq!(shown(failover.tick(now + LATE)), ["open 1"]);
     let later = now + LATE * 2;
-    assert_eq!(shown(failover.heard(says(0, "Yes."), later)), ["0 Yes."]);
+    assert_eq!(shown(failover.handle_event(says(0, "Yes."), later)), ["0 Yes."]);
     assert_eq!(shown(failover.opened(later)), ["discard"]);
     failover.handle_input(SttInput::SpeechStarted, later);
     failover.handle_input(SttInput::SpeechStopped(1), later);
@@ -96,7 +97,7 @@ fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_told() {
     let now = Instant::now();
     let refused = ProviderError::Config { provider: "b", words: "Wrong key.".to_owned() };
     let mut failover = waiting(3, now);
-    failover.heard(dies(), now);
+    failover.handle_event(dies(), now);
     assert_eq!(shown(failover.not_opened(&refused)), ["open 2"]);
     assert_eq!(
         shown(failover.not_opened(&refused)),
@@ -107,30 +108,30 @@ fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_told() {
     let mut failover = waiting(2, now);
     failover.tick(now + LATE);
     assert!(failover.not_opened(&refused).is_empty(), "the first one still runs");
-    assert_eq!(shown(failover.heard(says(0, "Yes."), now)), ["0 Yes."]);
-    assert_eq!(shown(failover.heard(dies(), now)), ["let go", "pipeline_error: It broke."]);
+    assert_eq!(shown(failover.handle_event(says(0, "Yes."), now)), ["0 Yes."]);
+    assert_eq!(shown(failover.handle_event(dies(), now)), ["let go", "pipeline_error: It broke."]);
 }
 
 #[test]
 fn a_wrong_key_of_the_first_one_is_a_wrong_setting_unless_another_takes_over() {
     let now = Instant::now();
     let wrong = || SttEvent::Failed { code: ErrorCode::ConfigError, words: "Wrong key.".to_owned() };
-    assert_eq!(shown(waiting(1, now).heard(wrong(), now)), ["let go", "config_error: Wrong key."]);
+    assert_eq!(shown(waiting(1, now).handle_event(wrong(), now)), ["let go", "config_error: Wrong key."]);
     let mut failover = waiting(2, now);
-    failover.heard(wrong(), now);
+    failover.handle_event(wrong(), now);
     failover.opened(now);
-    assert_eq!(shown(failover.heard(wrong(), now)), ["let go", "pipeline_error: Wrong key."]);
+    assert_eq!(shown(failover.handle_event(wrong(), now)), ["let go", "pipeline_error: Wrong key."]);
 }
 
 #[test]
-fn words_are_told_in_the_order_of_speech() {
+fn words_are_reported_in_the_order_of_speech() {
     let now = Instant::now();
     let mut failover = waiting(2, now);
     failover.handle_input(SttInput::SpeechStarted, now);
     failover.handle_input(SttInput::SpeechStopped(1), now);
-    assert!(failover.heard(says(1, "for two."), now).is_empty());
-    assert_eq!(shown(failover.heard(says(0, "A table"), now)), ["0 A table", "1 for two."]);
-    assert_eq!(shown(failover.heard(says(0, ""), now)), ["0 "], "a final may be replaced");
+    assert!(failover.handle_event(says(1, "for two."), now).is_empty());
+    assert_eq!(shown(failover.handle_event(says(0, "A table"), now)), ["0 A table", "1 for two."]);
+    assert_eq!(shown(failover.handle_event(says(0, ""), now)), ["0 "], "a final may be replaced");
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn who_speaks_before_a_recogniser_is_open_is_heard_by_the_first_that_opens() {
     let mut failover = SttFailover::new(2);
     failover.begin();
     failover.handle_input(SttInput::SpeechStarted, now);
-    failover.handle_input(sound(1), now);
+    failover.handle_input(audio(1), now);
     failover.handle_input(SttInput::SpeechStopped(0), now);
     let busy = ProviderError::Failed { provider: "x", words: "busy".to_owned() };
     assert_eq!(shown(failover.not_opened(&busy)), ["open 1"]);
@@ -162,14 +163,14 @@ fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
     let now = Instant::now();
     let mut failover = begun(2, now);
     failover.handle_input(SttInput::SpeechStarted, now);
-    (0..600).for_each(|number| drop(failover.handle_input(sound(number), now)));
-    failover.heard(SttEvent::Partial { text: "a long story".to_owned() }, now);
-    failover.heard(dies(), now);
+    (0..600).for_each(|number| drop(failover.handle_input(audio(number), now)));
+    failover.handle_event(SttEvent::Partial { text: "a long story".to_owned() }, now);
+    failover.handle_event(dies(), now);
     assert_eq!(shown(failover.opened(now)), ["adopt", "pass from 0", "pass start"]);
     let more = SttEvent::Partial { text: "that".to_owned() };
-    assert_eq!(shown(failover.heard(more, now)), ["~ a long story that"]);
+    assert_eq!(shown(failover.handle_event(more, now)), ["~ a long story that"]);
     failover.handle_input(SttInput::SpeechStopped(0), now);
-    assert_eq!(shown(failover.heard(says(0, "that ends."), now)), ["0 a long story that ends."]);
+    assert_eq!(shown(failover.handle_event(says(0, "that ends."), now)), ["0 a long story that ends."]);
 }
 
 #[test]
@@ -177,11 +178,11 @@ fn whoever_takes_over_does_not_replace_words_that_were_told_before_their_end() {
     let now = Instant::now();
     let mut failover = begun(2, now);
     failover.handle_input(SttInput::SpeechStarted, now);
-    assert_eq!(shown(failover.heard(says(0, "Yes."), now)), ["0 Yes."]);
-    failover.heard(dies(), now);
+    assert_eq!(shown(failover.handle_event(says(0, "Yes."), now)), ["0 Yes."]);
+    failover.handle_event(dies(), now);
     failover.opened(now);
     assert_eq!(shown(failover.handle_input(SttInput::SpeechStopped(0), now)), ["pass stop 0"]);
-    assert!(failover.heard(says(0, ""), now).is_empty());
+    assert!(failover.handle_event(says(0, ""), now).is_empty());
 }
 
 /// What becomes of an STT. Times are in frames.
@@ -213,7 +214,7 @@ fn fate(good: bool) -> impl Strategy<Value = Fate> {
 }
 
 /// An STT that writes down the numbers of the frames that are not silent.
-struct Ear {
+struct TestStt {
     fate: Fate,
     age: u32,
     answered: usize,
@@ -225,7 +226,7 @@ struct Ear {
     answers: Vec<(u32, SttEvent)>,
 }
 
-impl Ear {
+impl TestStt {
     fn tell(&mut self, input: &SttInput) {
         match input {
             SttInput::StartAt(segment) => self.next = *segment,
@@ -273,10 +274,10 @@ struct World {
     failover: SttFailover,
     fates: Vec<Fate>,
     now: Instant,
-    running: Option<Ear>,
+    running: Option<TestStt>,
     /// Who is being opened, and when that is over.
     opening: Option<(Instant, usize)>,
-    opened: Option<Ear>,
+    opened: Option<TestStt>,
     finals: BTreeMap<u32, String>,
 }
 
@@ -290,8 +291,8 @@ impl World {
         world
     }
 
-    fn ear(fate: Fate) -> Ear {
-        Ear { fate, age: 0, answered: 0, words: Vec::new(), quiet: 0, started: false, next: 0, answers: Vec::new() }
+    fn stt(fate: Fate) -> TestStt {
+        TestStt { fate, age: 0, answered: 0, words: Vec::new(), quiet: 0, started: false, next: 0, answers: Vec::new() }
     }
 
     fn take(&mut self, steps: Vec<Step>) {
@@ -319,15 +320,15 @@ impl World {
     /// 20 ms of the caller, and whatever happens meanwhile.
     fn hear(&mut self, number: i16) {
         self.now += FRAME_DURATION;
-        self.tell(sound(number));
-        for event in self.running.as_mut().map(Ear::says).unwrap_or_default() {
-            let steps = self.failover.heard(event, self.now);
+        self.tell(audio(number));
+        for event in self.running.as_mut().map(TestStt::says).unwrap_or_default() {
+            let steps = self.failover.handle_event(event, self.now);
             self.take(steps);
         }
         if let Some((_, position)) = self.opening.take_if(|(at, _)| *at <= self.now) {
             let fate = self.fates[position].clone();
             let steps = if fate.opens {
-                self.opened = Some(Self::ear(fate));
+                self.opened = Some(Self::stt(fate));
                 self.failover.opened(self.now)
             } else {
                 self.failover.not_opened(&ProviderError::Failed { provider: "x", words: "No.".to_owned() })

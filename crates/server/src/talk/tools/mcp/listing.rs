@@ -1,4 +1,4 @@
-//! Which tools a server has, in a form that every language model takes; kept for a while.
+//! Which tools a server has, in a form that every language model takes; cached for a while.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +12,9 @@ use crate::json_schema::Schema;
 
 /// How long a list is good for.
 pub(super) const FRESH: Duration = Duration::from_secs(5 * 60);
-/// How long a server is not asked again that did not answer.
+/// How long a server that did not respond is left alone.
 pub(super) const DOWN: Duration = Duration::from_secs(60);
-/// Lists that are kept; more agents than that are seldom talked to within the time that lists are good for.
+/// Lists that are cached; more agents than that are seldom talked to within the time that lists are good for.
 const MOST_LISTS: usize = 1_000;
 /// Tools of one server. Models are lost in more, and some refuse them.
 pub(super) const MOST_TOOLS: usize = 64;
@@ -24,7 +24,7 @@ pub(super) const MOST_LOOKED_AT: usize = 256;
 const MOST_WORDS: usize = 1_024;
 /// All schemas of one server together, in bytes of JSON: no model reads more of them with every request.
 pub(super) const MOST_SCHEMAS: usize = 256 * 1024;
-/// All lists that are kept, in bytes of JSON; in memory they are several times as large.
+/// All cached lists, in bytes of JSON; in memory they are several times as large.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// A tool as its server lists it.
@@ -66,7 +66,7 @@ impl Listed {
     }
 }
 
-/// Whose list it is: what a server shows may depend on who asks. `Debug` would print credentials, so there is none.
+/// Whose list it is: what a server shows may depend on the credentials. `Debug` would print credentials, so there is none.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Whose {
     pub(super) agent: AgentId,
@@ -85,7 +85,7 @@ struct List {
     bytes: usize,
 }
 
-/// The lists of servers that were asked lately.
+/// The lists of servers that were used lately.
 #[derive(Default)]
 pub struct Lists(Mutex<HashMap<Whose, List>>);
 

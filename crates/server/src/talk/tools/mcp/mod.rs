@@ -1,6 +1,6 @@
 //! Tools of MCP servers (Model Context Protocol), over streamable HTTP.
 //!
-//! A server is connected to while the phone rings and asked once what tools it has. One that is down costs the call its
+//! A server is connected to while the phone rings, and lists its tools once. One that is down costs the call its
 //! tools and nothing else. The connection belongs to one call and is closed with it.
 
 pub(crate) mod listing;
@@ -22,6 +22,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use serde_json::{Map, Value};
 use switchhook_core::agent::Tool;
 use switchhook_core::id::{AgentId, CallId};
+use switchhook_net::outbound::Client;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
@@ -31,7 +32,6 @@ pub(super) use self::listing::{Listed, called};
 use self::transport::Transport;
 use super::secrets::Secrets;
 use super::{CALL_HEADER, Check, LATE, UNREACHABLE, error};
-use crate::outbound::Client;
 use crate::talk::strip_nul::strip_nul_value;
 
 /// How long a server may take to say what tools it has, connecting included. A caller may be waiting.
@@ -75,7 +75,7 @@ enum Trouble {
     Transport(String),
     #[error("it refused with code {}", .0.code.0)]
     Refused(rmcp::ErrorData),
-    #[error("it did not answer within {} s", .0.as_secs())]
+    #[error("it did not respond within {} s", .0.as_secs())]
     Late(Duration),
     #[error("it does not follow the protocol")]
     Protocol,
@@ -209,8 +209,8 @@ impl Server {
 
     async fn call(&self, tool: String, arguments: Map<String, Value>) -> Result<Value, Trouble> {
         let peer = self.connected().await?;
-        let answer = peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await?;
-        match answer {
+        let result = peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await?;
+        match result {
             CallToolResponse::Complete(result) => Ok(result::to_json(&result)),
             // Both need capabilities that we do not claim to have.
             CallToolResponse::InputRequired(_) | CallToolResponse::Task(_) => Err(Trouble::Protocol),
@@ -228,8 +228,8 @@ pub(in crate::talk) struct McpCall {
 }
 
 impl McpCall {
-    /// What the model is told.
-    pub(in crate::talk) async fn answer(self) -> Value {
+    /// Returns the result for the model.
+    pub(in crate::talk) async fn run(self) -> Value {
         if let Some(wrong) = self.check.wrong().await {
             return wrong;
         }

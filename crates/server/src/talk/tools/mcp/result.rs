@@ -1,14 +1,14 @@
-//! What the model is told of a tool's result: facts as they are, text as far as anybody would listen.
+//! What the model gets of a tool's result: facts as they are, text as far as anybody would listen.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
 use crate::talk::tools::MAX_TEXT;
 
-/// The longest result that is told as it is, in bytes of JSON.
+/// The longest result that is passed on as it is, in bytes of JSON.
 const WHOLE: usize = 16 * 1024;
 
-/// What the model is told.
+/// Returns the result for the model.
 pub(super) fn to_json(result: &CallToolResult) -> Value {
     let text = result.content.iter().filter_map(words).collect::<Vec<_>>().join("\n");
     if result.is_error == Some(true) {
@@ -21,9 +21,9 @@ pub(super) fn to_json(result: &CallToolResult) -> Value {
         Some(facts) => json!({ "text": truncate(&facts.to_string()), "whole": false }),
         None if text.is_empty() => json!({ "ok": true }),
         None => {
-            let told = truncate(&text);
-            let whole = told.len() == text.len();
-            json!({ "text": told, "whole": whole })
+            let part = truncate(&text);
+            let whole = part.len() == text.len();
+            json!({ "text": part, "whole": whole })
         }
     }
 }
@@ -66,7 +66,7 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
 mod tests {
     use super::*;
 
-    fn told(result: Value) -> Value {
+    fn shown(result: Value) -> Value {
         super::to_json(&serde_json::from_value(result).expect("a result"))
     }
 
@@ -75,17 +75,20 @@ mod tests {
         let text = |text: &str| json!({ "type": "text", "text": text });
         let picture = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
         let resource = json!({ "type": "resource", "resource": { "uri": "file:///a", "text": "Menu." } });
-        assert_eq!(told(json!({ "content": [text("{\"free\":7}")] })), json!({ "free": 7 }));
+        assert_eq!(shown(json!({ "content": [text("{\"free\":7}")] })), json!({ "free": 7 }));
         let both = json!({ "content": [text("Seven.")], "structuredContent": { "free": 7 } });
-        assert_eq!(told(both), json!({ "free": 7 }));
+        assert_eq!(shown(both), json!({ "free": 7 }));
         let several = json!({ "content": [text("Seven."), picture, resource] });
-        assert_eq!(told(several), json!({ "text": "Seven.\nMenu.", "whole": true }));
-        assert_eq!(told(json!({ "content": [] })), json!({ "ok": true }));
+        assert_eq!(shown(several), json!({ "text": "Seven.\nMenu.", "whole": true }));
+        assert_eq!(shown(json!({ "content": [] })), json!({ "ok": true }));
         let failed = json!({ "content": [text("No such day.")], "isError": true });
-        assert_eq!(told(failed), json!({ "error": "The tool failed.", "text": "No such day." }));
+        assert_eq!(shown(failed), json!({ "error": "The tool failed.", "text": "No such day." }));
         for long in [text(&"x".repeat(50_000)), text(&json!(["x".repeat(50_000)]).to_string())] {
-            let told = told(json!({ "content": [long] }));
-            assert_eq!((told["whole"].as_bool(), told["text"].as_str().map(str::len)), (Some(false), Some(MAX_TEXT)));
+            let result = shown(json!({ "content": [long] }));
+            assert_eq!(
+                (result["whole"].as_bool(), result["text"].as_str().map(str::len)),
+                (Some(false), Some(MAX_TEXT))
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Streamable HTTP of the Model Context Protocol (specification of 2025-11-25, "Transports"), from the client's side, over
 //! the guarded client.
 //!
-//! Only answers to our own requests are read. The stream on which a server may speak first is not opened: nothing that it
+//! Only responses to our own requests are read. The stream on which a server may speak first is not opened: nothing that it
 //! could say there changes a call.
 
 use std::borrow::Cow;
@@ -19,11 +19,10 @@ use rmcp::transport::streamable_http_client::{
     HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::{Sse, SseStream};
+use switchhook_net::outbound::{Client, Request, SendError};
+use switchhook_net::queues::Queue;
 
-use crate::outbound::{Client, Request, SendError};
-use crate::queues::Queue;
-
-/// As much of one answer as is read, in bytes: a page of tools with their schemas fits.
+/// How much of one response is read, in bytes: a page of tools with their schemas fits.
 const READ_LIMIT: usize = 1024 * 1024;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const EVENTS: &str = "text/event-stream";
@@ -33,7 +32,7 @@ const JSON: &str = "application/json";
 #[derive(Clone)]
 pub(super) struct Transport {
     pub(super) client: Client,
-    /// For one request and its whole answer.
+    /// For one request and its whole response.
     pub(super) deadline: Duration,
 }
 
@@ -146,7 +145,7 @@ impl StreamableHttpClient for Transport {
     }
 }
 
-/// The events of an answer, up to the limit.
+/// The events of a response, up to the limit.
 fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     let mut read = 0;
     let limited = response.bytes_stream().map(move |piece| {
@@ -154,7 +153,7 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
         read += piece.len();
         if read > READ_LIMIT {
             Queue::McpBody.full();
-            return Err(io::Error::other("the answer is too long"));
+            return Err(io::Error::other("the response is too long"));
         }
         Ok(piece)
     });

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use reqwest::Method;
 use serde_json::json;
 use switchhook::carrier::simulator::recordings;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use switchhook_media::level::VOICED_DBFS;
@@ -50,9 +51,9 @@ fn order_heard(wav: &[u8], line: &str) -> Vec<usize> {
         places.entry(frame.samples().to_vec()).or_default().push(place);
     }
     let caller: Vec<i16> = wav[44..].chunks_exact(4).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
-    let heard = caller.chunks_exact(160).map(Frame::from_slice);
+    let heard = caller.chunks_exact(160).map(|samples| Frame::from_slice(AudioFormat::Narrowband, samples));
     heard
-        .filter_map(|frame| places.get(frame.samples().as_slice()))
+        .filter_map(|frame| places.get(frame.samples()))
         .filter(|places| places.len() == 1)
         .map(|places| places[0])
         .collect()

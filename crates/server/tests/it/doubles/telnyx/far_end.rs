@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use switchhook::carrier::simulator::recordings::{self, Recording};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use switchhook_media::level::VOICED_DBFS;
@@ -97,7 +98,7 @@ impl Person {
         if self.spoken >= SAID && self.quiet >= REACTION {
             if let Some(line) = self.lines.pop_front().and_then(recordings::recording) {
                 (self.spoken, self.speaking) = (0, Some((line, 0)));
-                return Does::Sounds(line.frame(0).map_or(Frame::silence(), decoded));
+                return Does::Sounds(line.frame(0).map_or(Frame::silence(AudioFormat::Narrowband), decoded));
             }
             if self.until_next_key == 0
                 && let Some(key) = self.keys.pop_front()
@@ -106,10 +107,10 @@ impl Person {
                 return Does::Presses(key);
             }
         }
-        Does::Sounds(Frame::silence())
+        Does::Sounds(Frame::silence(AudioFormat::Narrowband))
     }
 }
 
 fn decoded(frame: &[u8]) -> Frame {
-    Law::Mu.decode_frame(frame).unwrap_or(Frame::silence())
+    Law::Mu.decode_frame(frame).unwrap_or(Frame::silence(AudioFormat::Narrowband))
 }

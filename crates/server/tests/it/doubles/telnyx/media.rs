@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use tokio::net::TcpStream;
@@ -171,7 +172,7 @@ impl Session {
             Does::Presses(key) => {
                 let message = json!({ "event": "dtmf", "occurred_at": "2026-11-21T09:00:00.000000Z", "dtmf": { "digit": key.to_string() } });
                 self.send_numbered(message).await?;
-                self.sound(&Frame::silence()).await?;
+                self.sound(&Frame::silence(AudioFormat::Narrowband)).await?;
             }
             Does::HangsUp => return Ok(Next::HungUp),
             Does::BreaksStream => return Ok(Next::Gone),
@@ -265,7 +266,7 @@ fn law(codec: &str) -> Option<Law> {
 /// 20 ms; L16 is little-endian, at a multiple of 8 kHz.
 fn encoded(codec: &str, rate: u64, frame: &Frame) -> Vec<u8> {
     match law(codec) {
-        Some(law) => law.encode_frame(frame).to_vec(),
+        Some(law) => frame.samples().iter().map(|sample| law.encode(*sample)).collect(),
         None => frame.samples().iter().flat_map(|sample| sample.to_le_bytes().repeat(times(rate))).collect(),
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use switchhook_media::frame::{FRAME_SAMPLES, Frame};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::Frame;
 
 /// The queue of one stream, asked for 20 ms at a time.
 #[derive(Default)]
@@ -33,13 +34,13 @@ impl Playout {
 
     /// The next 20 ms, and the marks that have been reached.
     pub(super) fn next(&mut self) -> (Frame, Vec<String>) {
-        let (mut samples, mut marks) = (Vec::with_capacity(FRAME_SAMPLES), Vec::new());
+        let (mut samples, mut marks) = (Vec::with_capacity(AudioFormat::Narrowband.frame_samples()), Vec::new());
         while let Some(item) = self.0.front_mut() {
             match item {
                 Item::Mark(name) => marks.push(std::mem::take(name)),
-                Item::Sound(_) if samples.len() == FRAME_SAMPLES => break,
+                Item::Sound(_) if samples.len() == AudioFormat::Narrowband.frame_samples() => break,
                 Item::Sound(waiting) => {
-                    let count = waiting.len().min(FRAME_SAMPLES - samples.len());
+                    let count = waiting.len().min(AudioFormat::Narrowband.frame_samples() - samples.len());
                     samples.extend(waiting.drain(..count));
                     if !waiting.is_empty() {
                         continue;
@@ -48,7 +49,7 @@ impl Playout {
             }
             self.0.pop_front();
         }
-        (Frame::from_slice(&samples), marks)
+        (Frame::from_slice(AudioFormat::Narrowband, &samples), marks)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use switchhook::carrier::simulator::recordings::{self, Recording};
 use switchhook_media::dtmf::Detector;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use switchhook_media::level::VOICED_DBFS;
@@ -57,7 +58,9 @@ impl Person {
 
     /// Hears 20 ms of what is played out; the key whose tone that was, if any.
     pub(crate) fn hear(&mut self, played: Option<&[u8]>) -> Option<char> {
-        let frame = played.and_then(|bytes| Law::Mu.decode_frame(bytes).ok()).unwrap_or(Frame::silence());
+        let frame = played
+            .and_then(|bytes| Law::Mu.decode_frame(bytes).ok())
+            .unwrap_or(Frame::silence(AudioFormat::Narrowband));
         if frame.rms_dbfs() > VOICED_DBFS {
             (self.spoken, self.quiet) = (self.spoken + 1, 0);
         } else {

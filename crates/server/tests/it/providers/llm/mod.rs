@@ -145,7 +145,7 @@ async fn taking_a_question_back_lets_go_of_the_connection<P: Protocol>(protocol:
         let (events, mut given) = mpsc::channel(8);
         let asking = tokio::spawn({
             let llm = llm.clone();
-            async move { llm.answer(request(), events).await }
+            async move { llm.respond(request(), events).await }
         });
         if has_begun {
             assert!(given.recv().await.is_some(), "it had begun");
@@ -267,7 +267,7 @@ async fn an_answer_without_its_end_is_a_failure<P: Protocol>(protocol: P) {
     assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("cut off")), "{result:?}");
     let (_, result) = ask(&*llm, request()).await;
     assert!(
-        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty answer")),
+        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty response")),
         "{result:?}"
     );
     double.finish();

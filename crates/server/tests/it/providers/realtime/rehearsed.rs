@@ -1,8 +1,6 @@
 //! Conversations in virtual time with a model that hears and speaks.
 
 use serde_json::json;
-use switchhook::config::Config;
-use switchhook::outbound::ws::WebSockets;
 use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::openai::speech_to_speech;
 use switchhook::talk::realtime::Model;
@@ -10,6 +8,8 @@ use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::NetworkSettings;
+use switchhook_net::outbound::ws::WebSockets;
 
 use super::goodbye;
 use crate::doubles::openai_realtime::{Double, Hears, KEY, Opening, Reply};
@@ -24,7 +24,7 @@ fn model(double: &Double) -> Model {
     let settings = json!({ "base_url": double.base_url() });
     let provider = speech_to_speech::connect(&AdapterConfig {
         http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
-        websockets: &WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client"),
+        websockets: &WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client"),
         addresses: &addresses,
         settings: settings.as_object().expect("an object"),
         key: Some(Private::new(KEY.to_owned())),

@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use switchhook::config::Config;
-use switchhook::outbound::Client;
 use switchhook::providers::scripted::{ScriptedStt, ScriptedTts};
 use switchhook::providers::{
     Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
@@ -20,6 +18,8 @@ use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{Conversation, ToolCall};
 use switchhook_core::id::{AgentId, CallId};
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_media::format::AudioFormat;
+use switchhook_net::outbound::{Client, NetworkSettings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
@@ -57,9 +57,10 @@ impl Cast {
             let mind: Arc<dyn Llm> = Arc::new(Thinking { mind, backstage: backstage.clone() });
             (mind, LlmSettings::default())
         });
-        let options = SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new() };
-        let (language, health) = (LANGUAGE.to_owned(), ProviderHealth::default());
-        let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, health };
+        let options =
+            SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new(), ..SttOptions::default() };
+        let (language, format, health) = (LANGUAGE.to_owned(), AudioFormat::Narrowband, ProviderHealth::default());
+        let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, format, health };
         let pipeline = Pipeline {
             stt: vec![(Arc::new(Understanding(ears)), options)],
             llm: minds.collect(),
@@ -107,7 +108,7 @@ impl Drop for Work<'_> {
 
 fn tools(agent: &AgentConfig) -> Toolbox {
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
-    let client = Client::new(&Config::for_tests("/nonexistent"), &addresses, Duration::from_secs(10));
+    let client = Client::new(&NetworkSettings::default(), &addresses, Duration::from_secs(10));
     let shared = Shared { lists: Arc::default(), agent: AgentId::from_uuid(Uuid::nil()), version: 1 };
     let call = CallId::from_uuid(Uuid::nil());
     Toolbox::new(client.expect("a client"), &shared, agent, &BTreeMap::new(), &HashMap::new(), &HashMap::new(), call)
@@ -154,10 +155,10 @@ struct Thinking {
 
 #[async_trait]
 impl Llm for Thinking {
-    async fn answer(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let _work = self.backstage.work();
         sleep(THINKS).await;
-        self.mind.answer(request, events).await
+        self.mind.respond(request, events).await
     }
 
     async fn warm(&self) -> Result<(), ProviderError> {
@@ -216,7 +217,7 @@ pub(crate) fn and_goodbye<const N: usize>(answers: [&'static str; N], last: &'st
 
 #[async_trait]
 impl Llm for Script {
-    async fn answer(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+    async fn respond(&self, _: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let next = self.answers.lock().expect("whole").pop_front();
         let text = next.unwrap_or(match self.then {
             Then::Always(text) | Then::Goodbye(text) => text,

@@ -18,6 +18,7 @@ use switchhook::talk::realtime::Model;
 use switchhook::talk::{Ended, Note, Report, Settings, TranscriptLine as Entry};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{FRAME_DURATION, Frame};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -60,7 +61,11 @@ impl Rehearsal {
     /// The same with models that hear and speak themselves, the first one preferred; of the cast the voice covers their waits.
     pub(super) async fn begin_with(agent: &AgentConfig, cast: Cast, models: Vec<Model>) -> Self {
         let (pipeline, backstage) = cast.pipeline(agent);
-        let mut prepared = Prepared::new(Settings { agent: agent.clone(), recording: None }, pipeline, models);
+        let mut prepared = Prepared::new(
+            Settings { agent: agent.clone(), recording: None, format: AudioFormat::Narrowband },
+            pipeline,
+            models,
+        );
         let answered = Instant::now() + RINGS;
         let mut refused = None;
         while Instant::now() < answered && refused.is_none() {
@@ -128,7 +133,7 @@ impl Rehearsal {
     pub(super) async fn wait(&mut self, ms: u64) {
         let until = self.now() + ms;
         while self.now() < until && self.end.is_none() {
-            self.step(Frame::silence()).await;
+            self.step(Frame::silence(AudioFormat::Narrowband)).await;
         }
     }
 

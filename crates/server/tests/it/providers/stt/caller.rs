@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 use switchhook::carrier::simulator::recordings;
-use switchhook::config::Config;
-use switchhook::outbound::ws::WebSockets;
 use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 use switchhook_core::call::ErrorCode;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::g711::Law;
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use switchhook_net::outbound::NetworkSettings;
+use switchhook_net::outbound::ws::WebSockets;
 use tokio::sync::mpsc;
 
 /// Longer than anything here takes when it works.
@@ -32,7 +33,7 @@ pub(super) type Make = fn(&AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String>;
 pub(super) fn recogniser(make: Make, settings: &Value, key: &str) -> Result<Arc<dyn Stt>, String> {
     switchhook::lifecycle::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
-    let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
+    let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");
     let http = reqwest::Client::builder().no_proxy().build().expect("a client");
     make(&AdapterConfig {
         http: &http,
@@ -99,7 +100,7 @@ impl Caller {
 
     async fn silence(&mut self, frames: usize) {
         for _ in 0..frames {
-            self.frame(Frame::silence()).await;
+            self.frame(Frame::silence(AudioFormat::Narrowband)).await;
         }
     }
 

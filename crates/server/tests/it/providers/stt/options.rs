@@ -70,7 +70,12 @@ async fn what_a_provider_takes_is_sent_and_nothing_else() {
         settings["base_url"] = json!(double.url());
         let stt = recogniser(make, &settings, key).expect("settings of use");
         let (events, _heard) = mpsc::channel(8);
-        let options = SttOptions { language: language.to_owned(), model: None, keyterms: vec!["Ava".to_owned()] };
+        let options = SttOptions {
+            language: language.to_owned(),
+            model: None,
+            keyterms: vec!["Ava".to_owned()],
+            ..SttOptions::default()
+        };
         drop(stt.open(options, events).await.unwrap_or_else(|error| panic!("{settings}: {error}")));
         for (name, value) in sent {
             assert_eq!(double.parameter(name), [value], "{name} of {key} with {settings}");

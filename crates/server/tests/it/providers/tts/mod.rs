@@ -11,15 +11,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchhook::config::Config;
-use switchhook::outbound::ws::WebSockets;
 use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook::providers::tts::TtsTimeouts;
 use switchhook::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, cartesia, deepgram, elevenlabs, openai};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_media::format::AudioFormat;
 use switchhook_media::g711::ulaw_decode;
 use switchhook_media::level::rms_dbfs;
+use switchhook_net::outbound::NetworkSettings;
+use switchhook_net::outbound::ws::WebSockets;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -157,7 +158,7 @@ fn connect(kind: Kind, base_url: &str, mut settings: Value, deadlines: TtsTimeou
     switchhook::lifecycle::install_tls();
     settings["base_url"] = json!(base_url);
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
-    let websockets = WebSockets::new(&Config::for_tests("/nonexistent"), &addresses).expect("a client");
+    let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");
     let connect = AdapterConfig {
         http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
         websockets: &websockets,
@@ -174,7 +175,14 @@ fn connect(kind: Kind, base_url: &str, mut settings: Value, deadlines: TtsTimeou
 }
 
 fn request(text: &str) -> TtsRequest {
-    TtsRequest { text: text.to_owned(), voice: None, model: None, speed: 1.0, language: "en-US".to_owned() }
+    TtsRequest {
+        text: text.to_owned(),
+        voice: None,
+        model: None,
+        speed: 1.0,
+        language: "en-US".to_owned(),
+        format: AudioFormat::Narrowband,
+    }
 }
 
 /// Waits that end within a test.

@@ -1,11 +1,17 @@
-use switchhook_core::conversation::realtime::Direction;
+use switchhook_core::conversation::realtime::Instructions;
 
 use super::*;
 
 fn wire() -> OpenAiRealtime {
     let before =
         [Message::new(Role::System, "Book."), Message::new(Role::User, "Hi"), Message::new(Role::Assistant, "Yes?")];
-    OpenAiRealtime::new(json!({ "voice": "marin" }), "Book.".to_owned(), &before, Format::Mulaw)
+    OpenAiRealtime::new(
+        json!({ "voice": "marin" }),
+        "Book.".to_owned(),
+        &before,
+        Format::Mulaw,
+        AudioFormat::Narrowband,
+    )
 }
 
 fn read(wire: &mut OpenAiRealtime, message: Value) -> Vec<RealtimeMessage> {
@@ -32,8 +38,9 @@ fn ready() -> OpenAiRealtime {
 }
 
 fn ask(wire: &mut OpenAiRealtime, number: u32) -> Value {
-    let orders = wire.order(Order::Respond { wish: number, direction: Direction::Directed("Greet.".to_owned()) });
-    serde_json::from_str(&orders[0]).expect("JSON")
+    let sent =
+        wire.send(Command::Respond { request: number, instructions: Instructions::Directed("Greet.".to_owned()) });
+    serde_json::from_str(&sent[0]).expect("JSON")
 }
 
 #[test]
@@ -68,7 +75,7 @@ fn a_response_is_told_apart_from_those_that_the_provider_decides() {
     let asked = ask(&mut wire, 7);
     assert_eq!(asked["response"]["instructions"], "Book.\n\nGreet.", "a response's instructions replace the session's");
     let created = |id: &str, metadata: Value| json!({ "type": "response.created", "response": { "id": id, "metadata": metadata } });
-    let started = |id: &str, wish| vec![RealtimeEvent::ResponseStarted { response: id.to_owned(), wish }];
+    let started = |id: &str, request| vec![RealtimeEvent::ResponseStarted { response: id.to_owned(), request }];
     assert!(events(read(&mut wire, created("r1", asked["response"]["metadata"].clone()))) == started("r1", Some(7)));
     ask(&mut wire, 8);
     assert!(events(read(&mut wire, created("r2", Value::Null))) == started("r2", None), "this one is the server's own");
@@ -92,7 +99,7 @@ fn what_is_written_down_and_what_breaks_off_is_told() {
     let kind = "conversation.item.input_audio_transcription.completed";
     let usage = json!({ "type": "duration", "seconds": 2.5 });
     let told = events(read(&mut wire, json!({ "type": kind, "item_id": "a", "transcript": " Hi. ", "usage": usage })));
-    let [RealtimeEvent::CallerSaid { text, usage, .. }] = &told[..] else { panic!("one event") };
+    let [RealtimeEvent::TurnTranscribed { text, usage, .. }] = &told[..] else { panic!("one event") };
     assert_eq!((text.as_str(), usage.stt_audio_ms, usage.unpriced), ("Hi.", 2_500, true));
     let details = json!({ "type": "incomplete", "reason": "max_output_tokens" });
     let response = json!({ "id": "r1", "status": "incomplete", "status_details": details });
@@ -106,10 +113,10 @@ fn errors_are_told_apart() {
     let error = |code: &str, event: Value| json!({ "type": "error", "error": { "code": code, "message": "No.", "event_id": event } });
     let mut wire = ready();
     ask(&mut wire, 3);
-    let busy = read(&mut wire, error("conversation_already_has_active_response", json!("wish_3")));
-    assert!(events(busy) == [RealtimeEvent::Busy { wish: 3 }]);
+    let busy = read(&mut wire, error("conversation_already_has_active_response", json!("request_3")));
+    assert!(events(busy) == [RealtimeEvent::Busy { request: 3 }]);
     ask(&mut wire, 4);
-    let failed = events(read(&mut wire, error("invalid_value", json!("wish_4"))));
+    let failed = events(read(&mut wire, error("invalid_value", json!("request_4"))));
     assert!(
         matches!(&failed[..], [RealtimeEvent::ResponseStarted { .. }, RealtimeEvent::ResponseDone { failed: Some(words), .. }]
         if words == "No. (invalid_value)")
@@ -159,7 +166,7 @@ fn words_are_told_once_whether_they_come_in_pieces_or_as_a_whole() {
         words("audio_transcript.done", "b", "transcript", " Bye."),
     ] {
         for event in events(read(&mut wire, message)) {
-            if let RealtimeEvent::Words { text, .. } = event {
+            if let RealtimeEvent::Text { text, .. } = event {
                 told.push_str(&text);
             }
         }

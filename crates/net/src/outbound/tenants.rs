@@ -9,15 +9,9 @@ use std::time::{Duration, Instant};
 
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
-use tokio::time::MissedTickBehavior;
-use tokio_util::sync::CancellationToken;
-
-use crate::store::{Store, tenants};
 
 /// Idle time after which a client and its connections are dropped.
 const KEEP_UNUSED: Duration = Duration::from_secs(600);
-/// Poll interval of exemptions.
-const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum cached clients; the least recently used one is evicted.
 const MAX_CLIENTS: usize = 512;
 
@@ -47,31 +41,9 @@ impl Exemptions {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(tenant, policy);
     }
 
-    /// Loads them from the database.
-    ///
-    /// # Errors
-    /// When the database fails; the exemptions stay unchanged.
-    pub async fn load(&self, store: &Store) -> Result<(), sqlx::Error> {
-        let rows = tenants::exemptions_for_node(&mut store.read().await?).await?;
-        // Written only by the operator's command, which validates them.
-        let parsed = rows.into_iter().filter_map(|(tenant, text)| Some((tenant, text.parse().ok()?)));
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = parsed.collect();
-        Ok(())
-    }
-
-    /// Reloads them every few seconds until `stop`.
-    pub async fn follow(self, store: Store, stop: CancellationToken) {
-        let mut looks = tokio::time::interval(POLL_INTERVAL);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                _ = looks.tick() => {}
-                () = stop.cancelled() => return,
-            }
-            if let Err(error) = self.load(&store).await {
-                tracing::warn!(%error, "could not load the outbound exemptions of tenants; retrying");
-            }
-        }
+    /// Replaces the exemptions of all tenants.
+    pub fn replace(&self, all: HashMap<TenantId, AddressPolicy>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = all;
     }
 }
 
@@ -131,8 +103,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::config::Config;
-    use crate::outbound::ClientSettings;
+    use crate::outbound::{ClientSettings, NetworkSettings};
 
     const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
@@ -188,8 +159,8 @@ mod tests {
     }
 
     fn clients() -> PerTenant<reqwest::Client> {
-        let config = Config::for_tests("/nonexistent");
-        let settings = ClientSettings::new(&config, &"127.0.0.0/8,http".parse().expect("a policy")).expect("settings");
+        let settings = ClientSettings::new(&NetworkSettings::default(), &"127.0.0.0/8,http".parse().expect("a policy"))
+            .expect("settings");
         PerTenant::new(Exemptions::default(), move |_| Ok(settings.builder().build()?)).expect("a client")
     }
 

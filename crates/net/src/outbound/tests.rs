@@ -34,8 +34,8 @@ async fn listener(answer: &'static [u8]) -> (SocketAddr, Arc<AtomicUsize>) {
 }
 
 fn client(allow: &str, dns: Option<SocketAddr>, deadline: Duration) -> Client {
-    let config = Config { dns, ..Config::for_tests("/nonexistent") };
-    Client::new(&config, &allow.parse().expect("a policy"), deadline).expect("a client")
+    let network = NetworkSettings { dns, extra_ca: None };
+    Client::new(&network, &allow.parse().expect("a policy"), deadline).expect("a client")
 }
 
 async fn post(client: &Client, url: &str) -> Result<Answer, SendError> {
@@ -184,8 +184,7 @@ async fn an_exemption_for_a_port_opens_that_port_alone_and_no_public_host() {
 async fn what_one_tenant_may_reach_another_may_not() {
     let (address, connections) = listener(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
     let (tenant, other) = (TenantId::from_uuid(Uuid::from_u128(1)), TenantId::from_uuid(Uuid::from_u128(2)));
-    let settings =
-        ClientSettings::new(&Config::for_tests("/nonexistent"), &AddressPolicy::default()).expect("settings");
+    let settings = ClientSettings::new(&NetworkSettings::default(), &AddressPolicy::default()).expect("settings");
     let exemptions = Exemptions::default();
     let clients = PerTenant::new(exemptions.clone(), move |more| settings.clone().with(more).client(SOON));
     let clients = clients.expect("clients");

@@ -2,11 +2,16 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::ModelError;
-use crate::files;
+
+/// Creates a folder that only its owner can read, and missing parents. An existing one stays unchanged.
+pub(super) fn private_folder(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
 
 /// A new folder, removed with its contents when dropped.
 pub(super) struct ScratchDir(PathBuf);
@@ -15,7 +20,7 @@ impl ScratchDir {
     /// Creates a unique folder in `parent`.
     pub(super) fn new(parent: &Path) -> Result<Self, ModelError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        files::private_folder(parent).map_err(ModelError::io(parent))?;
+        private_folder(parent).map_err(ModelError::io(parent))?;
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!(".incoming-{}-{number}", std::process::id()));

@@ -10,8 +10,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use switchhook_core::webhook::{AddressPolicy, Destination, UrlRefusal};
 
 use super::clients::Opening;
-use super::dns;
-use crate::config::Config;
+use super::{NetworkSettings, dns};
 
 /// Resolves names with the system's resolver or the configured name server.
 #[derive(Clone)]
@@ -38,7 +37,8 @@ pub enum LookupError {
 
 impl LookupError {
     /// Finds this error in an error of the HTTP client.
-    pub(crate) fn in_chain<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+    #[must_use]
+    pub fn in_chain<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         let mut next = Some(error);
         while let Some(error) = next {
             if let Some(found) = error.downcast_ref() {
@@ -53,10 +53,10 @@ impl LookupError {
 impl Names {
     /// Creates the configured resolver.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(network: &NetworkSettings) -> Self {
         // Only TLS settings and trust anchors, of which there are none, could be wrong.
         let resolver = |server| dns::resolver(server).expect("a resolver without TLS can be built");
-        Self { server: config.dns.map(resolver) }
+        Self { server: network.dns.map(resolver) }
     }
 
     /// Resolves a name to addresses that `judge` all accepts: one forbidden address refuses the name, because its owner could

@@ -11,14 +11,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::Job;
 
 /// All cores.
-pub(super) struct Cores {
+pub struct Cores {
     free: Arc<Semaphore>,
     /// One thread for each core that is free.
     pools: Arc<Mutex<Vec<Arc<ThreadPool>>>>,
 }
 
 /// One core, given back when dropped.
-pub(super) struct Core {
+pub struct Core {
     threads: Arc<ThreadPool>,
     pools: Arc<Mutex<Vec<Arc<ThreadPool>>>>,
     _permit: OwnedSemaphorePermit,
@@ -26,20 +26,22 @@ pub(super) struct Core {
 
 impl Cores {
     /// As many as the machine lets us use.
-    pub(super) fn new() -> Self {
+    #[must_use]
+    pub fn all() -> Self {
         let count = std::thread::available_parallelism().map_or(1, usize::from);
         let pools = (0..count).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect();
         Self { free: Arc::new(Semaphore::new(count)), pools: Arc::new(Mutex::new(pools)) }
     }
 
     /// Waits for a core; first come, first served.
-    pub(super) async fn wait(&self) -> Core {
+    pub async fn wait(&self) -> Core {
         let permit = Arc::clone(&self.free).acquire_owned().await.expect("the semaphore is never closed");
         self.take(permit)
     }
 
     /// A core, if one is idle and nobody waits.
-    pub(super) fn idle(&self) -> Option<Core> {
+    #[must_use]
+    pub fn idle(&self) -> Option<Core> {
         Arc::clone(&self.free).try_acquire_owned().ok().map(|permit| self.take(permit))
     }
 
@@ -52,7 +54,8 @@ impl Cores {
 
 impl Core {
     /// A job on this core.
-    pub(super) fn job(&self) -> Job {
+    #[must_use]
+    pub fn job(&self) -> Job {
         Job::new(Arc::clone(&self.threads))
     }
 }
@@ -70,7 +73,7 @@ mod tests {
 
     #[tokio::test]
     async fn there_are_as_many_cores_as_were_given_back() {
-        let cores = Cores::new();
+        let cores = Cores::all();
         for _ in 0..3 {
             let mut taken = vec![cores.wait().await];
             taken.extend(std::iter::from_fn(|| cores.idle()));

@@ -9,22 +9,21 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls_platform_verifier::Verifier;
 
-use super::innermost;
-use crate::config::Config;
+use super::{NetworkSettings, innermost};
 
 /// Builds the TLS settings of all connections, without ALPN protocols.
 ///
 /// # Errors
 /// If the file of extra certificate authorities cannot be used.
-pub(super) fn settings(config: &Config) -> anyhow::Result<ClientConfig> {
+pub(super) fn settings(network: &NetworkSettings) -> anyhow::Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone());
     let builder = builder.with_safe_default_protocol_versions().context("TLS versions")?;
-    let extra = extra(config)?;
+    let extra = extra(network)?;
     let has_extra = !extra.is_empty();
     let builder = match Verifier::new_with_extra_roots(extra, provider) {
         Ok(verifier) => builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)),
-        Err(error) if has_extra => return Err(error).with_context(|| unusable(config)),
+        Err(error) if has_extra => return Err(error).with_context(|| unusable(network)),
         Err(error) => {
             // A container may have none; plain HTTP still works.
             tracing::warn!(error = innermost(&error), "could not load the system's certificate authorities");
@@ -34,13 +33,13 @@ pub(super) fn settings(config: &Config) -> anyhow::Result<ClientConfig> {
     Ok(builder.with_no_client_auth())
 }
 
-fn extra(config: &Config) -> anyhow::Result<Vec<CertificateDer<'static>>> {
-    let Some(path) = &config.extra_ca else { return Ok(Vec::new()) };
-    let pem = std::fs::read(path).with_context(|| unusable(config))?;
-    CertificateDer::pem_slice_iter(&pem).collect::<Result<_, _>>().with_context(|| unusable(config))
+fn extra(network: &NetworkSettings) -> anyhow::Result<Vec<CertificateDer<'static>>> {
+    let Some(path) = &network.extra_ca else { return Ok(Vec::new()) };
+    let pem = std::fs::read(path).with_context(|| unusable(network))?;
+    CertificateDer::pem_slice_iter(&pem).collect::<Result<_, _>>().with_context(|| unusable(network))
 }
 
-fn unusable(config: &Config) -> String {
-    let path = config.extra_ca.as_deref().unwrap_or(std::path::Path::new("extra_ca"));
+fn unusable(network: &NetworkSettings) -> String {
+    let path = network.extra_ca.as_deref().unwrap_or(std::path::Path::new("extra_ca"));
     format!("the certificate authorities in {} cannot be used", path.display())
 }

@@ -4,12 +4,9 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 use crate::carrier::registry as carriers;
-use crate::http::openapi;
 use crate::providers::registry as providers;
 use crate::talk::tools::secrets;
 
@@ -102,16 +99,6 @@ pub fn kinds(provider: &str, settings: &Map<String, Value>) -> Vec<Kind> {
     };
     let is_provider = providers::ProviderEntry::named(provider).is_some();
     offered.iter().filter(|kind| !is_provider || is_named(kind)).copied().collect()
-}
-
-/// The word for a provider in the API.
-pub struct ProviderName;
-
-impl ToSchema for ProviderName {}
-impl PartialSchema for ProviderName {
-    fn schema() -> RefOr<Schema> {
-        openapi::words("A carrier or provider.", CATALOGUE.iter().map(|entry| entry.name))
-    }
 }
 
 impl CatalogueEntry {

@@ -39,8 +39,11 @@ impl Job {
         Self { cancel, ..self }
     }
 
-    /// An error when the job is to end.
-    pub(super) fn go_on(&self) -> Result<(), SpeechError> {
+    /// Whether the job goes on.
+    ///
+    /// # Errors
+    /// When it was cancelled.
+    pub fn go_on(&self) -> Result<(), SpeechError> {
         if self.cancel.is_cancelled() { Err(SpeechError::Cancelled) } else { Ok(()) }
     }
 
@@ -60,13 +63,14 @@ impl Cancel {
     }
 
     /// Cancels when dropped.
-    pub(super) fn on_drop(self) -> CancelOnDrop {
+    #[must_use]
+    pub fn on_drop(self) -> CancelOnDrop {
         CancelOnDrop(self)
     }
 }
 
 /// Cancels its job when dropped.
-pub(super) struct CancelOnDrop(Cancel);
+pub struct CancelOnDrop(Cancel);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::store;
+use super::{in_time, is_unavailable};
 
 /// The most items in one batch: what a transaction can do in a few milliseconds.
 const MAX_ITEMS: usize = 128;
@@ -90,7 +90,7 @@ impl<J: BatchJob> Shared<J> {
         let _cleanup = RemoveOnPanic { shared: &self, key: &key };
         while let Some(batch) = self.next_batch(&key) {
             let (items, replies): (Vec<_>, Vec<_>) = batch.into_iter().map(|one| (one.item, one.reply)).unzip();
-            match store::in_time(self.job.run(&key, &items)).await {
+            match in_time(self.job.run(&key, &items)).await {
                 Ok(done) => send_all(replies, done.into_iter().map(Ok)),
                 // One item that the database rejects must not fail the others.
                 Err(error) if items.len() > 1 && rejected(&error) => self.one_by_one(&key, &items, replies).await,
@@ -117,7 +117,7 @@ impl<J: BatchJob> Shared<J> {
 
     async fn one_by_one(&self, key: &J::Key, items: &[J::Item], replies: Vec<oneshot::Sender<Reply<J>>>) {
         for (item, reply) in items.iter().zip(replies) {
-            let done = store::in_time(self.job.run(key, std::slice::from_ref(item))).await;
+            let done = in_time(self.job.run(key, std::slice::from_ref(item))).await;
             let done = done.and_then(|mut one| one.pop().ok_or(sqlx::Error::WorkerCrashed));
             // A submitter that has gone finds the result in the database.
             let _ = reply.send(done.map_err(Arc::new));
@@ -134,7 +134,7 @@ fn send_all<T>(replies: Vec<oneshot::Sender<T>>, results: impl Iterator<Item = T
 
 /// Whether the database rejected a statement, so that nothing was committed.
 fn rejected(error: &sqlx::Error) -> bool {
-    matches!(error, sqlx::Error::Database(_)) && !store::is_unavailable(error)
+    matches!(error, sqlx::Error::Database(_)) && !is_unavailable(error)
 }
 
 /// Removes the key of a job that panics: otherwise its items would wait for ever.

@@ -19,14 +19,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::files;
-
 pub use error::ModelError;
 pub use manifest::{HIBARI, MOONSHINE};
 pub use progress::{NoProgress, Progress, Stage};
 
 use manifest::{MODELS, Model};
-use scratch::ScratchDir;
+use scratch::{ScratchDir, private_folder};
 
 /// Attempts to move a finished folder into place while other processes do the same.
 const INSTALL_ATTEMPTS: u32 = 5;
@@ -186,7 +184,7 @@ impl ModelStore {
 /// Moves `fresh` to `place`. Keeps the result of a faster process; moves a damaged one away.
 fn put_in_place(model: &Model, fresh: &Path, place: &Path, scratch: &ScratchDir) -> Result<(), ModelError> {
     let parent = place.parent().unwrap_or(place);
-    files::private_folder(parent).map_err(ModelError::io(parent))?;
+    private_folder(parent).map_err(ModelError::io(parent))?;
     let mut attempt = 0;
     loop {
         attempt += 1;

@@ -16,6 +16,8 @@ use self::clients::Opening;
 pub use names::{LookupError, Names};
 pub use tenants::{Exemptions, PerTenant};
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,7 +26,6 @@ use reqwest::{Method, Response};
 use switchhook_core::header::is_framing;
 use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_address, judge_url};
 
-use crate::config::Config;
 use crate::queues::Queue;
 
 /// Maximum bytes of a response to read.
@@ -35,6 +36,15 @@ const EXCERPT: usize = 1024;
 const KEEP_IDLE: Duration = Duration::from_secs(2);
 /// Maximum resumable TLS sessions per client.
 const SESSIONS: usize = 32;
+
+/// Where names are looked up and whose certificates are trusted. The default asks the system for both.
+#[derive(Clone, Debug, Default)]
+pub struct NetworkSettings {
+    /// The name server to ask instead of the system's resolver.
+    pub dns: Option<SocketAddr>,
+    /// A PEM file of certificate authorities to trust in addition to the system's.
+    pub extra_ca: Option<PathBuf>,
+}
 
 /// Shared settings of clients under one address policy: checked names and trusted authorities. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -48,11 +58,11 @@ impl ClientSettings {
     ///
     /// # Errors
     /// If the file of extra certificate authorities cannot be used.
-    pub fn new(config: &Config, policy: &AddressPolicy) -> anyhow::Result<Self> {
+    pub fn new(network: &NetworkSettings, policy: &AddressPolicy) -> anyhow::Result<Self> {
         // Tests and tools start without `main`; the first caller installs ring.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let guard = names::Guard { names: Names::new(config), policy: policy.clone(), opening: None };
-        Ok(Self { guard, tls: tls::settings(config)? })
+        let guard = names::Guard { names: Names::new(network), policy: policy.clone(), opening: None };
+        Ok(Self { guard, tls: tls::settings(network)? })
     }
 
     /// Returns the address policy.
@@ -185,8 +195,8 @@ impl Client {
     ///
     /// # Errors
     /// Like [`ClientSettings::new`].
-    pub fn new(config: &Config, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
-        ClientSettings::new(config, policy)?.client(deadline)
+    pub fn new(network: &NetworkSettings, policy: &AddressPolicy, deadline: Duration) -> anyhow::Result<Self> {
+        ClientSettings::new(network, policy)?.client(deadline)
     }
 
     /// Posts `body` and reads up to 16 KiB of the response.
@@ -277,7 +287,8 @@ fn check_peer(response: &Response, policy: &AddressPolicy) -> Result<(), SendErr
 }
 
 /// Converts an error of the HTTP client.
-pub(crate) fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
+#[must_use]
+pub fn explain(error: &reqwest::Error, deadline: Duration) -> SendError {
     match LookupError::in_chain(error) {
         Some(LookupError::Refused(UrlRefusal::Address(refusal))) => SendError::Refused(*refusal),
         Some(LookupError::Refused(refusal)) => SendError::Url(*refusal),

@@ -47,7 +47,7 @@ impl SpeechError {
     }
 
     /// For `map_err` on a model's run.
-    pub(super) fn run<E: std::fmt::Display>(model: &'static str) -> impl FnOnce(E) -> Self {
+    pub fn run<E: std::fmt::Display>(model: &'static str) -> impl FnOnce(E) -> Self {
         move |error| Self::Run { model, words: error.to_string() }
     }
 }

@@ -17,8 +17,7 @@ use url::Url;
 pub use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 pub use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
-use super::{Answer, ClientSettings, Clients, SendError, check_peer, explain, innermost};
-use crate::config::Config;
+use super::{Answer, ClientSettings, Clients, NetworkSettings, SendError, check_peer, explain, innermost};
 use crate::queues::Queue;
 
 /// Maximum size of a message in bytes: more than a minute of speech in G.711 and base64. Parsed as JSON it is many times as
@@ -69,8 +68,8 @@ impl WebSockets {
     ///
     /// # Errors
     /// If the file of extra certificate authorities cannot be used.
-    pub fn new(config: &Config, policy: &AddressPolicy) -> anyhow::Result<Self> {
-        Self::of(&ClientSettings::new(config, policy)?)
+    pub fn new(network: &NetworkSettings, policy: &AddressPolicy) -> anyhow::Result<Self> {
+        Self::of(&ClientSettings::new(network, policy)?)
     }
 
     /// The same with existing settings.
@@ -168,8 +167,7 @@ mod tests {
     const SOON: Duration = Duration::from_secs(5);
 
     fn sockets(allow: &str) -> WebSockets {
-        let config = Config::for_tests("/nonexistent");
-        WebSockets::new(&config, &allow.parse().expect("a policy")).expect("a client")
+        WebSockets::new(&NetworkSettings::default(), &allow.parse().expect("a policy")).expect("a client")
     }
 
     async fn listener() -> (TcpListener, Url) {
@@ -271,7 +269,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_secure_one_needs_a_certificate_of_an_authority_that_is_trusted() {
-        crate::lifecycle::install_tls();
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut params = rcgen::CertificateParams::default();
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let key = || rcgen::KeyPair::generate().expect("a key");
@@ -293,13 +291,13 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         std::io::Write::write_all(&mut file, authority.pem().as_bytes()).expect("written");
 
-        let mut config = Config::for_tests("/nonexistent");
+        let mut network = NetworkSettings::default();
         let policy = "127.0.0.0/8".parse().expect("a policy");
-        let sockets = |config: &Config| WebSockets::new(config, &policy).expect("a client");
-        let refused = sockets(&config).connect(&url, HeaderMap::new(), SOON).await.expect_err("unknown");
+        let sockets = |network: &NetworkSettings| WebSockets::new(network, &policy).expect("a client");
+        let refused = sockets(&network).connect(&url, HeaderMap::new(), SOON).await.expect_err("unknown");
         assert!(refused.to_string().contains("certificate"), "{refused}");
-        config.extra_ca = Some(file.path().to_owned());
-        let mut socket = sockets(&config).connect(&url, HeaderMap::new(), SOON).await.expect("opened");
+        network.extra_ca = Some(file.path().to_owned());
+        let mut socket = sockets(&network).connect(&url, HeaderMap::new(), SOON).await.expect("opened");
         assert_eq!(socket.next().await.expect("a message").expect("whole"), Message::text("hello"));
     }
 

@@ -1,0 +1,207 @@
+//! `/v1/connections/{id}/voices`: which voices there are, and how one sounds.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use switchhook_core::agent::{FieldError, is_language_tag};
+use switchhook_core::id::ConnectionId;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::wav;
+use utoipa::ToSchema;
+
+use super::connection_not_found;
+use crate::calls::setup::VoiceError;
+use crate::http::HttpState;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
+use crate::http::extract::{Body, PathId, PathIds, UnreadBody};
+use crate::providers::TtsRequest;
+use crate::providers::voices::VoiceList;
+use crate::store::connections::{self, ConnectionRow};
+
+/// Enough for two sentences; each character may be charged.
+const MAX_TEXT: usize = 200;
+/// Enough for any provider's name of a voice or model.
+const MAX_WORD: usize = 200;
+/// What is spoken when nothing else is asked for.
+const TEXT: &str = "Hello, and thank you for calling. How can I help you today?";
+
+/// What a voice says in its sample.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Sample {
+    /// The text; default: a greeting in English.
+    #[schema(min_length = 1, max_length = 200, example = "Good morning, this is Ava.")]
+    text: Option<String>,
+    /// Its language, as a BCP 47 tag; default `en-US`.
+    #[schema(pattern = "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$", max_length = 35, example = "en-US")]
+    language: Option<String>,
+    /// Speaking rate; default 1, the voice's own.
+    #[schema(minimum = 0.5, maximum = 2.0)]
+    speed: Option<f32>,
+    /// The provider's model; default: the connection's.
+    #[schema(min_length = 1, max_length = 200)]
+    model: Option<String>,
+}
+
+impl Sample {
+    fn request(self, voice: Voice) -> Result<TtsRequest, ApiError> {
+        let text = self.text.unwrap_or_else(|| TEXT.to_owned());
+        let (language, speed) = (self.language.unwrap_or_else(|| "en-US".to_owned()), self.speed.unwrap_or(1.0));
+        let mut errors = Vec::new();
+        let mut check = |path: &str, holds: bool, message: &str| {
+            if !holds {
+                errors.push(FieldError::new(path, message));
+            }
+        };
+        check("text", text.contains(char::is_alphanumeric), "must contain words");
+        check("text", text.chars().count() <= MAX_TEXT, "must be at most 200 characters");
+        check("language", is_language_tag(&language), "must be a language tag such as en-US");
+        check("speed", (0.5..=2.0).contains(&speed), "must be from 0.5 to 2");
+        let fits = |model: &str| !model.is_empty() && model.chars().count() <= MAX_WORD;
+        check("model", self.model.as_deref().is_none_or(fits), "must be 1 to 200 characters");
+        if errors.is_empty() {
+            Ok(TtsRequest {
+                text,
+                voice: Some(voice.0),
+                model: self.model,
+                speed,
+                language,
+                format: AudioFormat::Narrowband,
+            })
+        } else {
+            Err(ApiError::invalid_fields(errors))
+        }
+    }
+}
+
+/// A voice in a path: whatever a provider may call one.
+#[derive(Debug)]
+pub(super) struct Voice(String);
+
+impl std::str::FromStr for Voice {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let fits = !text.is_empty() && text.chars().count() <= MAX_WORD && !text.chars().any(char::is_control);
+        if fits { Ok(Self(text.to_owned())) } else { Err(()) }
+    }
+}
+
+impl From<VoiceError> for ApiError {
+    fn from(error: VoiceError) -> Self {
+        match error {
+            VoiceError::Unknown => Self::not_found("voice"),
+            VoiceError::Unusable(words) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no_voices", words),
+            VoiceError::Refused(words) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "provider_refused", words),
+            VoiceError::Unavailable(words) => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "provider_unavailable", words).retry_after(1)
+            }
+        }
+    }
+}
+
+async fn connection(state: &HttpState, tenant: Tenant, id: ConnectionId) -> Result<ConnectionRow, ApiError> {
+    let mut conn = state.store.read().await?;
+    connections::get(&mut conn, tenant.id, id).await?.ok_or_else(connection_not_found)
+}
+
+/// Lists the voices of a connection's text to speech.
+///
+/// ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
+/// not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
+/// connection without text to speech gets 422.
+#[utoipa::path(
+    get, path = "/connections/{id}/voices", operation_id = "list_voices", tag = "Connections",
+    params(("id" = uuid::Uuid, Path, description = "The connection")),
+    responses(
+        (status = 200, description = "The voices", body = VoiceList),
+        NotFound,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+pub(super) async fn list(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(id): PathId<ConnectionId>,
+) -> Result<Json<VoiceList>, ApiError> {
+    let row = connection(&state, tenant, id).await?;
+    Ok(Json(state.setup()?.voices(Some(&row)).await?))
+}
+
+/// Lists the voices of agents without a `tts.connection_id`.
+#[utoipa::path(
+    get, path = "/connections/local/voices", operation_id = "list_local_voices", tag = "Connections",
+    responses(
+        (status = 200, description = "The voices", body = VoiceList),
+        CommonErrors,
+    )
+)]
+pub(super) async fn list_local(State(state): State<HttpState>, _: Tenant) -> Result<Json<VoiceList>, ApiError> {
+    Ok(Json(state.setup()?.voices(None).await?))
+}
+
+/// Returns a short sample of a voice, as callers hear it: a mono WAV.
+///
+/// The provider charges it like any speech. Samples take part in the limits of connection tests: a tenant has one at a time per
+/// node.
+#[utoipa::path(
+    post, path = "/connections/{id}/voices/{voice}/sample", operation_id = "sample_voice", tag = "Connections",
+    request_body = Sample,
+    params(
+        ("id" = uuid::Uuid, Path, description = "The connection"),
+        ("voice" = String, Path, description = "The provider's name of the voice", min_length = 1, max_length = 200),
+    ),
+    responses(
+        (status = 200, description = "The sample", body = Vec<u8>, content_type = "audio/wav"),
+        NotFound,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+pub(super) async fn sample(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathIds(id, voice): PathIds<ConnectionId, Voice>,
+    body: UnreadBody,
+) -> Result<Response, ApiError> {
+    let row = connection(&state, tenant, id).await?;
+    let Body { value: sample, .. } = body.read::<Sample>().await?;
+    speak(&state, tenant, Some(&row), sample.request(voice)?).await
+}
+
+/// Returns a short sample of a local voice, as callers hear it: a mono WAV.
+#[utoipa::path(
+    post, path = "/connections/local/voices/{voice}/sample", operation_id = "sample_local_voice", tag = "Connections",
+    request_body = Sample,
+    params(("voice" = String, Path, description = "The voice", min_length = 1, max_length = 200)),
+    responses(
+        (status = 200, description = "The sample", body = Vec<u8>, content_type = "audio/wav"),
+        NotFound,
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+pub(super) async fn sample_local(
+    State(state): State<HttpState>,
+    tenant: Tenant,
+    PathId(voice): PathId<Voice>,
+    body: UnreadBody,
+) -> Result<Response, ApiError> {
+    let Body { value: sample, .. } = body.read::<Sample>().await?;
+    speak(&state, tenant, None, sample.request(voice)?).await
+}
+
+async fn speak(
+    state: &HttpState,
+    tenant: Tenant,
+    row: Option<&ConnectionRow>,
+    request: TtsRequest,
+) -> Result<Response, ApiError> {
+    let trial = state.trials.begin(tenant.id, row.is_none_or(|row| row.provider == "local")).await?;
+    let samples = state.setup()?.sample(row, request, trial.left()).await?;
+    Ok(([(header::CONTENT_TYPE, "audio/wav")], wav::mono(&samples, AudioFormat::Narrowband.sample_rate()))
+        .into_response())
+}
