@@ -21,7 +21,7 @@ const names = {
 
 export default defineConfig({
   plugins: [react()],
-  server: { proxy },
+  server: { proxy, host: "127.0.0.1" },
   preview: { proxy },
   build: {
     target: ["chrome123", "firefox128", "safari17.5"],

@@ -121,7 +121,7 @@ export async function renewHead(
   queries.setQueryData(key, (now: Loaded | undefined) => now && merged(now, head, fresh, filter));
 }
 
-/** `now` with the rows of `fresh`, those of `head` that are new on top, and none that left. */
+/** `now` with the rows of `fresh`, with those of `head` that are new, and none that left. */
 export function merged(
   now: Loaded,
   head: CallPage,
@@ -137,9 +137,13 @@ export function merged(
   const arrived = head.data.filter((call) => !known.has(call.id));
   const pages = now.pages.map((each, index) => {
     const rows = each.data.map((call) => fresh.get(call.id) ?? call).filter(stays);
-    return { ...each, data: index === 0 ? [...arrived, ...rows] : rows };
+    return { ...each, data: index === 0 ? [...arrived, ...rows].sort(newestFirst) : rows };
   });
   return { ...now, pages };
+}
+
+function newestFirst(a: Call, b: Call): number {
+  return a.id < b.id ? 1 : -1;
 }
 
 function matches(call: Call, filter: CallFilter): boolean {

@@ -41,6 +41,57 @@ export interface paths {
         patch: operations["update_agent"];
         trace?: never;
     };
+    "/v1/agents/{id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the versions of an agent, newest first. */
+        get: operations["list_agent_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/{id}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns an agent as it was in a version. */
+        get: operations["show_agent_version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/{id}/versions/{version}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Creates a new version with the name and configuration of an earlier one. Existing calls keep their version. */
+        post: operations["restore_agent_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/api-keys": {
         parameters: {
             query?: never;
@@ -114,6 +165,23 @@ export interface paths {
         };
         /** Returns a call. */
         get: operations["show_call"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the deliveries of a call's events to all endpoints, newest first, each with its attempts. */
+        get: operations["list_call_deliveries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -281,6 +349,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/connections/local/voices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the voices of agents without a `tts.connection_id`. */
+        get: operations["list_local_voices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/local/voices/{voice}/sample": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Returns a short sample of a local voice, as callers hear it: a mono WAV. */
+        post: operations["sample_local_voice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/connections/{id}": {
         parameters: {
             query?: never;
@@ -321,6 +423,49 @@ export interface paths {
          *     models; others wait and get 503 after 15 seconds.
          */
         post: operations["test_connection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/{id}/voices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the voices of a connection's text to speech.
+         * @description ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
+         *     not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
+         *     connection without text to speech gets 422.
+         */
+        get: operations["list_voices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/{id}/voices/{voice}/sample": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Returns a short sample of a voice, as callers hear it: a mono WAV.
+         * @description The provider charges it like any speech. Samples take part in the limits of connection tests: a tenant has one at a time per
+         *     node.
+         */
+        post: operations["sample_voice"];
         delete?: never;
         options?: never;
         head?: never;
@@ -602,6 +747,33 @@ export interface components {
              */
             version: number;
         };
+        /** @description A version of an agent. */
+        AgentVersion: {
+            /**
+             * @description The fields that differ from the version before; a list counts as one field.
+             * @example [
+             *       "greeting.text",
+             *       "tools"
+             *     ]
+             */
+            changed: string[];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * @description The agent's name in it.
+             * @example Reception
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description Its number.
+             * @example 12
+             */
+            version: number;
+        };
         /** @description Post-call analysis. */
         AnalysisSettings: {
             /**
@@ -694,6 +866,20 @@ export interface components {
              * @description The HTTP status of the response; `null` without a response.
              */
             status: number | null;
+        };
+        /** @description A delivery of one of the call's events. */
+        CallDelivery: components["schemas"]["DeliveryWithAttempts"] & {
+            /**
+             * Format: uri
+             * @description Its present URL.
+             * @example https://example.com/hooks/calls
+             */
+            url: string;
+            /**
+             * Format: uuid
+             * @description The endpoint.
+             */
+            webhook_id: string;
         };
         /** @description Overrides for the agent's limits. */
         CallLimits: {
@@ -838,7 +1024,7 @@ export interface components {
         Check: {
             /**
              * @description What came of it, in a sentence.
-             * @example It answered.
+             * @example It responded.
              */
             detail: string;
             /**
@@ -1410,9 +1596,33 @@ export interface components {
             next_cursor: string | null;
         };
         /** @description One page of a list, newest first. */
+        List_AgentVersion: {
+            /** @description The rows. */
+            data: components["schemas"]["AgentVersion"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
         List_ApiKeyResource: {
             /** @description The rows. */
             data: components["schemas"]["ApiKeyResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_CallDelivery: {
+            /** @description The rows. */
+            data: components["schemas"]["CallDelivery"][];
             /** @description Whether more rows follow. */
             has_more: boolean;
             /**
@@ -1676,6 +1886,26 @@ export interface components {
          * @enum {string}
          */
         Redact: "card_numbers" | "phone_numbers" | "email_addresses" | "digits" | "dtmf";
+        /** @description What a voice says in its sample. */
+        Sample: {
+            /**
+             * @description Its language, as a BCP 47 tag; default `en-US`.
+             * @example en-US
+             */
+            language?: string | null;
+            /** @description The provider's model; default: the connection's. */
+            model?: string | null;
+            /**
+             * Format: float
+             * @description Speaking rate; default 1, the voice's own.
+             */
+            speed?: number | null;
+            /**
+             * @description The text; default: a greeting in English.
+             * @example Good morning, this is Ava.
+             */
+            text?: string | null;
+        };
         /** @description Words for the agent to say. */
         Say: {
             /**
@@ -1991,6 +2221,37 @@ export interface components {
         /** @description Values for `{{name}}` in the agent's texts, by name. */
         Variables: {
             [key: string]: string | number | boolean;
+        };
+        /** @description A voice. */
+        Voice: {
+            /** @description Whether agents that name no voice get it. */
+            default: boolean;
+            /** @description What the provider says of it. */
+            description: string | null;
+            /**
+             * @description The languages it is made for, as BCP 47 tags; none if it speaks any language of its model.
+             * @example [
+             *       "en"
+             *     ]
+             */
+            languages: string[];
+            /**
+             * @description Its name.
+             * @example Thalia
+             */
+            name: string;
+            /**
+             * @description The value of an agent's `tts.voice`.
+             * @example aura-2-thalia-en
+             */
+            voice: string;
+        };
+        /** @description The voices of a connection. */
+        VoiceList: {
+            /** @description Whether there are no others. */
+            complete: boolean;
+            /** @description The voices. */
+            data: components["schemas"]["Voice"][];
         };
         /** @description A webhook endpoint. */
         WebhookResource: {
@@ -3686,6 +3947,1254 @@ export interface operations {
         };
         responses: {
             /** @description The updated agent */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "analysis": {
+                     *         "schema": null,
+                     *         "summary": true
+                     *       },
+                     *       "answering_machine": {
+                     *         "message": null,
+                     *         "mode": "off",
+                     *         "on_machine": "hangup"
+                     *       },
+                     *       "created_at": "2026-01-31T12:00:00.000000Z",
+                     *       "dtmf": {
+                     *         "digit_timeout_ms": 2000,
+                     *         "enabled": true,
+                     *         "finish_on_key": "#",
+                     *         "interrupt": true,
+                     *         "max_digits": 32
+                     *       },
+                     *       "greeting": {
+                     *         "interruptible": true,
+                     *         "mode": "speak",
+                     *         "text": "Hello, how can I help you?"
+                     *       },
+                     *       "id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "instructions": "text",
+                     *       "interruption": {
+                     *         "backchannels": [
+                     *           "mm-hmm",
+                     *           "mhm",
+                     *           "uh-huh",
+                     *           "mm",
+                     *           "hmm",
+                     *           "okay",
+                     *           "ok",
+                     *           "right",
+                     *           "yeah",
+                     *           "yes",
+                     *           "sure",
+                     *           "i see"
+                     *         ],
+                     *         "enabled": true,
+                     *         "min_speech_ms": 500,
+                     *         "min_words": 2
+                     *       },
+                     *       "language": "en-US",
+                     *       "limits": {
+                     *         "max_duration_seconds": 1800,
+                     *         "ring_timeout_seconds": 30
+                     *       },
+                     *       "llm": {
+                     *         "connection_id": null,
+                     *         "fallbacks": [
+                     *           {
+                     *             "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "model": null,
+                     *             "voice": null
+                     *           }
+                     *         ],
+                     *         "hedge": false,
+                     *         "max_tokens": null,
+                     *         "model": null,
+                     *         "temperature": null
+                     *       },
+                     *       "name": "Reception",
+                     *       "privacy": {
+                     *         "redact": [],
+                     *         "retention_days": null
+                     *       },
+                     *       "realtime": {
+                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "fallbacks": [
+                     *           {
+                     *             "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "model": null,
+                     *             "voice": null
+                     *           }
+                     *         ],
+                     *         "model": null,
+                     *         "voice": null
+                     *       },
+                     *       "recording": {
+                     *         "enabled": false
+                     *       },
+                     *       "silence": {
+                     *         "hangup_after_seconds": 30,
+                     *         "max_reprompts": 2,
+                     *         "reprompt_after_seconds": 8
+                     *       },
+                     *       "stt": {
+                     *         "connection_id": null,
+                     *         "fallbacks": [
+                     *           {
+                     *             "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "model": null,
+                     *             "voice": null
+                     *           }
+                     *         ],
+                     *         "keyterms": [
+                     *           "text"
+                     *         ],
+                     *         "model": null
+                     *       },
+                     *       "tools": [
+                     *         {
+                     *           "connection_id": null,
+                     *           "description": null,
+                     *           "destinations": [
+                     *             {
+                     *               "name": "reception",
+                     *               "number": "+12025550142"
+                     *             }
+                     *           ],
+                     *           "filler": "Let me look that up.",
+                     *           "headers": {},
+                     *           "method": "GET",
+                     *           "name": "free_tables",
+                     *           "parameters": null,
+                     *           "timeout_seconds": null,
+                     *           "tools": [
+                     *             "text"
+                     *           ],
+                     *           "type": "end_call",
+                     *           "url": "https://example.com/tables"
+                     *         }
+                     *       ],
+                     *       "tts": {
+                     *         "connection_id": null,
+                     *         "fallbacks": [
+                     *           {
+                     *             "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "model": null,
+                     *             "voice": null
+                     *           }
+                     *         ],
+                     *         "model": null,
+                     *         "speed": null,
+                     *         "voice": null
+                     *       },
+                     *       "turn_taking": {
+                     *         "max_silence_ms": 2000,
+                     *         "min_silence_ms": 400,
+                     *         "speculative": true
+                     *       },
+                     *       "updated_at": "2026-01-31T12:00:00.000000Z",
+                     *       "variables": {},
+                     *       "version": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WithWarnings_AgentResource"];
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It already exists or is still in use. */
+            409: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "conflict",
+                     *       "detail": "It already exists or is still in use.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 409,
+                     *       "title": "Conflict",
+                     *       "type": "https://switchhook.dev/errors/conflict"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_agent_versions: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The agent */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of versions */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "changed": [
+                     *             "greeting.text",
+                     *             "tools"
+                     *           ],
+                     *           "created_at": "2026-01-31T12:00:00.000000Z",
+                     *           "name": "Reception",
+                     *           "version": 12
+                     *         }
+                     *       ],
+                     *       "has_more": false,
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["List_AgentVersion"];
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    show_agent_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent */
+                id: string;
+                /** @description The version */
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent as it was */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "analysis": {
+                     *         "schema": null,
+                     *         "summary": true
+                     *       },
+                     *       "answering_machine": {
+                     *         "message": null,
+                     *         "mode": "off",
+                     *         "on_machine": "hangup"
+                     *       },
+                     *       "created_at": "2026-01-31T12:00:00.000000Z",
+                     *       "dtmf": {
+                     *         "digit_timeout_ms": 2000,
+                     *         "enabled": true,
+                     *         "finish_on_key": "#",
+                     *         "interrupt": true,
+                     *         "max_digits": 32
+                     *       },
+                     *       "greeting": {
+                     *         "interruptible": true,
+                     *         "mode": "speak",
+                     *         "text": "Hello, how can I help you?"
+                     *       },
+                     *       "id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "instructions": "text",
+                     *       "interruption": {
+                     *         "backchannels": [
+                     *           "mm-hmm",
+                     *           "mhm",
+                     *           "uh-huh",
+                     *           "mm",
+                     *           "hmm",
+                     *           "okay",
+                     *           "ok",
+                     *           "right",
+                     *           "yeah",
+                     *           "yes",
+                     *           "sure",
+                     *           "i see"
+                     *         ],
+                     *         "enabled": true,
+                     *         "min_speech_ms": 500,
+                     *         "min_words": 2
+                     *       },
+                     *       "language": "en-US",
+                     *       "limits": {
+                     *         "max_duration_seconds": 1800,
+                     *         "ring_timeout_seconds": 30
+                     *       },
+                     *       "llm": {
+                     *         "connection_id": null,
+                     *         "fallbacks": [
+                     *           {
+                     *             "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "model": null,
+                     *             "voice": null
+                     *           }
+                     *         ],
+                     *         "hedge": false,
+                     *         "max_tokens": null,
+                     *         "model": null,
+                     *         "temperature": null
+                     *       },
+                     *       "name": "Reception",
+                     *       "privacy": {
+                     *         "redact": [],
+                     *         "retention_days": null
+                     *       },
+                     *       "realtime": {
+                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "fallbacks": [
+                     *           {
+                     *             "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "model": null,
+                     *             "voice": null
+                     *           }
+                     *         ],
+                     *         "model": null,
+                     *         "voice": null
+                     *       },
+                     *       "recording": {
+                     *         "enabled": false
+                     *       },
+                     *       "silence": {
+                     *         "hangup_after_seconds": 30,
+                     *         "max_reprompts": 2,
+                     *         "reprompt_after_seconds": 8
+                     *       },
+                     *       "stt": {
+                     *         "connection_id": null,
+                     *         "fallbacks": [
+                     *           {
+                     *             "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "model": null,
+                     *             "voice": null
+                     *           }
+                     *         ],
+                     *         "keyterms": [
+                     *           "text"
+                     *         ],
+                     *         "model": null
+                     *       },
+                     *       "tools": [
+                     *         {
+                     *           "connection_id": null,
+                     *           "description": null,
+                     *           "destinations": [
+                     *             {
+                     *               "name": "reception",
+                     *               "number": "+12025550142"
+                     *             }
+                     *           ],
+                     *           "filler": "Let me look that up.",
+                     *           "headers": {},
+                     *           "method": "GET",
+                     *           "name": "free_tables",
+                     *           "parameters": null,
+                     *           "timeout_seconds": null,
+                     *           "tools": [
+                     *             "text"
+                     *           ],
+                     *           "type": "end_call",
+                     *           "url": "https://example.com/tables"
+                     *         }
+                     *       ],
+                     *       "tts": {
+                     *         "connection_id": null,
+                     *         "fallbacks": [
+                     *           {
+                     *             "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "model": null,
+                     *             "voice": null
+                     *           }
+                     *         ],
+                     *         "model": null,
+                     *         "speed": null,
+                     *         "voice": null
+                     *       },
+                     *       "turn_taking": {
+                     *         "max_silence_ms": 2000,
+                     *         "min_silence_ms": 400,
+                     *         "speculative": true
+                     *       },
+                     *       "updated_at": "2026-01-31T12:00:00.000000Z",
+                     *       "variables": {},
+                     *       "version": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AgentResource"];
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    restore_agent_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent */
+                id: string;
+                /** @description The version */
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent, in its new version */
             200: {
                 headers: {
                     /**
@@ -6258,6 +7767,373 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_call_deliveries: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "attempt_log": [
+                     *             {
+                     *               "duration_ms": null,
+                     *               "error": null,
+                     *               "number": 1,
+                     *               "response_excerpt": null,
+                     *               "started_at": "2026-01-31T12:00:00.000000Z",
+                     *               "status": null
+                     *             }
+                     *           ],
+                     *           "attempts": 0,
+                     *           "call_id": null,
+                     *           "created_at": "2026-01-31T12:00:00.000000Z",
+                     *           "event": "call.queued",
+                     *           "id": "0198c6a0-0000-7000-8000-000000000000",
+                     *           "next_attempt_at": "2026-01-31T12:00:00.000000Z",
+                     *           "state": "pending",
+                     *           "url": "https://example.com/hooks/calls",
+                     *           "webhook_id": "0198c6a0-0000-7000-8000-000000000000"
+                     *         }
+                     *       ],
+                     *       "has_more": false,
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["List_CallDelivery"];
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -9361,6 +11237,552 @@ export interface operations {
             };
         };
     };
+    list_local_voices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The voices */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "complete": false,
+                     *       "data": [
+                     *         {
+                     *           "default": false,
+                     *           "description": null,
+                     *           "languages": [
+                     *             "en"
+                     *           ],
+                     *           "name": "Thalia",
+                     *           "voice": "aura-2-thalia-en"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["VoiceList"];
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    sample_local_voice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The voice */
+                voice: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "language": "en-US",
+                 *       "model": null,
+                 *       "speed": null,
+                 *       "text": "Good morning, this is Ava."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Sample"];
+            };
+        };
+        responses: {
+            /** @description The sample */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "audio/wav": string;
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     show_connection: {
         parameters: {
             query?: never;
@@ -10299,7 +12721,7 @@ export interface operations {
                      * @example {
                      *       "checks": [
                      *         {
-                     *           "detail": "It answered.",
+                     *           "detail": "It responded.",
                      *           "duration_ms": 0,
                      *           "name": "language_model",
                      *           "ok": false
@@ -10396,6 +12818,702 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_voices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connection */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The voices */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "complete": false,
+                     *       "data": [
+                     *         {
+                     *           "default": false,
+                     *           "description": null,
+                     *           "languages": [
+                     *             "en"
+                     *           ],
+                     *           "name": "Thalia",
+                     *           "voice": "aura-2-thalia-en"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["VoiceList"];
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    sample_voice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connection */
+                id: string;
+                /** @description The provider's name of the voice */
+                voice: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "language": "en-US",
+                 *       "model": null,
+                 *       "speed": null,
+                 *       "text": "Good morning, this is Ava."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Sample"];
+            };
+        };
+        responses: {
+            /** @description The sample */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "audio/wav": string;
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];

@@ -33,12 +33,12 @@ export function Shell({ session }: { session: Session }) {
       <a href="#main" className={styles.skip}>
         Skip to content
       </a>
-      <div className={styles.side}>
+      <header className={styles.side}>
         <div className={styles.brand}>
           <Logo />
         </div>
         {navigation}
-      </div>
+      </header>
       <header className={styles.bar}>
         <Button
           variant="ghost"

@@ -7,7 +7,7 @@ import styles from "./Table.module.css";
  */
 export function Table({ label, children }: { label: string; children: ReactNode }) {
   return (
-    <div className={styles.scroll} tabIndex={0} role="region" aria-label={label}>
+    <div className={styles.scroll} tabIndex={0} role="group" aria-label={label}>
       <table className={styles.table}>{children}</table>
     </div>
   );
