@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod api_keys;
+mod attention;
 pub mod auth;
 pub mod calls;
 mod carrier;
@@ -21,6 +22,7 @@ mod rate_limit;
 pub mod request_id;
 pub mod response;
 mod state;
+mod statistics;
 pub mod tenant;
 #[cfg(test)]
 mod tests;
@@ -92,6 +94,8 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(numbers::routes())
         .merge(calls::routes())
         .merge(webhooks::routes())
+        .merge(statistics::routes())
+        .merge(attention::routes())
 }
 
 /// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers.

@@ -26,9 +26,11 @@ pub mod lease_time;
 pub mod numbers;
 pub mod page;
 pub mod rate;
+pub mod refusals;
 pub mod retention;
 pub mod sealed;
 mod sqlite;
+pub mod statistics;
 pub mod tenants;
 #[cfg(test)]
 pub(crate) mod testing;
