@@ -10,6 +10,7 @@ pub mod conversation;
 pub mod dial_policy;
 pub mod event;
 pub mod header;
+pub mod histogram;
 pub mod id;
 pub mod idempotency;
 pub mod json_schema;

@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod api_keys;
+mod attention;
 pub mod auth;
 pub mod calls;
 mod carrier;
@@ -25,6 +26,7 @@ pub mod request_id;
 pub mod response;
 mod sign_in;
 mod state;
+mod statistics;
 pub mod tenant;
 #[cfg(test)]
 mod tests;
@@ -100,6 +102,8 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(calls::routes())
         .merge(webhooks::routes())
         .merge(people::routes())
+        .merge(statistics::routes())
+        .merge(attention::routes())
 }
 
 /// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers.

@@ -26,6 +26,7 @@ macro_rules! ended {
     };
 }
 
+pub mod backlog;
 pub mod body;
 pub mod outcome;
 pub mod queue;

@@ -27,10 +27,12 @@ pub mod numbers;
 pub mod page;
 pub mod people;
 pub mod rate;
+pub mod refusals;
 pub mod retention;
 pub mod sealed;
 pub mod sessions;
 mod sqlite;
+pub mod statistics;
 pub mod tenants;
 #[cfg(test)]
 pub(crate) mod testing;

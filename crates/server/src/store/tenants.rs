@@ -6,8 +6,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::quota::Limits;
 use uuid::Uuid;
 
-use super::{Conn, Dialect, Tx, calls, deliveries, execute, run, sessions};
-use super::{Conn, Tx, calls, deliveries, execute, locking, run};
+use super::{Conn, Tx, calls, deliveries, execute, locking, run, sessions};
 use crate::config::Config;
 
 /// A row of `tenants`.

@@ -368,6 +368,7 @@ impl Driver {
             turns: self.conversation.turns(),
             history: self.conversation.history(),
             latency: self.latencies.summary(),
+            responses: self.latencies.histogram(),
             usage: self.usage.usage(),
             recorded,
         }

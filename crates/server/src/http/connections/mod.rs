@@ -33,7 +33,7 @@ use crate::catalogue::{self, CATALOGUE, Kind};
 use crate::clock;
 use crate::store::connections::{self, ConnectionRow};
 use crate::store::page::PageRequest;
-use crate::store::{is_duplicate, is_foreign_key, tenants};
+use crate::store::{is_duplicate, is_foreign_key, refusals, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -271,6 +271,7 @@ async fn update(
     let (row, mut warnings) = change::apply(row, &patch, &state)?;
     warnings.extend(change::unbound(&row));
     connections::update(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
+    refusals::forget(&mut tx, tenant.id, id).await?; // The next call tells whether it is refused now.
     tx.commit().await?;
     state.forget_connection(id);
     Ok(Json(WithWarnings { resource: row.into(), warnings }))

@@ -20,7 +20,7 @@ use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::http::response::JsonResponse;
 use crate::providers::check::{Check, DEADLINE};
-use crate::store::connections;
+use crate::store::{connections, refusals};
 
 /// Concurrent connection tests per node, over all tenants.
 const MAX_TESTS: usize = 8;
@@ -123,7 +123,13 @@ pub(super) async fn test(
     let carries = CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier));
     let trial = state.trials.begin(tenant.id, row.provider == "local").await?;
     let checks = state.setup()?.check(&row, carries, trial.left()).await;
-    Ok(Json(ConnectionTest { ok: checks.iter().all(|check| check.ok), checks }))
+    let ok = checks.iter().all(|check| check.ok);
+    if ok {
+        let mut tx = state.store.begin().await?;
+        refusals::forget(&mut tx, tenant.id, id).await?;
+        tx.commit().await?;
+    }
+    Ok(Json(ConnectionTest { ok, checks }))
 }
 
 fn one_at_a_time() -> ApiError {

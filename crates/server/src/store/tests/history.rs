@@ -11,6 +11,7 @@ use std::time::Duration;
 use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 use switchhook_core::dial_policy::{NumberingPlan, Tariff};
 use switchhook_core::event::EventKind;
+use switchhook_core::histogram::Histogram;
 use switchhook_core::id::{CallId, ConnectionId, DeliveryId, NodeId, PersonId};
 use switchhook_core::idempotency::IdempotencyKey;
 use switchhook_core::sign_in::Role;
@@ -30,8 +31,9 @@ use crate::store::lease_time::LeaseTime;
 use crate::store::page::PageRequest;
 use crate::store::people::{self, PersonRow};
 use crate::store::rate::{Admit, Request};
+use crate::store::statistics::{self, Span};
 use crate::store::testing::{TestStore, now, stores};
-use crate::store::{Engine, dial_policy, events, idempotency, on, retention, sessions, webhooks};
+use crate::store::{Engine, dial_policy, events, idempotency, on, refusals, retention, sessions, webhooks};
 
 /// Tables with rows of the past.
 const GROWING: [&str; 17] = [
@@ -175,6 +177,16 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     deliveries::attempts(c, tenant, delivery).await.expect("read");
     deliveries::of_call(c, tenant, call, PageRequest::first(10)).await.expect("read");
     deliveries::attempts_of(c, tenant, &[delivery.uuid()]).await.expect("read");
+    deliveries::backlog::failing(c, tenant, 20).await.expect("read");
+    deliveries::backlog::waiting(c, tenant, past.webhook).await.expect("read");
+    deliveries::backlog::last_failure(c, tenant, past.webhook).await.expect("read");
+    refusals::list(c, tenant, 20).await.expect("read");
+    let span = Span { tenant, after: now(), before: now(), agent: None };
+    statistics::by_interval(c, span, 3_600_000_000).await.expect("read");
+    statistics::responses_by_interval(c, span, 3_600_000_000).await.expect("read");
+    statistics::responses_by_agent(c, span).await.expect("read");
+    statistics::by_agent(c, span).await.expect("read");
+    statistics::by_connection(c, span).await.expect("read");
     queue::next_due_for_worker(c).await.expect("read");
     outcome::abandoned_for_recovery(c, lease()).await.expect("read");
     let key = IdempotencyKey::from_header_values([&b"key"[..]]).expect("a key").expect("one");
@@ -253,6 +265,9 @@ async fn walk_calls(test: &TestStore, past: &Past) {
             calls::applied_for_runner(&mut tx, &row, &change).await.expect("read");
         }
     }
+    let mut responses = Histogram::default();
+    responses.count(461);
+    statistics::add(&mut tx, &row, Some(&responses)).await.expect("summed");
     calls::create(&mut tx, tenant, &[], EventKind::CallQueued).await.expect("written");
     tx.commit().await.expect("committed");
     Admit(test.store.clone()).run(&tenant, &[Request { limit: 3, at: now() }]).await.expect("decided");

@@ -6,6 +6,7 @@ mod follow;
 mod keys;
 mod recording;
 mod secrets;
+mod statistics;
 mod versions;
 mod voices;
 
