@@ -17,7 +17,7 @@ const FIXES: Record<AttentionItem["kind"], Fix> = {
     icon: KeyRound,
     bad: true,
     button: "Enter a new token",
-    to: (id) => `/connections?edit=${id}`,
+    to: (id) => `/connections/${id}`,
   },
   webhook_failing: {
     icon: ArrowUpRight,
@@ -30,7 +30,7 @@ const FIXES: Record<AttentionItem["kind"], Fix> = {
     icon: Hash,
     bad: false,
     button: "Choose an agent",
-    to: (id) => `/numbers?edit=${id}`,
+    to: (id) => `/numbers?number=${id}`,
   },
 };
 
